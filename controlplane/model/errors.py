@@ -1,0 +1,47 @@
+"""Which errors can a caller cause, and whose fault is each?"""
+
+from dataclasses import dataclass
+
+
+class GrasshopperError(Exception):
+    """Base of every error that Grasshopper raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadFact(GrasshopperError):
+    """A host reported something impossible; `field` names it as on the wire.
+
+    >>> str(BadFact("attempt_started.index", got=9, want="< n_tasks (4)", source="spark:app-7"))
+    'spark:app-7 reported attempt_started.index = 9, want < n_tasks (4)'
+    """
+
+    field: str
+    got: object
+    want: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} reported {self.field} = {self.got!r}, want {self.want}"
+
+
+@dataclass(frozen=True, slots=True)
+class BadSetting(GrasshopperError):
+    """An operator asked for a setting that cannot hold; `field` is its full dotted name."""
+
+    field: str
+    got: object
+    want: str
+
+    def __str__(self) -> str:
+        return f"{self.field} = {self.got!r}, want {self.want}"
+
+
+@dataclass(frozen=True, slots=True)
+class LawBroken(GrasshopperError):
+    """An order would have broken one of the engine's own laws: a defect of ours, never the host's."""
+
+    law: str
+    story: str
+
+    def __str__(self) -> str:
+        return f"{self.law}: {self.story}"

@@ -1,0 +1,286 @@
+"""What may a host report? One frozen struct per kind of fact, integers only.
+
+Times are ages: `age_ms` says how long before the message was sent the thing happened, read off the host's
+monotonic clock, so a wall clock that jumps on either side changes nothing. Durations are milliseconds, sizes are
+bytes, parts are per million. `-1` means "not known here" wherever a size or a count may be unknown.
+
+Ids are the host's own. A *job* is what users call one (the SQL root execution, else the job group, else the Spark
+job) and is named by a string; a *stage* is named by (stage, stage_attempt); an *attempt* by an integer that the
+source never uses twice.
+"""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+Age = Annotated[int, Meta(ge=0, le=10**12)]
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+Id = Annotated[int, Meta(ge=0, le=2**53)]
+KnownOrMinusOne = Annotated[int, Meta(ge=-1, le=2**62)]
+Key = Annotated[str, Meta(min_length=1, max_length=256)]
+Text = Annotated[str, Meta(max_length=1024)]
+
+
+class Mode(StrEnum):
+    """How much Grasshopper may do; what counts is the lower of the user's and the server's."""
+
+    OFF = "off"
+    SHADOW = "shadow"
+    CONTROL = "control"
+
+    @property
+    def rank(self) -> int:
+        """0 for off, 1 for shadow, 2 for control."""
+        return ("off", "shadow", "control").index(self.value)
+
+
+class Outcome(StrEnum):
+    """How an attempt ended. Killed and lost attempts are never failures of the task."""
+
+    SUCCESS = "success"
+    KILLED = "killed"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+class OrderResult(StrEnum):
+    """What a host did with an order."""
+
+    APPLIED = "applied"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+
+
+class Fact(Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of all facts; the tag is the field `type`."""
+
+
+class Capabilities(Struct, frozen=True, omit_defaults=True):
+    """What a source's host can do for us; admission refuses the rest with `host_cannot`."""
+
+    max_copies: Count = 0
+    """Extra attempts that one task may have running at once; 0 for a host that can only be watched."""
+    named_host: bool = False
+    kill_copy: bool = False
+    order_pending: bool = False
+    hold_slots: bool = False
+    partial_result: bool = False
+    byte_offset: bool = False
+
+
+class DriverAttached(Fact, frozen=True, tag="driver_attached"):
+    """First fact of every source and of every full report."""
+
+    application: Key
+    name: Text = ""
+    user: Text = ""
+    host_version: Text = ""
+    shim_version: Text = ""
+    mode: Mode = Mode.CONTROL
+    """The most this application's user allows; the server's own mode may be lower."""
+    capabilities: Capabilities = Capabilities()
+    stock_speculation: bool = False
+    """Whether the host's own speculation takes over when our lease ends."""
+    ui_url: Text = ""
+
+
+class DriverDetached(Fact, frozen=True, tag="driver_detached"):
+    """The application has ended in good order."""
+
+    reason: Text = ""
+
+
+class ExecutorAdded(Fact, frozen=True, tag="executor_added"):
+    """Slots have arrived: an executor that can run `slots` attempts at once."""
+
+    executor: Key
+    host: Key
+    slots: Count
+    age_ms: Age = 0
+
+
+class ExecutorLost(Fact, frozen=True, tag="executor_lost"):
+    """An executor and everything that ran on it are gone."""
+
+    executor: Key
+    reason: Text = ""
+    age_ms: Age = 0
+
+
+class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
+    """A job has arrived, or one that was thought ended goes on with further stages (AQE, a reused job group)."""
+
+    job: Key
+    name: Text = ""
+    host_ids: list[Id] = []
+    """The Spark job ids behind this job so far."""
+    stages: list[Id] = []
+    edges: list[tuple[Id, Id]] = []
+    """(parent stage, child stage) pairs of the DAG."""
+    weight: Annotated[int, Meta(ge=1, le=1000)] = 1
+    copies_enabled: bool = True
+    """False where the user opted this job out."""
+    mode: Mode = Mode.CONTROL
+    age_ms: Age = 0
+
+
+class JobEnded(Fact, frozen=True, tag="job_ended"):
+    """A job is over."""
+
+    job: Key
+    outcome: Outcome = Outcome.SUCCESS
+    age_ms: Age = 0
+
+
+class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
+    """A task set is ready to run. The last group of fields is what the write-safety gate decides on."""
+
+    job: Key
+    stage: Id
+    stage_attempt: Id
+    n_tasks: Annotated[int, Meta(ge=0, le=10_000_000)]
+    name: Text = ""
+    partitions: list[Id] = []
+    """Task index to partition, where only some partitions run (a retried stage); empty for the identity."""
+    input_bytes: list[KnownOrMinusOne] = []
+    """Bytes each task will read, by task index; empty where the host cannot know."""
+    preferred_hosts: list[list[Key]] = []
+    """Hosts that hold each task's input, by task index; empty for no preference."""
+    kind: Text = ""
+    """`shuffle_map` or `result`."""
+    action: Text = ""
+    """The user's call, for example `collect` or `save`."""
+    writer: Text = ""
+    """Class whose function the result tasks run: tells a file commit from a `foreach`."""
+    commit_coordinated: bool = False
+    """Whether the host arbitrates which attempt may commit its output."""
+    barrier: bool = False
+    pipelined: bool = False
+    streaming: bool = False
+    copies_enabled: bool = True
+    age_ms: Age = 0
+
+
+class StageEnded(Fact, frozen=True, tag="stage_ended"):
+    """A task set is over, done or given up."""
+
+    stage: Id
+    stage_attempt: Id
+    outcome: Outcome = Outcome.SUCCESS
+    shuffle_write_bytes: KnownOrMinusOne = -1
+    """Bytes the stage wrote for its children, for the transfer ratio."""
+    age_ms: Age = 0
+
+
+class ResourceRequested(Fact, frozen=True, tag="resource_requested"):
+    """A host wants containers or slots: count, capability, priority and where."""
+
+    request: Id
+    count: Count
+    job: Text = ""
+    stage: KnownOrMinusOne = -1
+    stage_attempt: KnownOrMinusOne = -1
+    cores: Count = 1
+    memory_bytes: KnownOrMinusOne = -1
+    priority: KnownOrMinusOne = 0
+    nodes: list[Key] = []
+    """Nodes or racks asked for; empty for any."""
+    age_ms: Age = 0
+
+
+class AttemptStarted(Fact, frozen=True, tag="attempt_started"):
+    """One attempt of one task runs on one executor."""
+
+    attempt: Id
+    stage: Id
+    stage_attempt: Id
+    index: Id
+    executor: Key
+    host: Key
+    attempt_number: Id = 0
+    speculative: bool = False
+    locality: Text = ""
+    order: Id = 0
+    """The order that asked for it; 0 where the host launched it by itself."""
+    byte_offset: Count = 0
+    age_ms: Age = 0
+
+
+class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
+    """An attempt is over. Complete by itself, so a start that was dropped loses nothing."""
+
+    attempt: Id
+    stage: Id
+    stage_attempt: Id
+    index: Id
+    executor: Key
+    host: Key
+    outcome: Outcome
+    duration_ms: Age
+    """Launch to end, as the host scheduler saw it."""
+    attempt_number: Id = 0
+    speculative: bool = False
+    order: Id = 0
+    reason: Text = ""
+    run_ms: KnownOrMinusOne = -1
+    """Time inside the task's own code, without launch and result transfer."""
+    bytes_read: KnownOrMinusOne = -1
+    bytes_written: KnownOrMinusOne = -1
+    records_read: KnownOrMinusOne = -1
+    records_written: KnownOrMinusOne = -1
+    shuffle_bytes_read: KnownOrMinusOne = -1
+    shuffle_bytes_written: KnownOrMinusOne = -1
+    age_ms: Age = 0
+
+
+class OrderOutcome(Fact, frozen=True, tag="order_outcome"):
+    """What became of an order. Repeating one is harmless."""
+
+    order: Id
+    result: OrderResult
+    reason: Text = ""
+    attempt: KnownOrMinusOne = -1
+    """The attempt that the order launched or killed."""
+    age_ms: Age = 0
+
+
+AnyFact = (
+    DriverAttached
+    | DriverDetached
+    | ExecutorAdded
+    | ExecutorLost
+    | JobSubmitted
+    | JobEnded
+    | StageSubmitted
+    | StageEnded
+    | ResourceRequested
+    | AttemptStarted
+    | AttemptEnded
+    | OrderOutcome
+)
+
+
+class Progress(Struct, frozen=True, omit_defaults=True):
+    """Progress of running attempts as parallel columns, all of one length; a column may be left out whole.
+
+    Totals so far, not increments. `progress_ppm` is the host's own claim where it makes one (MapReduce does).
+    """
+
+    attempt: list[Id] = []
+    age_ms: list[Age] = []
+    progress_ppm: list[KnownOrMinusOne] = []
+    bytes_read: list[KnownOrMinusOne] = []
+    bytes_written: list[KnownOrMinusOne] = []
+    records_read: list[KnownOrMinusOne] = []
+    records_written: list[KnownOrMinusOne] = []
+
+
+PROGRESS_COLUMNS = (
+    "age_ms",
+    "progress_ppm",
+    "bytes_read",
+    "bytes_written",
+    "records_read",
+    "records_written",
+)

@@ -1,0 +1,70 @@
+"""What may the engine ask of a host? One frozen struct per kind of order.
+
+An order is a wish: it changes nothing until a fact confirms it. It carries an id that is never used twice by one
+control plane, a time to live counted from the moment the host receives it, and the epoch of what it is about
+(`stage_attempt`). Repeating an order is harmless.
+"""
+
+from msgspec import Struct
+
+from controlplane.model.facts import Age, Count, Id, Key, Text
+
+
+class Order(Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of all orders; the tag is the field `type`."""
+
+    order: Id
+    ttl_ms: Age
+
+
+class LaunchCopy(Order, frozen=True, tag="launch_copy"):
+    """Start one more attempt of a task that is already running."""
+
+    job: Key
+    stage: Id
+    stage_attempt: Id
+    index: Id
+    host: Text = ""
+    """The host to use, empty for any that `avoid_hosts` leaves."""
+    avoid_hosts: list[Key] = []
+    before_waiting: bool = False
+    """Whether the copy goes before originals that wait for a slot."""
+    byte_offset: Count = 0
+    """Where to resume; hosts without that capability refuse anything but 0."""
+
+
+class RunNext(Order, frozen=True, tag="run_next"):
+    """Of a stage's waiting originals, this one goes first."""
+
+    stage: Id
+    stage_attempt: Id
+    index: Id
+
+
+class KillAttempt(Order, frozen=True, tag="kill_attempt"):
+    """End one attempt; never counted as a failure."""
+
+    attempt: Id
+    stage: Id
+    stage_attempt: Id
+    index: Id
+    reason: Text = ""
+
+
+class StopJob(Order, frozen=True, tag="stop_job"):
+    """End a whole job early; only where its user said `late_job=kill`."""
+
+    job: Key
+    reason: Text = ""
+
+
+class ContainerGrant(Order, frozen=True, tag="container_grant"):
+    """How many slots a claimant should hold from here on, until `ttl_ms` has passed."""
+
+    job: Key
+    target: Count
+    cap: Count | None = None
+    """More than this it must not hold, which keeps slots free; none for no cap."""
+
+
+AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant

@@ -1,0 +1,1 @@
+"""How facts and orders travel: the shim's envelope and its exported JSON Schema."""

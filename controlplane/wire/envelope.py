@@ -1,0 +1,63 @@
+"""What does one exchange of `POST /shim/v1/sync` carry?
+
+One round trip: facts up, orders down. The same (source, epoch, sequence) twice is harmless: the second gets the
+first one's reply. A gap in the sequence, or a control plane that has not seen this source, answers `want_full`.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from controlplane.model.facts import Age, AnyFact, Count, Id, Key, Mode, Progress
+from controlplane.model.orders import AnyOrder
+
+PROTOCOL = 1
+
+
+class Source(Struct, frozen=True):
+    """Who speaks. `epoch` grows with every restart of the same id (the driver's start in milliseconds)."""
+
+    kind: Annotated[str, Meta(pattern="^[a-z]{1,16}$")]
+    id: Key
+    epoch: Id
+
+
+class SyncRequest(Struct, frozen=True, omit_defaults=True):
+    """Facts since the last acknowledged exchange; `full` says that they are everything there is."""
+
+    protocol: Count
+    source: Source
+    sequence: Id
+    full: bool = False
+    dropped_events: Count = 0
+    """Facts that the shim's bounded queue has dropped since it attached."""
+    facts: list[AnyFact] = []
+    progress: Progress = Progress()
+
+
+class Claim(Struct, frozen=True):
+    """For this job the control plane speculates, so the host's own speculation rests until the lease ends."""
+
+    job: Key
+    lease_ms: Age
+
+
+class SyncReply(Struct, frozen=True, omit_defaults=True):
+    """Orders for the source that asked, and when it should ask again."""
+
+    protocol: Count
+    plane_epoch: Id
+    """Start of this control plane; a change means that it has forgotten running work."""
+    acknowledged: Id
+    cycle: Id
+    """Number of the decision cycle that saw these facts; a claim counts only while this number grows."""
+    next_interval_ms: Count
+    mode: Mode
+    want_full: bool = False
+    orders: list[AnyOrder] = []
+    claims: list[Claim] = []
+
+
+decode_request = msgspec.json.Decoder(SyncRequest).decode
+encode_reply = msgspec.json.Encoder().encode
