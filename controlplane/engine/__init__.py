@@ -1,0 +1,1 @@
+"""How facts become decisions: one scheduler, its admission and its budgets."""

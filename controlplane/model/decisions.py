@@ -1,0 +1,153 @@
+"""What did one cycle decide, and what came of it? Plain records for the store, the REST API and the page."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from msgspec import Struct
+
+from controlplane.model.facts import AnyFact, Mode, Progress
+from controlplane.model.orders import AnyOrder
+from controlplane.model.reasons import Action, Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One source's accepted message, as the engine sees it.
+
+    `source` is "kind:id"; `received_s` is the control plane's monotonic clock at arrival, from which every
+    `age_ms` is counted back.
+    """
+
+    source: str
+    epoch: int
+    received_s: float
+    facts: list[AnyFact]
+    progress: Progress = Progress()
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeSet:
+    """An operator's wish, given to the engine like a fact. Empty `source` means everywhere.
+
+    `reason` is kept in the audit log by whoever accepted the wish.
+    """
+
+    mode: Mode
+    source: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSet:
+    """A `fixed` target and cap for one job, set by an operator; a target of None takes it back."""
+
+    source: str
+    job: str
+    target: int | None
+    cap: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillWish:
+    """An operator wants one attempt ended; admission still protects a task's last live attempt."""
+
+    source: str
+    attempt: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyWish:
+    """An operator wants one task copied, past the speculator but not past admission."""
+
+    source: str
+    stage: int
+    stage_attempt: int
+    index: int
+    copies: int = 1
+    host: str = ""
+    before_waiting: bool = True
+
+
+Stimulus = Report | ModeSet | TargetSet | KillWish | CopyWish
+
+
+class DecisionRecord(Struct, frozen=True, kw_only=True):
+    """One decision with what it was made from. `inputs` are numbers by the names the reason's sentence uses."""
+
+    id: int
+    cycle: int
+    at_s: float
+    """The engine's clock; the store adds the wall clock."""
+    mode: Mode
+    policy: str
+    action: Action
+    reason: Reason
+    source: str
+    job: str = ""
+    stage: int = -1
+    stage_attempt: int = -1
+    index: int = -1
+    attempt: int = -1
+    host: str = ""
+    """Host of the attempt that the decision is about."""
+    to_host: str = ""
+    """Host that the copy was ordered to; empty where the scheduler may choose."""
+    order: int = 0
+    inputs: dict[str, float] = {}
+    alternatives: list[tuple[str, float]] = []
+    """(what else, its score), best first; higher is better."""
+
+
+class Result(StrEnum):
+    """What came of a decision, in the order in which it can get there."""
+
+    PENDING = "pending"
+    SHADOW = "shadow"
+    APPLIED = "applied"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+    WON = "won"
+    LOST = "lost"
+
+
+class DecisionOutcome(Struct, frozen=True, kw_only=True):
+    """Later news of a decision. A copy that was launched is first `applied`, then `won` or `lost`."""
+
+    decision: int
+    result: Result
+    at_s: float
+    reason: str = ""
+    attempt: int = -1
+    saved_s: float = 0.0
+    """Estimate: what the beaten attempt still had to run when the copy won, by the estimate at that moment."""
+    cost_core_s: float = 0.0
+    """Core-seconds of the losing attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobClaim:
+    """For this job we speculate; the host's own speculation rests until the lease ends."""
+
+    job: str
+    lease_ms: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Decision:
+    """Everything one cycle has to say; `orders` and `claims` are by source."""
+
+    cycle: int
+    orders: dict[str, list[AnyOrder]] = field(default_factory=dict)
+    claims: dict[str, list[JobClaim]] = field(default_factory=dict)
+    records: list[DecisionRecord] = field(default_factory=list)
+    outcomes: list[DecisionOutcome] = field(default_factory=list)
+    modes: dict[str, Mode] = field(default_factory=dict)
+    """The effective mode of every source heard in this cycle."""
+    intervals_ms: dict[str, int] = field(default_factory=dict)
+    """When each of those sources should report again."""
+    want_full: set[str] = field(default_factory=set)
+    """Sources whose facts do not add up, so everything is asked for again."""
+    bad_facts: list[tuple[str, str]] = field(default_factory=list)
+    """(source, what was wrong) of facts that were refused one by one; the rest of their message counts."""

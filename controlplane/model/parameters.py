@@ -1,0 +1,52 @@
+"""Which numbers steer the engine? Every one has a unit, a range and a sentence; the settings page is made from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from controlplane.model.facts import Mode
+
+
+def setting(default: Any, low: float, high: float, about: str) -> Any:
+    """A dataclass field that carries its range and its sentence."""
+    return field(default=default, metadata={"low": low, "high": high, "about": about})
+
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """What the live engine and the simulator both take. `controlplane.settings` fills it from file and environment."""
+
+    mode: Mode = Mode.SHADOW
+    allocator: str = "hopper"
+    speculator: str = "ras"
+    allocator_settings: Mapping[str, float] = _NOTHING
+    speculator_settings: Mapping[str, float] = _NOTHING
+    max_copies_per_task: int = setting(2, 0, 16, "Extra attempts one task may have running at once.")
+    job_copy_share: float = setting(
+        0.5, 0.0, 1.0, "Copies of one job that may run at once, as a share of the pool's slots (at least one)."
+    )
+    pool_copy_share: float = setting(
+        0.5, 0.0, 1.0, "Copies that may run at once in one pool, as a share of its slots (at least one)."
+    )
+    cluster_copy_share: float = setting(
+        0.5, 0.0, 1.0, "Copies that may run at once everywhere, as a share of all slots (at least one)."
+    )
+    losing_share: float = setting(
+        0.25, 0.0, 1.0, "Core-seconds spent on losing attempts, as a share of all core-seconds of the pool."
+    )
+    losing_allowance_core_s: float = setting(
+        30.0, 0.0, 1e9, "Core-seconds of losing attempts allowed before the share is applied."
+    )
+    lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation rests after our last word.")
+    order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")
+    grant_ttl_ms: int = setting(3000, 200, 60_000, "How long a slot target or cap holds without being renewed.")
+    startup_prior_s: float = setting(
+        5.0, 0.0, 600.0, "Time to first progress assumed before any attempt of the application has shown it."
+    )
+    busy_interval_ms: int = setting(500, 20, 10_000, "A source with live copies reports at least this often.")
+    idle_interval_ms: int = setting(2000, 50, 60_000, "A source with nothing running reports at least this often.")
+    review_interval_ms: int = setting(200, 20, 10_000, "Running attempts are looked at again at least this often.")

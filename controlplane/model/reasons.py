@@ -1,0 +1,137 @@
+"""Why did a decision come out as it did? One table of codes: recorded, shown on the page, counted in the metrics."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Action(IntEnum):
+    """What was decided about an attempt, a task or a job."""
+
+    NONE = 0
+    LAUNCH_COPY = 1
+    KILL_ATTEMPT = 2
+    GRANT = 3
+    REFUSE_COPY = 4
+    RUN_NEXT = 5
+    STOP_JOB = 6
+
+    @property
+    def label(self) -> str:
+        """The name used in REST, metrics and pages."""
+        return self.name.lower()
+
+
+class Reason(IntEnum):
+    """Reason codes; the numbers are stored, so they are never used again for something else."""
+
+    NONE = 0
+    # why a copy was launched
+    SAVES_SLOT_TIME = 1
+    LONGEST_TO_END = 2
+    # why not, from the task
+    ON_SCHEDULE = 10
+    TOO_NEW = 11
+    SKEW_NOT_STRAGGLER = 12
+    CHEAPER_TO_WAIT = 13
+    ALREADY_COPIED = 14
+    UNKNOWN_DEMAND = 15
+    # why not, from the job or the stage
+    UNSAFE_OUTPUT = 20
+    UNKNOWN_OUTPUT = 21
+    OPTED_OUT = 22
+    BARRIER = 23
+    PIPELINED = 24
+    STREAMING = 25
+    NO_SPECULATOR = 26
+    # why not, from the cluster
+    NO_BUDGET_JOB = 30
+    NO_BUDGET_POOL = 31
+    NO_BUDGET_CLUSTER = 32
+    NO_BUDGET_WASTE = 33
+    NO_SLOT_IN_TARGET = 34
+    NO_OTHER_HOST = 35
+    HOST_CANNOT = 36
+    MODE = 37
+    LAST_ATTEMPT = 38
+    ORDER_PENDING = 39
+    # kills
+    KILL_SWITCH = 50
+    OPERATOR = 51
+    # grants
+    ALLOCATOR = 60
+
+    @property
+    def label(self) -> str:
+        """The name used in REST, metrics and pages."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonText:
+    """What a reader sees for a code: one sentence with the inputs by name, and how much it matters (0-3)."""
+
+    sentence: str
+    severity: int
+
+
+TEXTS: dict[Reason, ReasonText] = {
+    Reason.NONE: ReasonText("Nothing has been decided yet.", 0),
+    Reason.SAVES_SLOT_TIME: ReasonText(
+        "A copy saves {saving_s:.1f} slot-seconds: {running_attempts:.0f} running need {t_rem_s:.1f} s more,"
+        " a fresh one {t_new_s:.1f} s.",
+        3,
+    ),
+    Reason.LONGEST_TO_END: ReasonText(
+        "Its progress rate is among the slowest of its stage and it is the one that ends last,"
+        " in {t_rem_s:.1f} s.",
+        3,
+    ),
+    Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
+    Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
+    Reason.SKEW_NOT_STRAGGLER: ReasonText(
+        "It has more to do, not less speed: a copy would need {t_new_s:.1f} s for the same work.", 1
+    ),
+    Reason.CHEAPER_TO_WAIT: ReasonText(
+        "Waiting {t_rem_s:.1f} s costs less slot time than a copy of {t_new_s:.1f} s.", 1
+    ),
+    Reason.ALREADY_COPIED: ReasonText("It has {running_attempts:.0f} attempts running, the most allowed.", 1),
+    Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),
+    Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
+    Reason.UNKNOWN_OUTPUT: ReasonText("Nobody vouches for what a second attempt of this stage would write.", 2),
+    Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
+    Reason.BARRIER: ReasonText("A barrier stage runs all its tasks together; none may run twice.", 2),
+    Reason.PIPELINED: ReasonText("A pipelined stage streams to its children; none of its tasks may run twice.", 2),
+    Reason.STREAMING: ReasonText("A streaming query's tasks are never copied.", 2),
+    Reason.NO_SPECULATOR: ReasonText("The pool's speculator is `none`.", 0),
+    Reason.NO_BUDGET_JOB: ReasonText("The job runs as many copies as it may.", 2),
+    Reason.NO_BUDGET_POOL: ReasonText("The pool runs as many copies as it may.", 2),
+    Reason.NO_BUDGET_CLUSTER: ReasonText("The cluster runs as many copies as it may.", 2),
+    Reason.NO_BUDGET_WASTE: ReasonText("Losing copies have used up their share of core-seconds.", 2),
+    Reason.NO_SLOT_IN_TARGET: ReasonText("The job holds its target of {target:.0f} slots already.", 2),
+    Reason.NO_OTHER_HOST: ReasonText("No other healthy host has room for a copy.", 2),
+    Reason.HOST_CANNOT: ReasonText("This host system cannot launch such a copy.", 2),
+    Reason.MODE: ReasonText("The mode is not `control`, so nothing is ordered.", 1),
+    Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
+    Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
+    Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
+    Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
+    Reason.ALLOCATOR: ReasonText(
+        "Virtual size {virtual_size:.1f} of {slots:.0f} slots in the pool; target {target:.0f}.", 1
+    ),
+}
+
+
+class _Gaps(dict):
+    """Renders inputs that a record does not carry as `nan`, so an old record still reads."""
+
+    def __missing__(self, key: str) -> float:
+        return float("nan")
+
+
+def sentence(reason: Reason, inputs: dict[str, float]) -> str:
+    """One English sentence for a code and its inputs.
+
+    >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
+    'It could not have made its first progress yet (0.4 s old).'
+    """
+    return TEXTS[reason].sentence.format_map(_Gaps(inputs))
