@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from controlplane.model.facts import Mode
@@ -13,8 +12,6 @@ def setting(default: Any, low: float, high: float, about: str) -> Any:
     return field(default=default, metadata={"low": low, "high": high, "about": about})
 
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
@@ -23,8 +20,8 @@ class EngineSettings:
     mode: Mode = Mode.SHADOW
     allocator: str = "hopper"
     speculator: str = "ras"
-    allocator_settings: Mapping[str, float] = _NOTHING
-    speculator_settings: Mapping[str, float] = _NOTHING
+    allocator_settings: Mapping[str, float] = field(default_factory=dict)
+    speculator_settings: Mapping[str, float] = field(default_factory=dict)
     max_copies_per_task: int = setting(2, 0, 16, "Extra attempts one task may have running at once.")
     job_copy_share: float = setting(
         0.5, 0.0, 1.0, "Copies of one job that may run at once, as a share of the pool's slots (at least one)."

@@ -1,0 +1,177 @@
+"""What does the whole state look like from outside? The JSON of `state:dump`, of REST answers and of the page.
+
+Made by `Scheduler.snapshot(now_s)`; plain structs, no arrays. Ages and durations in seconds on the engine's clock.
+"""
+
+from msgspec import Struct
+
+from controlplane.model.facts import Capabilities, Mode
+
+
+class HostState(Struct, frozen=True, kw_only=True):
+    """A machine, over all applications."""
+
+    host: str
+    slowness: float
+    """Seconds of work here per second of the same work on a typical host; 1 is typical."""
+    confidence: float
+    """0 (nothing known) to 1."""
+    sick: bool
+    slots: int
+    running: int
+
+
+class ExecutorState(Struct, frozen=True, kw_only=True):
+    """Slots of one application on one host."""
+
+    executor: str
+    host: str
+    slots: int
+    running: int
+    age_s: float
+
+
+class AttemptState(Struct, frozen=True, kw_only=True):
+    """A live attempt with what is believed of it."""
+
+    attempt: int
+    job: str
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt_number: int
+    executor: str
+    host: str
+    speculative: bool
+    order: int
+    elapsed_s: float
+    progress: float
+    """0 to 1; -1 where unknown."""
+    bytes_read: int
+    records_read: int
+    bytes_written: int
+    records_written: int
+    t_rem_s: float | None
+    t_new_s: float | None
+
+
+class TaskState(Struct, frozen=True, kw_only=True):
+    """A task with live attempts, and why it has no further copy."""
+
+    job: str
+    stage: int
+    stage_attempt: int
+    index: int
+    running_attempts: int
+    input_bytes: int
+    preferred_hosts: list[str]
+    reason: str
+    """Label of the current reason code."""
+    sentence: str
+    inputs: dict[str, float | None]
+
+
+class StageState(Struct, frozen=True, kw_only=True):
+    """A task set."""
+
+    job: str
+    stage: int
+    stage_attempt: int
+    name: str
+    n_tasks: int
+    n_done: int
+    n_waiting: int
+    n_running: int
+    n_copies: int
+    verdict: str
+    """`safe`, `unsafe` or `unknown`: may its tasks run twice?"""
+    verdict_reason: str
+    age_s: float
+
+
+class JobState(Struct, frozen=True, kw_only=True):
+    """A live job: a claimant of its pool."""
+
+    source: str
+    job: str
+    name: str
+    host_ids: list[int]
+    mode: Mode
+    weight: float
+    age_s: float
+    stages: list[StageState]
+    edges: list[tuple[int, int]]
+    remaining_tasks: int
+    n_running: int
+    n_copies: int
+    copies_launched: int
+    copies_won: int
+    copies_lost: int
+    losing_core_s: float
+    virtual_size: float
+    transfer_ratio: float
+    tail_index: float
+    target: int
+    cap: int
+    """-1 for none."""
+    leased: bool
+
+
+class RequestState(Struct, frozen=True, kw_only=True):
+    """A resource request not yet answered by slots."""
+
+    request: int
+    job: str
+    stage: int
+    count: int
+    cores: int
+    memory_bytes: int
+    priority: int
+    nodes: list[str]
+    age_s: float
+
+
+class PoolState(Struct, frozen=True, kw_only=True):
+    """Slots and who may have them: one per Spark driver. Holds the application's own facts, too."""
+
+    source: str
+    epoch: int
+    application: str
+    name: str
+    user: str
+    host_version: str
+    shim_version: str
+    ui_url: str
+    capabilities: Capabilities
+    user_mode: Mode
+    mode: Mode
+    policy: str
+    slots: int
+    running: int
+    n_copies: int
+    copy_budget: int
+    losing_core_s: float
+    total_core_s: float
+    tail_index: float
+    tail_samples: int
+    startup_s: float
+    last_heard_s: float
+    """Seconds since its last report."""
+    executors: list[ExecutorState]
+    jobs: list[JobState]
+    tasks: list[TaskState]
+    attempts: list[AttemptState]
+    requests: list[RequestState]
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """Everything that is live, at one moment."""
+
+    schema_version: int = 1
+    cycle: int
+    now_s: float
+    mode: Mode
+    pools: list[PoolState]
+    hosts: list[HostState]
+    accuracy: dict[str, float]
+    """How right the estimates were: median ratio and spread of predicted against actual t_rem and t_new."""
