@@ -12,7 +12,6 @@ def setting(default: Any, low: float, high: float, about: str) -> Any:
     return field(default=default, metadata={"low": low, "high": high, "about": about})
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
     """What the live engine and the simulator both take. `controlplane.settings` fills it from file and environment."""

@@ -82,8 +82,7 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.LONGEST_TO_END: ReasonText(
-        "Its progress rate is among the slowest of its stage and it is the one that ends last,"
-        " in {t_rem_s:.1f} s.",
+        "Its progress rate is among the slowest of its stage and it is the one that ends last, in {t_rem_s:.1f} s.",
         3,
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),

@@ -1,0 +1,260 @@
+"""Which columns does running work have? One table a kind of thing; `_s` are seconds on the engine's clock."""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controlplane.model.table import Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+NAN = float("nan")
+_INT = (np.int64, 0)
+_ROW = (np.int64, -1)
+_FLAG = (np.bool_, 0)
+_SUM = (np.float64, 0.0)
+_UNKNOWN = (np.float64, NAN)
+
+
+class Pools(Table):
+    """Slots and who may have them, one row a source."""
+
+    slots: Ints
+    mode_rank: Ints
+    losing_core_s: Floats
+    total_core_s: Floats
+    reviewed_s: Floats
+    startup_mean_s: Floats
+    """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
+    startup_deviation_s: Floats
+
+    COLUMNS: ClassVar = {
+        "slots": _INT,
+        "mode_rank": _INT,
+        "losing_core_s": _SUM,
+        "total_core_s": _SUM,
+        "reviewed_s": (np.float64, -np.inf),
+        "startup_mean_s": _UNKNOWN,
+        "startup_deviation_s": _UNKNOWN,
+    }
+
+
+class Hosts(Table):
+    """Machines over all sources; rows are never given back while a source names them."""
+
+    COLUMNS: ClassVar = {}
+
+
+class Executors(Table):
+    """Slots of one source on one host."""
+
+    pool: Ints
+    host: Ints
+    slots: Ints
+    running: Ints
+    finished: Ints
+    added_s: Floats
+
+    COLUMNS: ClassVar = {
+        "pool": _ROW,
+        "host": _ROW,
+        "slots": _INT,
+        "running": _INT,
+        "finished": _INT,
+        "added_s": _UNKNOWN,
+    }
+
+
+class Jobs(Table):
+    """Claimants of a pool."""
+
+    pool: Ints
+    submitted_s: Floats
+    weight: Floats
+    copies_enabled: Flags
+    mode_rank: Ints
+    copies_launched: Ints
+    copies_won: Ints
+    copies_lost: Ints
+    losing_core_s: Floats
+    target: Ints
+    cap: Ints
+    granted_target: Ints
+    granted_cap: Ints
+    granted_s: Floats
+    fixed_target: Ints
+    fixed_cap: Ints
+    virtual_size: Floats
+    transfer_ratio: Floats
+    ended: Flags
+
+    COLUMNS: ClassVar = {
+        "pool": _ROW,
+        "submitted_s": _UNKNOWN,
+        "weight": (np.float64, 1.0),
+        "copies_enabled": (np.bool_, 1),
+        "mode_rank": _INT,
+        "copies_launched": _INT,
+        "copies_won": _INT,
+        "copies_lost": _INT,
+        "losing_core_s": _SUM,
+        "target": _INT,
+        "cap": _ROW,
+        "granted_target": _ROW,
+        "granted_cap": _ROW,
+        "granted_s": (np.float64, -np.inf),
+        "fixed_target": _ROW,
+        "fixed_cap": _ROW,
+        "virtual_size": _SUM,
+        "transfer_ratio": (np.float64, 1.0),
+        "ended": _FLAG,
+    }
+
+
+class Stages(Table):
+    """Task sets. Sums are over finished attempts; a *cost* is seconds per unit of work (byte or record)."""
+
+    pool: Ints
+    job: Ints
+    n_tasks: Ints
+    n_done: Ints
+    n_active: Ints
+    """Tasks not done that have a live attempt."""
+    n_running: Ints
+    """Live attempts, losers of finished tasks included."""
+    n_copies: Ints
+    submitted_s: Floats
+    verdict: Ints
+    """Reason code of the write-safety gate; 0 where tasks may run twice."""
+    closing: Flags
+    """The stage is over; it stays until its last attempt has ended."""
+    closed_s: Floats
+    n_finished: Ints
+    duration_sum_s: Floats
+    records_sum: Floats
+    n_costs: Ints
+    log_cost_sum: Floats
+    prior_duration_s: Floats
+    """Typical duration and cost of the same stage in earlier jobs; nan where never seen."""
+    prior_log_cost: Floats
+
+    COLUMNS: ClassVar = {
+        "pool": _ROW,
+        "job": _ROW,
+        "n_tasks": _INT,
+        "n_done": _INT,
+        "n_active": _INT,
+        "n_running": _INT,
+        "n_copies": _INT,
+        "submitted_s": _UNKNOWN,
+        "verdict": _INT,
+        "closing": _FLAG,
+        "closed_s": _UNKNOWN,
+        "n_finished": _INT,
+        "duration_sum_s": _SUM,
+        "records_sum": _SUM,
+        "n_costs": _INT,
+        "log_cost_sum": _SUM,
+        "prior_duration_s": _UNKNOWN,
+        "prior_log_cost": _UNKNOWN,
+    }
+
+
+class Tasks(Table):
+    """Tasks that have or had an attempt in a live stage."""
+
+    pool: Ints
+    job: Ints
+    stage: Ints
+    index: Ints
+    input_bytes: Floats
+    n_live: Ints
+    n_copies: Ints
+    done: Flags
+    reason: Ints
+    """Current reason code for having no further copy, or for the latest one."""
+    ordered_copies: Ints
+    """Copies ordered and not yet seen to start."""
+    ordered_until_s: Floats
+
+    COLUMNS: ClassVar = {
+        "pool": _ROW,
+        "job": _ROW,
+        "stage": _ROW,
+        "index": _INT,
+        "input_bytes": _UNKNOWN,
+        "n_live": _INT,
+        "n_copies": _INT,
+        "done": _FLAG,
+        "reason": _INT,
+        "ordered_copies": _INT,
+        "ordered_until_s": (np.float64, -np.inf),
+    }
+
+
+class Attempts(Table):
+    """Live attempts."""
+
+    id: Ints
+    pool: Ints
+    job: Ints
+    stage: Ints
+    task: Ints
+    executor: Ints
+    host: Ints
+    attempt_number: Ints
+    order: Ints
+    speculative: Flags
+    cold: Flags
+    """The first on its executor: its JVM may still be starting."""
+    start_s: Floats
+    first_s: Floats
+    """When progress was first seen, and how much work it was."""
+    first_work: Floats
+    advanced_s: Floats
+    """When work last grew."""
+    work: Floats
+    """Work done, in the unit of `unit`: 0 nothing known, 1 bytes, 2 records, 3 the host's own share."""
+    unit: Ints
+    bytes_read: Floats
+    bytes_written: Floats
+    records_read: Floats
+    records_written: Floats
+    t_rem_s: Floats
+    t_new_s: Floats
+    progress: Floats
+    estimated_s: Floats
+    """When t_rem was first estimated, and the end it foretold: held against what comes out."""
+    foretold_end_s: Floats
+
+    COLUMNS: ClassVar = {
+        "id": _ROW,
+        "pool": _ROW,
+        "job": _ROW,
+        "stage": _ROW,
+        "task": _ROW,
+        "executor": _ROW,
+        "host": _ROW,
+        "attempt_number": _INT,
+        "order": _INT,
+        "speculative": _FLAG,
+        "cold": _FLAG,
+        "start_s": _UNKNOWN,
+        "first_s": _UNKNOWN,
+        "first_work": _SUM,
+        "advanced_s": _UNKNOWN,
+        "work": _SUM,
+        "unit": _INT,
+        "bytes_read": _SUM,
+        "bytes_written": _SUM,
+        "records_read": _SUM,
+        "records_written": _SUM,
+        "t_rem_s": (np.float64, np.inf),
+        "t_new_s": (np.float64, np.inf),
+        "progress": _UNKNOWN,
+        "estimated_s": _UNKNOWN,
+        "foretold_end_s": _UNKNOWN,
+    }
