@@ -1,1 +1,1 @@
-"""The papers' policies: a paper is a folder, its idea a file. `registry` is the one table of names."""
+"""Which policies are there? Pure functions from a view to a proposal; `registry` is the one table of their names."""

@@ -1,0 +1,1 @@
+"""The policies that the papers compare themselves with."""

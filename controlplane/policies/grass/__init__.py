@@ -1,0 +1,1 @@
+"""GRASS (NSDI'14): which running task deserves one more attempt?"""
