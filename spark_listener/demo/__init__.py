@@ -1,0 +1,16 @@
+"""What do stragglers cost on a real Spark cluster, and what does each scheduler make of them? `grasshopper demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("build"), first_seed: int = 1) -> None:
+    """Run all contestants `rounds` times, print the table, write `build_dir`/demo.json, keep the decision page.
+
+    `world` is `independent` (a copy draws its slowness anew) or `data` (a copy meets the same slowness again).
+    Spark and everything heavy is imported only here.
+    """
+    from spark_listener.demo.runner import run_demo
+
+    run_demo(rounds=rounds, world_kind=world, build_dir=build_dir, first_seed=first_seed)

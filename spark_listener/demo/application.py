@@ -1,0 +1,154 @@
+"""How does one contestant run? One Spark driver process, watched from outside, judged by Spark's own event log."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.world import World
+from spark_listener.event_log import CopyCounts, count_copies, read_attempts
+from spark_listener.local_cluster import LocalCluster
+from spark_listener.swim import TRACE_PATH, ModelJob
+
+TIMEOUT_S = 300.0
+ROOT = Path(__file__).parents[2]
+# The same for every contestant.  No locality wait: no input has a home here, and it would only add noise.
+COMMON_CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+    "spark.locality.wait": "0s",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+}
+
+
+class ApplicationError(RuntimeError):
+    """A contestant's driver ended without all results; the message names its log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One contestant in one round: seconds and result hash per job, and what its copies did."""
+
+    contestant: str
+    seed: int
+    job_s: dict[str, float]
+    results: dict[str, str]
+    copies: CopyCounts
+
+
+def run_application(
+    contestant: Contestant,
+    *,
+    world: World,
+    jobs: list[ModelJob],
+    inputs: dict[str, Path],
+    cluster: LocalCluster,
+    server: str | None,
+    work_dir: Path,
+    on_event: Callable[[dict[str, Any]], None],
+) -> Outcome:
+    """Run the jobs under one contestant while one host is sick.  Raises ApplicationError."""
+    work_dir.mkdir(parents=True, exist_ok=True)
+    placement = {"spark.master": cluster.master_url, "spark.eventLog.dir": work_dir.resolve().as_uri()}
+    task = {
+        "name": f"demo-{contestant.name}",
+        "conf": COMMON_CONF | placement | world.spark_conf() | contestant.spark_conf,
+        "server": server,
+        "warm_up_url": TRACE_PATH.as_uri(),
+        "jobs": [
+            {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
+            | {"url": f"paced://{inputs[job.job_id].resolve()}"}
+            for job in jobs
+        ],
+    }
+    app_id = ""
+    finished: dict[str, dict[str, Any]] = {}
+    stopped = False
+    log_path = work_dir / "driver.log"
+    with driver_process(cluster.spark_home, log_path) as driver, contextlib.ExitStack() as sickness:
+        say(driver, json.dumps(task))
+        for event in read_events(driver):
+            on_event(event)
+            if event["event"] == "ready":
+                app_id = event["app_id"]
+                sickness.enter_context(cluster.sick_host(world.sick_host, duty=world.sick_duty))
+                say(driver, "go")
+            elif event["event"] == "finished":
+                finished[event["job"]] = event
+                if len(finished) == len(jobs):
+                    sickness.close()
+            stopped = stopped or event["event"] == "stopped"
+    if not stopped or len(finished) < len(jobs):
+        raise ApplicationError(f"{contestant.name}: {len(finished)} of {len(jobs)} jobs ended; see {log_path}")
+    return Outcome(
+        contestant=contestant.name,
+        seed=world.seed,
+        job_s={job.job_id: finished[job.job_id]["seconds"] for job in jobs},
+        results={job.job_id: finished[job.job_id]["result"] for job in jobs},
+        copies=count_copies(read_attempts(work_dir / app_id)),
+    )
+
+
+@contextlib.contextmanager
+def driver_process(spark_home: Path, log_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The driver and its JVM in one process group, which ends with the context or after TIMEOUT_S."""
+    paths = [str(spark_home.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(spark_home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
+    with log_path.open("w") as log:
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "spark_listener.demo.workload"],
+            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+    watchdog = threading.Timer(TIMEOUT_S, end_group, [driver.pid])
+    watchdog.start()
+    try:
+        yield driver
+        driver.wait()
+    finally:
+        watchdog.cancel()
+        end_group(driver.pid)
+        driver.wait()
+
+
+def end_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def say(driver: subprocess.Popen[str], line: str) -> None:
+    assert driver.stdin is not None
+    driver.stdin.write(line + "\n")
+    driver.stdin.flush()
+
+
+def read_events(driver: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    """The driver's events until its output ends; other lines on its standard output are not ours."""
+    assert driver.stdout is not None
+    for line in driver.stdout:
+        if line.startswith('{"event"'):
+            yield json.loads(line)

@@ -1,0 +1,56 @@
+"""Who decides for a Grasshopper contestant? A control plane process of its own, on SQLite, on a loopback port."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from spark_listener.demo.application import ROOT
+from spark_listener.demo.contestants import Contestant
+from spark_listener.local_cluster import free_port
+
+
+@contextlib.contextmanager
+def control_plane(contestant: Contestant, work_dir: Path, timeout_s: float = 90.0) -> Iterator[str]:
+    """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError."""
+    port = free_port("127.0.0.1")
+    url = f"http://127.0.0.1:{port}"
+    log_path = work_dir / f"control-plane-{contestant.name}.log"
+    store = f"sqlite:///{(work_dir / contestant.name).resolve()}.db"
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "controlplane.cli", "serve", "--host", "127.0.0.1", "--port", str(port),
+                "--store", store, "--mode", "control",
+                "--allocator", str(contestant.allocator), "--speculator", str(contestant.speculator),
+            ],
+            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        deadline_s = time.monotonic() + timeout_s
+        while not is_ready(url):
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise RuntimeError(f"the control plane is not ready; see {log_path}")
+            time.sleep(0.2)
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=2):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False

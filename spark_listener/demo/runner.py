@@ -1,0 +1,97 @@
+"""How does the demo proceed? One cluster, each round every contestant in turn, then the table and the page."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from spark_listener.demo.application import Outcome, run_application
+from spark_listener.demo.contestants import Contestant, contestants
+from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.report import print_table, row, write_json
+from spark_listener.demo.world import Workload, World
+from spark_listener.local_cluster import LocalCluster
+
+
+def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
+    """All contestants, the same seeds for each, control planes that keep learning from round to round."""
+    console = Console()
+    work_dir = build_dir / "demo"
+    shutil.rmtree(work_dir, ignore_errors=True)
+    work_dir.mkdir(parents=True)
+    four = contestants()
+    worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
+    with contextlib.ExitStack() as servers:
+        console.print("Starting the control planes and a Spark cluster: one master, four workers.")
+        addresses = {
+            contestant.name: servers.enter_context(control_plane(contestant, work_dir))
+            for contestant in four
+            if contestant.allocator
+        }
+        with LocalCluster(log_dir=work_dir / "cluster") as cluster:
+            outcomes = run_rounds(four, worlds, addresses, cluster, work_dir, console)
+        stock = outcomes[four[0].name]
+        rows = [row(contestant, outcomes[contestant.name], stock, world_kind) for contestant in four]
+        print_table(rows, console)
+        write_json(rows, build_dir / "demo.json")
+        console.print(f"Written: {build_dir / 'demo.json'}; logs and event logs: {work_dir}")
+        keep_page(addresses[four[-1].name], console)
+    if not all(one.results_equal_stock for one in rows):
+        raise SystemExit("a contestant's results differ from stock Spark's")
+
+
+def run_rounds(
+    competitors: Sequence[Contestant],
+    worlds: list[World],
+    addresses: dict[str, str],
+    cluster: LocalCluster,
+    work_dir: Path,
+    console: Console,
+) -> dict[str, list[Outcome]]:
+    """Each round runs every contestant once, starting with another one each time."""
+    workload = Workload()
+    inputs = workload.write_inputs(work_dir / "inputs")
+    outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        for number, world in enumerate(worlds):
+            turn = number % len(competitors)
+            for contestant in (*competitors[turn:], *competitors[:turn]):
+                label = f"round {number + 1}  {contestant.title}"
+                bar = progress.add_task(f"{label}: starting", total=len(workload.jobs))
+
+                def show(event: dict[str, Any], bar: Any = bar, label: str = label) -> None:
+                    if event["event"] == "finished":
+                        progress.advance(bar)
+                    progress.update(bar, description=f"{label}: {event['event']} {event.get('job', '')}")
+
+                outcomes[contestant.name].append(
+                    run_application(
+                        contestant,
+                        world=world,
+                        jobs=workload.jobs,
+                        inputs=inputs,
+                        cluster=cluster,
+                        server=addresses.get(contestant.name),
+                        work_dir=work_dir / f"{number + 1}-{contestant.name}",
+                        on_event=show,
+                    )
+                )
+    return outcomes
+
+
+def keep_page(address: str, console: Console) -> None:
+    """Keep the decision page up until Enter; end at once when nobody can press it."""
+    if os.environ.get("CI") == "true" or not sys.stdin.isatty():
+        return
+    console.print(f"Why was an attempt copied, and why was another one not? {address}/   (Enter ends the demo)")
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        input()

@@ -1,0 +1,84 @@
+"""What does the user's program do? One Spark driver that runs the trace's jobs concurrently, as any user might.
+
+It is the same program for every contestant.  It reads its task (a JSON object) from the first line of standard
+input, prints one JSON object per event, and starts the jobs when a second line arrives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from typing import Any
+
+from pyspark import InheritableThread
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, count, length, split
+from pyspark.sql.functions import max as largest
+from pyspark.sql.functions import sum as total
+
+from spark_listener.attach import attach
+
+# Copies that lost are being killed when the last result arrives; their ends belong into the event log.
+DRAIN_S = 2.0
+
+
+def query(spark: SparkSession, url: str) -> DataFrame:
+    """Jobs, bytes and the largest job per hour and order of magnitude; integers, so that order cannot matter."""
+    field = split(col("value"), "\t")
+    rows = spark.read.text(url).select(
+        (field[1].cast("bigint") / 3600).cast("int").alias("hour"),
+        length(field[3]).alias("digits"),
+        field[3].cast("bigint").alias("bytes"),
+    )
+    return rows.groupBy("hour", "digits").agg(count("*"), total("bytes"), largest("bytes"))
+
+
+def fingerprint(frame: DataFrame) -> str:
+    """A hash of the whole result, in a fixed order."""
+    rows = sorted(tuple(row) for row in frame.collect())
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def run_job(spark: SparkSession, job: dict[str, Any], start_s: float) -> None:
+    """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result."""
+    time.sleep(max(0.0, start_s + job["arrival_s"] - time.monotonic()))
+    spark.sparkContext.setJobGroup(job["id"], f"trace job {job['id']}, {job['tasks']} tasks")
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", job["id"])
+    submitted_s = time.monotonic()
+    emit(event="submitted", job=job["id"])
+    result = fingerprint(query(spark, job["url"]))
+    emit(event="finished", job=job["id"], seconds=time.monotonic() - submitted_s, result=result)
+
+
+def emit(**event: object) -> None:
+    """One event, one write, so that lines of concurrent jobs do not mix."""
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    task = json.loads(sys.stdin.readline())
+    builder = SparkSession.builder.appName(task["name"])
+    for key, value in task["conf"].items():
+        builder.config(key, value)
+    if task["server"]:
+        attach(builder, server=task["server"], mode="control")
+    spark = builder.getOrCreate()
+    query(spark, task["warm_up_url"]).collect()
+    emit(event="ready", app_id=spark.sparkContext.applicationId)
+    sys.stdin.readline()
+    start_s = time.monotonic()
+    threads = [InheritableThread(target=run_job, args=(spark, job, start_s)) for job in task["jobs"]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    time.sleep(DRAIN_S)
+    spark.stop()
+    emit(event="stopped")
+
+
+if __name__ == "__main__":
+    main()

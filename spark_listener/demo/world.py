@@ -1,0 +1,76 @@
+"""In which world does the demo take place? The slowness that all contestants meet, and the jobs they run in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spark_listener.swim import TRACE_PATH, ModelJob, model_slice, read_trace
+
+KINDS = ("independent", "data")
+TESTKIT_JAR = Path("jvm-shim/testkit/target/grasshopper-testkit.jar")
+SPLIT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Every number that makes the demo's tasks slow; `docs/demo.md` says where each comes from.
+
+    A nominal task reads one split in SPLIT_BYTES / bytes_per_second seconds.  Its slowdown is a Pareto draw from
+    1 to max_slowdown; on top of it the sick host's executors run only for a share of the time.
+    """
+
+    seed: int
+    kind: str = "independent"
+    bytes_per_second: int = 1536 * 1024
+    tail_index: float = 1.4
+    max_slowdown: float = 15.0
+    sick_host: str = "127.0.0.4"
+    sick_duty: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"world: got {self.kind!r}, want one of {KINDS}")
+
+    def spark_conf(self) -> dict[str, str]:
+        """What a Spark application needs to read `paced://` paths in this world."""
+        return {
+            "spark.jars": str(testkit_jar()),
+            "spark.hadoop.fs.paced.impl": "io.grasshopper.testkit.PacedFileSystem",
+            "spark.hadoop.fs.paced.seed": str(self.seed),
+            "spark.hadoop.fs.paced.world": self.kind,
+            "spark.hadoop.fs.paced.bytes-per-second": str(self.bytes_per_second),
+            "spark.hadoop.fs.paced.tail-index": str(self.tail_index),
+            "spark.hadoop.fs.paced.max-slowdown": str(self.max_slowdown),
+            "spark.sql.files.maxPartitionBytes": str(SPLIT_BYTES),
+            "spark.sql.files.openCostInBytes": str(SPLIT_BYTES),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The slice of the trace that each contestant runs: ten successive jobs, arrivals compressed to 25 s."""
+
+    jobs: list[ModelJob] = field(
+        default_factory=lambda: model_slice(read_trace(), first=40, count=10, max_tasks=40, span_s=25.0)
+    )
+
+    def write_inputs(self, folder: Path) -> dict[str, Path]:
+        """One file per job, of as many splits as the job has tasks: whole lines of the trace, repeated."""
+        folder.mkdir(parents=True, exist_ok=True)
+        trace = TRACE_PATH.read_bytes()
+        paths = {}
+        for job in self.jobs:
+            size_bytes = job.tasks * SPLIT_BYTES
+            text = (trace * (size_bytes // len(trace) + 1))[:size_bytes]
+            paths[job.job_id] = folder / f"{job.job_id}.tsv"
+            paths[job.job_id].write_bytes(text[: text.rindex(b"\n") + 1])
+        return paths
+
+
+def testkit_jar() -> Path:
+    """The jar with the paced file system, which only a checkout has.  Raises FileNotFoundError."""
+    jar = Path(__file__).parents[2] / TESTKIT_JAR
+    if not jar.is_file():
+        raise FileNotFoundError(f"{jar} is missing: the demo runs from a checkout, after `make jars`")
+    return jar
