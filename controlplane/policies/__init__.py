@@ -1,1 +1,1 @@
-"""Which policies are there? Pure functions from a view to a proposal; `registry` is the one table of their names."""
+"""Which policies are there? Pure functions from a view to a proposal; `registry` is the table of names."""

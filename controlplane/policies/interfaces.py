@@ -1,7 +1,7 @@
 """What does a policy see, and what does it answer? Two axes: allocators per pool, speculators per job.
 
-Everything here is columns: one row a claimant (a job in a driver's pool), one row a running task. A policy is a pure
-function of a view and its settings; it reads no clock and draws no number.
+Everything here is columns: one row a claimant (a job in a driver's pool), one row a running task. A policy is
+a pure function of a view and its settings; it reads no clock and draws no number.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class PoolView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """An allocator's answer, columns of shape (n_claimants,). The targets' sum never exceeds the pool's slots."""
+    """An allocator's answer, columns of shape (n_claimants,). Targets never add up to more than the slots."""
 
     target: Ints
     virtual_size: Floats
@@ -68,7 +68,7 @@ class RunningTasks:
     t_rem_s: Floats
     """Estimated time to the end of the attempt that ends first; inf where nothing is known."""
     t_new_s: Floats
-    """Estimated duration of a fresh attempt from launch to end, of the same work; inf where nothing is known."""
+    """Estimated duration of a fresh attempt of the same work, launch to end; inf where nothing is known."""
     progress_rate: Floats
     """Work done per second of the best attempt, in units that siblings share; 0 before first progress."""
     sibling_rate: Floats
@@ -87,8 +87,8 @@ class RunningTasks:
 class Speculation:
     """A speculator's answer, columns of shape (n_tasks,).
 
-    `score` orders tasks of one job, higher first; only tasks with `wanted` are candidates. `reason` says why, or why
-    not, as `controlplane.model.reasons.Reason`; it is ignored where a task was not eligible.
+    `score` orders tasks of one job, higher first; only tasks with `wanted` are candidates. `reason` says why,
+    or why not, as `controlplane.model.reasons.Reason`; it is ignored where a task was not eligible.
     """
 
     wanted: Flags

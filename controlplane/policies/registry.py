@@ -1,4 +1,4 @@
-"""Which policies are there, what do they need of a host, and what can be set? The one table of their names."""
+"""Which policies are there, what do they need of a host, what can be set? The one table of their names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Keeps(StrEnum):
     WORK_CONSERVING = "work_conserving"
     """No slot stays idle while a claimant can use it."""
     FAIR_FLOOR = "fair_floor"
-    """Every claimant gets (1 - `fairness_epsilon`, or 0) of its weight's share in whole slots, or all it can use."""
+    """Every claimant gets its weight's share less `fairness_epsilon`, in whole slots, or all it can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,11 @@ class Policy:
     about: str
     source: str = ""
     needs: Mapping[str, int]
-    """Capabilities of the host, and the least value of each, without which the policy's orders are refused."""
+    """Capabilities of the host, with the least value of each, without which its orders are refused."""
     settings: tuple[Setting, ...] = ()
     keeps: frozenset[Keeps] = frozenset()
+    before_waiting: bool = False
+    """Whether a copy this speculator wants goes before the job's own waiting originals."""
 
     def __call__(
         self, view: PoolView | RunningTasks, settings: Mapping[str, float] | None = None
@@ -152,7 +154,7 @@ TABLE: tuple[Policy, ...] = (
                 default=0.1,
                 low=0.0,
                 high=1.0,
-                about="Share of its fair share that a job may lose to smaller ones; 0 is fair, 1 promises nothing.",
+                about="Part of its fair share that a job may lose to smaller ones; 1 promises nothing.",
             ),
             Setting(
                 name="multiplier_cap",
@@ -202,6 +204,7 @@ TABLE: tuple[Policy, ...] = (
         about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
         source="GRASS (NSDI'14), section 3.1",
         needs=_COPYING,
+        before_waiting=True,
     ),
 )
 

@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.policies.interfaces import Flags, RunningTasks
 
 EFFICIENT_RATE_SHARE = 0.75
-"""Of the siblings' rate: at this and above, a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
+"""Of the siblings' rate: from here on a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
 LONG_TIMES = 1.5
 """Times the siblings' length: above this, a task is long."""
 
@@ -13,8 +13,8 @@ LONG_TIMES = 1.5
 def has_more_to_do(view: RunningTasks) -> Flags:
     """Tasks that take much longer than the other running tasks of their stage, though they are not slower.
 
-    A task's length is its age and what is left; the siblings' is the geometric mean over the others. False where
-    a rate or a length is unknown.
+    A task's length is its age and what is left; the siblings' is the geometric mean over the others. False
+    where a rate or a length is unknown.
     """
     length_s = view.elapsed_s + view.t_rem_s
     known = np.isfinite(length_s) & (length_s > 0)

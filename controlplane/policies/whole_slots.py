@@ -57,8 +57,8 @@ def hand_out(slots: int, most: Ints, order: Ints) -> Ints:
 def share_out(slots: int, weight: Floats, most: Ints, order: Ints) -> Ints:
     """Divide slots in proportion to weights; who reaches its most leaves the rest to the others.
 
-    Fractions go to the largest remainders, ties in `order`. What no positive weight claims is handed out in order,
-    so that no slot stays idle that somebody can use.
+    Fractions go to the largest remainders, ties in `order`. What no positive weight claims is handed out in
+    order, so that no slot stays idle that somebody can use.
 
     >>> share_out(10, np.array([3.0, 1.0, 1.0]), np.array([2, 9, 9]), order=np.arange(3))
     array([2, 4, 4])

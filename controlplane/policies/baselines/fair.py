@@ -11,7 +11,8 @@ from controlplane.policies.whole_slots import by_arrival, most_usable, share_out
 def fair(view: PoolView, settings: Mapping[str, float]) -> Allocation:
     """Slots in proportion to the weights; what one cannot use goes to the others in the same proportion.
 
-    Odd slots go to the largest remainders; of equal ones, to the job that arrived first, then to the upper row.
+    Odd slots go to the largest remainders; of equal ones, to the job that arrived first, then to the upper
+    row.
     """
     most = most_usable(view)
     return Allocation(

@@ -20,4 +20,6 @@ def fixed(view: PoolView, settings: Mapping[str, float]) -> Allocation:
     is_set = view.fixed_target >= 0
     target = hand_out(slots, np.where(is_set, np.minimum(most, view.fixed_target), 0), order)
     rest = share_out(slots - int(target.sum()), view.weight, np.where(is_set, 0, most), order)
-    return Allocation(target=target + rest, virtual_size=view.remaining_tasks, cap=np.maximum(view.fixed_cap, -1))
+    return Allocation(
+        target=target + rest, virtual_size=view.remaining_tasks, cap=np.maximum(view.fixed_cap, -1)
+    )

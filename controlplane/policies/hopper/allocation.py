@@ -38,8 +38,8 @@ def hopper(view: PoolView, settings: Mapping[str, float]) -> Allocation:
 def by_guidelines(slots: int, *, size: Floats, most: Ints, order: Ints) -> Ints:
     """Guideline 2 if the virtual sizes exceed the slots, else Guideline 3.
 
-    A job counts with what it can use of its virtual size, and with at least one slot if it can use one: a light
-    tail or a small transfer ratio would otherwise round the smallest job down to nothing.
+    A job counts with what it can use of its virtual size, and with at least one slot if it can use one: a
+    light tail or a small transfer ratio would otherwise round the smallest job down to nothing.
     """
     useful = np.minimum(np.maximum(size, 1.0), most)
     if slots < fsum(useful):
@@ -48,7 +48,7 @@ def by_guidelines(slots: int, *, size: Floats, most: Ints, order: Ints) -> Ints:
 
 
 def smallest_first(slots: int, size: Floats, order: Ints) -> Ints:
-    """Guideline 2: each job its virtual size, in order, while slots last; then the fractions, in the same order.
+    """Guideline 2: each job its virtual size, in order, while slots last; then the fractions, in order.
 
     The pseudocode rounds down and leaves the sum of the fractions idle.
 

@@ -10,7 +10,7 @@ from controlplane.policies.whole_slots import whole
 
 
 def fair_floor(slots: int, weight: Floats, most: Ints, fairness_epsilon: float) -> Ints:
-    """Slots that a claimant is sure of: (1 - epsilon) * S / N in whole slots, or all that it can use if that is less.
+    """Slots that a claimant is sure of: (1 - epsilon) * S / N in whole slots, or all that it can use.
 
     N counts claimants that can use a slot, each by its weight.
     Source: Hopper (SIGCOMM'15), section 4.3.

@@ -11,10 +11,11 @@ from controlplane.policies.interfaces import Floats
 def copy_multiplier(tail_index: Floats, cap: float) -> Floats:
     """Slots wanted per task: max(2 / tail_index, 1), but never more than `cap`.
 
-    The knee below which one more slot shortens a job at full value. A tail index of 1 or less gives 2 and more;
-    the paper stops at no number, GRASS at two copies of a task, hence the cap. An index that is not a positive
-    number claims nothing beyond one slot a task.
-    Source: Hopper (SIGCOMM'15), section 4.1 (i); the pseudocode's bare 2 / tail_index falls below 1 for light tails.
+    The knee below which one more slot shortens a job at full value. A tail index of 1 or less gives 2 and
+    more; the paper stops at no number, GRASS at two copies of a task, hence the cap. An index that is not a
+    positive number claims nothing beyond one slot a task.
+    Source: Hopper (SIGCOMM'15), section 4.1 (i); the pseudocode's bare 2 / tail_index falls below 1 for light
+    tails.
 
     >>> [float(copy_multiplier(tail_index, cap=2.0)) for tail_index in (1.6, 3.0, 0.5)]
     [1.25, 1.0, 2.0]
@@ -24,7 +25,7 @@ def copy_multiplier(tail_index: Floats, cap: float) -> Floats:
 
 
 def communication_factor(transfer_ratio: Floats) -> Floats:
-    """Square root of (remaining downstream transfer / remaining upstream work); 1 for a job without downstream.
+    """Square root of (remaining downstream transfer / remaining upstream work); 1 without a downstream.
 
     Source: Hopper (SIGCOMM'15), section 4.2. A ratio of 0 would starve the job, so 0 and unknown count as 1.
 
@@ -51,9 +52,9 @@ def precedence(
 ) -> Floats:
     """max(V, V'): who comes first when slots are short, smallest first.  Units: slots.
 
-    The paper gives no formula for V', "the virtual remaining work in communication in the downstream phase". It
-    generalises max(T, T'), the larger of this phase's and the next phase's tasks (its footnote 6), so V' is the
-    virtual size of the downstream tasks. It orders jobs; it gives no slots.
+    The paper gives no formula for V', "the virtual remaining work in communication in the downstream phase".
+    It generalises max(T, T'), the larger of this phase's and the next phase's tasks (its footnote 6), so V'
+    is the virtual size of the downstream tasks. It orders jobs; it gives no slots.
     Source: Hopper (SIGCOMM'15), section 4.2.
 
     >>> float(precedence(remaining_tasks=4, downstream_tasks=8, tail_index=1.6, transfer_ratio=1.0, cap=2.0))
