@@ -1,0 +1,138 @@
+"""Which hosts are slow, how sure is that, and where should a copy go?
+
+A host is measured by its attempts' seconds per unit of work against those of the same stage on other hosts.
+Attempts that have ended are remembered and fade with a half-life; attempts that still run count as they are
+now, for those of a sick host may never end.
+"""
+
+import numpy as np
+
+from controlplane.model.columns import Flags, Floats, Ints
+
+HALF_LIFE_S = 300.0
+PRIOR_ATTEMPTS = 2.0
+"""Attempts of typical speed that every host is believed to have run, lest one straggler make it sick."""
+MOST_TIMES = 8.0
+"""One attempt counts as no slower, and no faster, than this many times."""
+SLOW_TIMES = 1.25
+"""From this slowness on a host comes after the others."""
+SICK_TIMES = 1.5
+SICK_CONFIDENCE = 0.5
+"""A host is sick from this slowness on, once that much of it is seen rather than believed."""
+
+
+def log_slowness(
+    stage: Ints, host: Ints, seconds_per_unit: Floats, finished_n: Floats, finished_log_sum: Floats
+) -> Floats:
+    """Log of each attempt's seconds per unit over its stage's siblings' on other hosts; nan if unknown.
+
+    Shapes: (n_attempts,), the last two (n_stages,): how many attempts of the stage have finished, anywhere,
+    and the sum of the logs of their seconds per unit. Siblings are taken by their geometric mean.
+
+    >>> stage, host = np.array([0, 0, 0]), np.array([0, 0, 1])
+    >>> np.exp(log_slowness(stage, host, np.array([8.0, 8.0, 2.0]), np.zeros(1), np.zeros(1)))
+    array([4.  , 4.  , 0.25])
+    """
+    known = np.isfinite(seconds_per_unit) & (seconds_per_unit > 0)
+    log_cost = np.log(np.where(known, seconds_per_unit, 1.0))
+    _, pair = np.unique(stage * (host.max(initial=0) + 1) + host, return_inverse=True)
+    n_stages = len(finished_n)
+
+    def elsewhere(column: Floats) -> Floats:
+        in_stage = np.bincount(stage, weights=column, minlength=n_stages)[stage]
+        return in_stage - np.bincount(pair, weights=column)[pair]
+
+    n = elsewhere(known.astype(float)) + finished_n[stage]
+    total = elsewhere(log_cost) + finished_log_sum[stage]
+    return np.where(known & (n > 0.5), log_cost - total / np.maximum(n, 1.0), np.nan)
+
+
+class HostSlowness:
+    """Evidence about hosts by row; rows appear when they are first mentioned."""
+
+    def __init__(self, half_life_s: float = HALF_LIFE_S) -> None:
+        self._half_life_s = half_life_s
+        self._n, self._log_sum, self._at_s = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._running_n, self._running_log_sum = np.zeros(0), np.zeros(0)
+
+    def attempt_ended(self, host: int, log_ratio: float, now_s: float) -> None:
+        """Remember one that took exp(log_ratio) times as long for its work as siblings on other hosts."""
+        if not np.isfinite(log_ratio):
+            return
+        self._grow(host + 1)
+        kept = self._kept(now_s)[host]
+        self._n[host] = self._n[host] * kept + 1.0
+        self._log_sum[host] = self._log_sum[host] * kept + _bounded(log_ratio)
+        self._at_s[host] = now_s
+
+    def review(self, host: Ints, log_ratio: Floats) -> None:
+        """Take the running attempts' evidence, all of it, instead of what the last review gave."""
+        known = np.isfinite(log_ratio)
+        host, log_ratio = host[known], _bounded(log_ratio[known])
+        self._grow(int(host.max(initial=-1)) + 1)
+        self._running_n = np.bincount(host, minlength=len(self._n)).astype(float)
+        self._running_log_sum = np.bincount(host, weights=log_ratio, minlength=len(self._n))
+
+    def forget(self, host: int) -> None:
+        """The host is gone, and its row may be given to another."""
+        if host < len(self._n):
+            for column in (self._n, self._log_sum, self._running_n, self._running_log_sum):
+                column[host] = 0.0
+
+    def slowness(self, now_s: float, n_hosts: int) -> Floats:
+        """Seconds of work per second of the same work elsewhere, shrunk towards 1; shape (n_hosts,)."""
+        n, log_sum = self._evidence(now_s, n_hosts)
+        return np.exp(log_sum / (n + PRIOR_ATTEMPTS))
+
+    def confidence(self, now_s: float, n_hosts: int) -> Floats:
+        """Weight of what was seen against what is believed of any host, 0 to 1; shape (n_hosts,)."""
+        n, _ = self._evidence(now_s, n_hosts)
+        return n / (n + PRIOR_ATTEMPTS)
+
+    def sick(self, now_s: float, n_hosts: int) -> Flags:
+        """Hosts that get no copies; shape (n_hosts,)."""
+        slow = self.slowness(now_s, n_hosts) >= SICK_TIMES
+        return slow & (self.confidence(now_s, n_hosts) >= SICK_CONFIDENCE)
+
+    def _evidence(self, now_s: float, n_hosts: int) -> tuple[Floats, Floats]:
+        self._grow(n_hosts)
+        kept = self._kept(now_s)
+        n = self._n * kept + self._running_n
+        log_sum = self._log_sum * kept + self._running_log_sum
+        return n[:n_hosts], log_sum[:n_hosts]
+
+    def _kept(self, now_s: float) -> Floats:
+        """What is left of the remembered evidence."""
+        return np.exp2(-np.maximum(now_s - self._at_s, 0.0) / self._half_life_s)
+
+    def _grow(self, n_hosts: int) -> None:
+        missing = n_hosts - len(self._n)
+        if missing > 0:
+            for name in ("_n", "_log_sum", "_at_s", "_running_n", "_running_log_sum"):
+                setattr(self, name, np.append(getattr(self, name), np.zeros(missing)))
+
+
+def _bounded(log_ratio: Floats) -> Floats:
+    return np.clip(log_ratio, -np.log(MOST_TIMES), np.log(MOST_TIMES))
+
+
+def rank_hosts(
+    *, slots_free: Ints, running: Ints, slowness: Floats, sick: Flags, local: Flags, forbidden: Flags
+) -> Ints:
+    """Rows of the hosts that may take a copy, best first. Shapes: (n_hosts,).
+
+    Never a forbidden host (the straggler's own), a sick one, or one without a free slot. Then: not a slow
+    one; not the only holder of the input, which may be what the straggler waits for; the least loaded; one
+    that holds the input; the faster one; the upper row.
+
+    >>> free, running = np.array([2, 2, 1, 0, 2]), np.array([0, 2, 1, 0, 0])
+    >>> sick, local = np.array([0, 0, 0, 0, 1], dtype=bool), np.array([0, 1, 1, 0, 0], dtype=bool)
+    >>> host = {"slots_free": free, "running": running, "slowness": np.ones(5), "sick": sick}
+    >>> rank_hosts(**host, local=local, forbidden=np.zeros(5, dtype=bool))
+    array([0, 1, 2])
+    """
+    rows = np.flatnonzero((slots_free > 0) & ~sick & ~forbidden)
+    load = running[rows] / (running[rows] + slots_free[rows])
+    slow = slowness[rows] >= SLOW_TIMES
+    sole_holder = local[rows] & (np.count_nonzero(local) == 1)
+    return rows[np.lexsort((slowness[rows], ~local[rows], load, sole_holder, slow))]

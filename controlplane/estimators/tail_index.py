@@ -1,0 +1,122 @@
+"""How heavy is the tail of task durations? Hill's estimate over a bounded window, with a prior at first.
+
+Samples are durations over the geometric mean of their stage, so that stages of any length can share a window.
+Attempts that were killed, and those that still run, are known to last longer than what was seen of them;
+leaving them out would make the tail look lighter than it is, for it is the long ones that get beaten by a
+copy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from controlplane.model.columns import Flags, Floats
+
+_NOTHING = np.empty(0)
+
+
+def normalised(durations_s: Floats) -> Floats:
+    """Durations of one stage's finished tasks over their geometric mean; those of no length are left out.
+
+    >>> normalised(np.array([1.0, 4.0, 0.0]))
+    array([0.5, 2. ])
+    """
+    positive = durations_s[durations_s > 0]
+    return positive / np.exp(np.mean(np.log(positive))) if len(positive) else positive
+
+
+def tail_evidence(samples: Floats, finished: Flags, n_largest: int) -> tuple[int, float]:
+    """(ends seen, log-time on test) among the n largest samples, above the next smaller one.
+
+    Their ratio is Hill's estimate: 1 / mean(ln(X_i / X_(k+1))) when all have finished, and the maximum-
+    likelihood estimate for right-censored samples otherwise: a sample that has not finished adds time, but no
+    end.
+
+    >>> tail_evidence(np.array([1.0, 2.0, np.e, np.e**2]) , np.array([True, True, True, False]), n_largest=2)
+    (1, 1.6137056388801092)
+    """
+    largest = np.argpartition(samples, len(samples) - n_largest - 1)[len(samples) - n_largest - 1 :]
+    threshold, tail = largest[0], largest[1:]
+    return int(finished[tail].sum()), float(np.log(samples[tail] / samples[threshold]).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailEstimate:
+    """A tail index with what it rests on."""
+
+    tail_index: float
+    samples: int
+    """Durations in the window."""
+    ends: int
+    """Finished ones among the largest, from which the index is read."""
+    standard_error: float
+    confidence: float
+    """Weight of the samples against the prior's, 0 to 1."""
+
+
+class TailIndex:
+    """Learns one tail index from the latest `window` durations.
+
+    With d ends in a log-time of e among the largest `tail_share`, the estimate is (p + d) / (p / prior + e):
+    the mean of the posterior when the prior is worth p = `prior_ends` ends of its own. Without samples it is
+    the prior; with many it is Hill's estimate.
+    Source: Hopper (SIGCOMM'15), section 7.2, "continually fit"; GRASS (NSDI'14), figure 3, for Hill.
+    """
+
+    def __init__(
+        self, *, prior: float = 1.5, prior_ends: float = 10.0, window: int = 2048, tail_share: float = 0.1
+    ) -> None:
+        self.prior, self.prior_ends, self.tail_share = prior, prior_ends, tail_share
+        self._sample = np.empty(window)
+        self._finished = np.zeros(window, dtype=bool)
+        self._seen = 0
+        self._known: TailEstimate | None = None
+
+    def observe(self, normalised_duration: float, finished: bool = True) -> None:
+        """Take one attempt's normalised duration; `finished` is False if it was ended before its time."""
+        if not 0 < normalised_duration < np.inf:
+            return
+        row = self._seen % len(self._sample)
+        self._sample[row], self._finished[row] = normalised_duration, finished
+        self._seen += 1
+        self._known = None
+
+    def estimate(self, running: Floats = _NOTHING) -> TailEstimate:
+        """The tail index by all that was seen, and by the normalised ages of attempts that still run."""
+        if self._known is None or len(running):
+            estimate = self._estimate(running[running > 0])
+            if len(running):
+                return estimate
+            self._known = estimate
+        return self._known
+
+    def _estimate(self, running: Floats) -> TailEstimate:
+        n_ended = min(self._seen, len(self._sample))
+        samples = np.concatenate([self._sample[:n_ended], running])
+        finished = np.concatenate([self._finished[:n_ended], np.zeros(len(running), dtype=bool)])
+        n_largest = int(self.tail_share * len(samples))
+        ends, log_time = tail_evidence(samples, finished, n_largest) if n_largest else (0, 0.0)
+        tail_index = (self.prior_ends + ends) / (self.prior_ends / self.prior + log_time)
+        return TailEstimate(
+            tail_index=tail_index,
+            samples=n_ended,
+            ends=ends,
+            standard_error=tail_index / np.sqrt(self.prior_ends + ends),
+            confidence=ends / (self.prior_ends + ends),
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """JSON-able state, oldest sample first."""
+        n_ended = min(self._seen, len(self._sample))
+        oldest_first = np.roll(np.arange(n_ended), -(self._seen % n_ended) if n_ended else 0)
+        return {
+            "samples": [round(float(sample), 6) for sample in self._sample[oldest_first]],
+            "finished": self._finished[oldest_first].astype(int).tolist(),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take back what `dump` gave; of more samples than the window holds, the latest stay."""
+        for sample, finished in zip(state.get("samples", []), state.get("finished", []), strict=True):
+            self.observe(sample, bool(finished))

@@ -1,0 +1,102 @@
+"""How much must the next stage fetch per unit of work left in this one? Hopper's alpha, by recurring job."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MOST = 16.0
+"""Neither this many times nor this small a part of a typical transfer is exceeded, whatever was reported."""
+KEPT_OF_OLD = 0.8
+"""What remains of everything known when one more stage is seen: about the last five count."""
+
+
+@dataclass(slots=True)
+class Output:
+    """Decayed sums over the stages of one kind."""
+
+    shuffled_bytes: float = 0.0
+    work_s: float = 0.0
+
+    def add(self, shuffled_bytes: float, work_s: float, kept_of_old: float) -> None:
+        """One more finished stage."""
+        self.shuffled_bytes = kept_of_old * self.shuffled_bytes + shuffled_bytes
+        self.work_s = kept_of_old * self.work_s + work_s
+
+    @property
+    def bytes_per_work_s(self) -> float:
+        """Bytes left for the next stage by a slot-second of work."""
+        return self.shuffled_bytes / self.work_s
+
+
+def transfer_ratio(transfer_bytes: float, work_s: float, typical_bytes_per_work_s: float) -> float:
+    """Remaining downstream transfer over remaining upstream work.  Units: slot-seconds per slot-second.
+
+    Bytes become slot-seconds at the rate at which a typical stage produces them. The network's rate is not
+    known, and a constant factor would only set stages that feed another against those that feed none, which
+    count 1.
+    Source: Hopper (SIGCOMM'15), section 4.2.
+
+    >>> transfer_ratio(transfer_bytes=4e6, work_s=10.0, typical_bytes_per_work_s=1e5)
+    4.0
+    """
+    most_bytes = MOST * typical_bytes_per_work_s * work_s
+    if most_bytes <= 0:
+        return 1.0
+    return max(MOST * min(transfer_bytes / most_bytes, 1.0), 1.0 / MOST)
+
+
+class TransferRatios:
+    """Learns what stages write for the next, by job and stage name, else by stage name; `limit` of each."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self._limit = limit
+        self._recurring: dict[str, Output] = {}
+        self._classes: dict[str, Output] = {}
+        self._typical = Output()
+
+    def observe(self, job_name: str, stage_name: str, shuffled_bytes: float, work_s: float) -> None:
+        """A stage that feeds another has ended after so many slot-seconds; -1 bytes teach nothing."""
+        if shuffled_bytes < 0 or not work_s > 0:
+            return
+        for table, key in ((self._recurring, _key(job_name, stage_name)), (self._classes, stage_name)):
+            output = table.pop(key, None) or Output()
+            output.add(shuffled_bytes, work_s, KEPT_OF_OLD)
+            table[key] = output
+            if len(table) > self._limit:
+                del table[next(iter(table))]
+        self._typical.add(shuffled_bytes, work_s, KEPT_OF_OLD ** (1 / 10))
+
+    def estimate(
+        self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float = 0.0
+    ) -> float:
+        """Transfer ratio of a running stage that feeds another; 1 if nothing like it has been seen.
+
+        What its finished tasks have written, `shuffled_bytes`, still has to be fetched and counts as well.
+        """
+        known = self._recurring.get(_key(job_name, stage_name)) or self._classes.get(stage_name)
+        if known is None or self._typical.shuffled_bytes <= 0:
+            return 1.0
+        to_come_bytes = known.bytes_per_work_s * remaining_work_s
+        return transfer_ratio(
+            transfer_bytes=max(shuffled_bytes, 0.0) + to_come_bytes,
+            work_s=remaining_work_s,
+            typical_bytes_per_work_s=self._typical.bytes_per_work_s,
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """JSON-able state, least recently learned first."""
+        return {
+            "recurring": {key: asdict(output) for key, output in self._recurring.items()},
+            "classes": {key: asdict(output) for key, output in self._classes.items()},
+            "typical": asdict(self._typical),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take back what `dump` gave."""
+        self._recurring = {key: Output(**row) for key, row in state.get("recurring", {}).items()}
+        self._classes = {key: Output(**row) for key, row in state.get("classes", {}).items()}
+        self._typical = Output(**state.get("typical", {}))
+
+
+def _key(job_name: str, stage_name: str) -> str:
+    return f"{job_name}\n{stage_name}"
