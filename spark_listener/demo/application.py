@@ -22,12 +22,15 @@ from spark_listener.swim import TRACE_PATH, ModelJob
 
 TIMEOUT_S = 300.0
 ROOT = Path(__file__).parents[2]
-# The same for every contestant.  No locality wait: no input has a home here, and it would only add noise.
+# The same for every contestant.  No locality wait: no input has a home here, and it would only add noise.  The
+# tasks wait more than they compute, so executors start with the quick compiler and collector.
 COMMON_CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.executor.memory": "512m",
     "spark.executor.cores": "2",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
     "spark.locality.wait": "0s",

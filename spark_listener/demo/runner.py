@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from spark_listener.local_cluster import LocalCluster
 
 def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
     """All contestants, the same seeds for each, control planes that keep learning from round to round."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that it ends what it started, too
     console = Console()
     work_dir = build_dir / "demo"
     shutil.rmtree(work_dir, ignore_errors=True)
@@ -65,7 +67,7 @@ def run_rounds(
         for number, world in enumerate(worlds):
             turn = number % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
-                label = f"round {number + 1}  {contestant.title}"
+                label = f"round {number + 1}  {contestant.name}"
                 bar = progress.add_task(f"{label}: starting", total=len(workload.jobs))
 
                 def show(event: dict[str, Any], bar: Any = bar, label: str = label) -> None:

@@ -1,0 +1,81 @@
+"""Is the demo fair and its report right? Same world and jobs for all, differences in configuration only."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from spark_listener.demo.application import COMMON_CONF, Outcome
+from spark_listener.demo.contestants import StockSetting, contestants
+from spark_listener.demo.report import row, write_json
+from spark_listener.demo.world import SPLIT_BYTES, Workload, World
+from spark_listener.event_log import CopyCounts
+
+pytestmark = pytest.mark.unit
+
+
+def test_contestants_are_two_stock_and_two_grasshopper_settings() -> None:
+    plain, tuned, late, hopper = contestants()
+    assert (plain.spark_conf["spark.speculation"], tuned.spark_conf["spark.speculation"]) == ("false", "true")
+    assert (late.allocator, late.speculator) == ("fair", "late")
+    assert (hopper.allocator, hopper.speculator) == ("hopper", "ras")
+    assert not late.spark_conf
+    assert not hopper.spark_conf
+
+
+def test_no_contestant_changes_the_world_or_the_common_settings() -> None:
+    shared = {*COMMON_CONF, *(key for key in World(seed=1).__dataclass_fields__)}
+    for contestant in contestants():
+        assert not shared & set(contestant.spark_conf)
+        assert not any("paced" in key for key in contestant.spark_conf)
+
+
+def test_stock_settings_say_what_they_set() -> None:
+    setting = StockSetting(scheduler="FAIR", quantile=0.5, multiplier=1.1)
+    assert setting.title == "FAIR, q=0.5 m=1.1"
+    assert setting.spark_conf()["spark.speculation.quantile"] == "0.5"
+    assert StockSetting().spark_conf() == {"spark.scheduler.mode": "FIFO", "spark.speculation": "false"}
+
+
+def test_an_unknown_world_is_refused() -> None:
+    with pytest.raises(ValueError, match="independent"):
+        World(seed=1, kind="elsewhere")
+
+
+def test_inputs_are_whole_lines_and_give_one_split_per_task(tmp_path) -> None:
+    workload = Workload()
+    workload = replace(workload, jobs=workload.jobs[:2])
+    for job, path in zip(workload.jobs, workload.write_inputs(tmp_path).values(), strict=True):
+        content = path.read_bytes()
+        assert content.endswith(b"\n")
+        assert (job.tasks - 1) * SPLIT_BYTES < len(content) <= job.tasks * SPLIT_BYTES
+        assert all(line.count(b"\t") == 5 for line in content.splitlines())
+
+
+def outcome(seed: int, seconds: float, result: str = "same") -> Outcome:
+    return Outcome(
+        contestant="x",
+        seed=seed,
+        job_s={"a": seconds, "b": 3 * seconds},
+        results={"a": result, "b": "same"},
+        copies=CopyCounts(launched=4, won=2, losing_core_s=5.0),
+    )
+
+
+def test_a_row_summarises_rounds_and_is_written_once_per_contestant(tmp_path) -> None:
+    rounds = [outcome(1, 1.0), outcome(2, 3.0)]
+    rows = [row(contestant, rounds, rounds, "independent") for contestant in contestants()]
+    assert rows[0].mean_job_s == 4.0
+    low, high = rows[0].mean_job_interval_s
+    assert low < 4.0 < high
+    assert (rows[0].median_job_s, rows[0].p95_job_s, rows[0].copies_launched) == (3.0, 9.0, 4.0)
+    write_json(rows, tmp_path / "build" / "demo.json")
+    names = [one["contestant"] for one in json.loads((tmp_path / "build" / "demo.json").read_text())]
+    assert names == ["stock", "stock-tuned", "fair+late", "hopper+ras"]
+
+
+def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:
+    stock = [outcome(1, 1.0), outcome(2, 1.0)]
+    one = contestants()[3]
+    assert row(one, [outcome(2, 2.0), outcome(1, 2.0)], stock, "independent").results_equal_stock
+    assert not row(one, [outcome(1, 2.0), outcome(2, 2.0, "other")], stock, "independent").results_equal_stock

@@ -1,0 +1,52 @@
+"""Are copies and their cost counted from Spark's event log as the words say?"""
+
+import json
+
+import pytest
+
+from spark_listener.event_log import Attempt, CopyCounts, count_copies, read_attempts
+
+pytestmark = pytest.mark.unit
+
+
+def task_end(task: int, attempt: int, seconds: float, *, speculative: bool, reason: str = "Success") -> str:
+    info = {"Index": task, "Attempt": attempt, "Host": "127.0.0.2", "Speculative": speculative}
+    times = {"Launch Time": 1_000, "Finish Time": 1_000 + round(seconds * 1000)}
+    event = {"Event": "SparkListenerTaskEnd", "Stage ID": 3, "Stage Attempt ID": 0, "Task Info": info | times}
+    return json.dumps(event | {"Task End Reason": {"Reason": reason}}, separators=(",", ":"))
+
+
+def counts(tmp_path, *lines: str) -> CopyCounts:
+    log = tmp_path / "app"
+    log.write_text("\n".join(['{"Event":"SparkListenerLogStart"}', *lines]) + "\n")
+    return count_copies(read_attempts(log))
+
+
+def test_an_attempt_is_read_with_its_identity_and_duration(tmp_path) -> None:
+    log = tmp_path / "app"
+    log.write_text(task_end(7, 1, 2.5, speculative=True) + "\n")
+    (attempt,) = read_attempts(log)
+    assert attempt == Attempt(
+        stage=3, stage_attempt=0, task=7, attempt=1, host="127.0.0.2",
+        speculative=True, launch_ms=1_000, finish_ms=3_500, succeeded=True,
+    )  # fmt: skip
+    assert attempt.duration_s == 2.5
+
+
+def test_the_original_pays_when_its_copy_wins(tmp_path) -> None:
+    won = counts(
+        tmp_path,
+        task_end(0, 1, 2.0, speculative=True),
+        task_end(0, 0, 9.0, speculative=False, reason="TaskKilled"),
+    )
+    assert won == CopyCounts(launched=1, won=1, losing_core_s=9.0)
+
+
+def test_the_copy_pays_when_the_original_wins_even_if_both_succeed(tmp_path) -> None:
+    lost = counts(tmp_path, task_end(0, 0, 4.0, speculative=False), task_end(0, 1, 3.0, speculative=True))
+    assert lost == CopyCounts(launched=1, won=0, losing_core_s=3.0)
+
+
+def test_no_copies_cost_nothing(tmp_path) -> None:
+    plain = counts(tmp_path, task_end(0, 0, 1.0, speculative=False), task_end(1, 0, 2.0, speculative=False))
+    assert plain == CopyCounts(launched=0, won=0, losing_core_s=0.0)
