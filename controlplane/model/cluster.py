@@ -44,6 +44,8 @@ class JobInfo:
     name: str
     host_ids: list[int]
     edges: list[tuple[int, int]]
+    stage_tasks: dict[int, int] = field(default_factory=dict)
+    """Number of tasks by stage id, also of stages not submitted yet."""
     stage_rows: set[int] = field(default_factory=set)
 
 
@@ -182,11 +184,21 @@ class Cluster:
         self.pools.remove(source.row)
 
     def purge(self, now_s: float) -> None:
-        """Remove closed stages whose last attempts never reported their end, and ended jobs left empty by that."""
+        """Remove what is over: closed stages without live attempts, then ended jobs without stages.
+
+        Left to the end of a cycle, so that estimators can still read what an ended attempt belonged to. A stage whose
+        last attempts never report their end goes after `KEPT_AFTER_CLOSE_S`.
+        """
         stages = self.stages
         rows = stages.rows()
-        for row in rows[stages.closing[rows] & (now_s - stages.closed_s[rows] > KEPT_AFTER_CLOSE_S)]:
-            self._remove_stage(self.sources[self.stage_infos[row].source], int(row))
+        over = (stages.n_running[rows] == 0) | (now_s - stages.closed_s[rows] > KEPT_AFTER_CLOSE_S)
+        for row in rows[stages.closing[rows] & over].tolist():
+            self._remove_stage(self.sources[self.stage_infos[row].source], row)
+        jobs = self.jobs.rows()
+        for row in jobs[self.jobs.ended[jobs]].tolist():
+            info = self.job_infos[row]
+            if not info.stage_rows:
+                self._remove_job(self.sources[info.source], info.key)
 
     def _new_source(self, report: Report, attached: f.DriverAttached) -> SourceState:
         row = self.pools.add(mode_rank=attached.mode.rank)
@@ -272,6 +284,7 @@ class Cluster:
         info.host_ids += [i for i in fact.host_ids if i not in info.host_ids]
         known = set(info.edges)
         info.edges += [edge for edge in fact.edges if edge not in known]
+        info.stage_tasks.update(zip(fact.stages, fact.stage_tasks, strict=False))
         self.jobs.ended[row] = False
         self.jobs.weight[row] = fact.weight
         self.jobs.copies_enabled[row] = fact.copies_enabled
@@ -287,12 +300,6 @@ class Cluster:
         self.jobs.ended[row] = True
         for stage_row in list(self.job_infos[row].stage_rows):
             self._close_stage(source, stage_row, now_s)
-        self._drop_job_if_over(source, row)
-
-    def _drop_job_if_over(self, source: SourceState, row: int) -> None:
-        info = self.job_infos.get(row)
-        if info is not None and self.jobs.ended[row] and not info.stage_rows:
-            self._remove_job(source, info.key)
 
     def _remove_job(self, source: SourceState, key: str) -> None:
         row = source.jobs.pop(key)
@@ -336,8 +343,6 @@ class Cluster:
         if not self.stages.closing[row]:
             self.stages.closing[row] = True
             self.stages.closed_s[row] = now_s
-        if not self.stage_infos[row].live:
-            self._remove_stage(source, row)
 
     def _remove_stage(self, source: SourceState, row: int) -> None:
         info = self.stage_infos.pop(row)
@@ -346,10 +351,8 @@ class Cluster:
         for task_row in info.task_rows.values():
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
-        job_row = int(self.stages.job[row])
+        self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
-        self.job_infos[job_row].stage_rows.discard(row)
-        self._drop_job_if_over(source, job_row)
 
     def _resource_requested(
         self, source: SourceState, fact: f.ResourceRequested, received_s: float, _: Changes
@@ -559,8 +562,6 @@ class Cluster:
         info.ended.add(fact.attempt)
         info.live.discard(row)
         self._free_attempt(source, row)
-        if stages.closing[stage] and not info.live:
-            self._remove_stage(source, stage)
 
     def _free_attempt(self, source: SourceState, row: int) -> None:
         attempts = self.attempts

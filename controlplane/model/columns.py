@@ -179,6 +179,8 @@ class Tasks(Table):
     ordered_copies: Ints
     """Copies ordered and not yet seen to start."""
     ordered_until_s: Floats
+    not_before_s: Floats
+    """After a refused or expired order the task is left alone until then."""
 
     COLUMNS: ClassVar = {
         "pool": _ROW,
@@ -192,6 +194,7 @@ class Tasks(Table):
         "reason": _INT,
         "ordered_copies": _INT,
         "ordered_until_s": (np.float64, -np.inf),
+        "not_before_s": (np.float64, -np.inf),
     }
 
 
@@ -229,6 +232,8 @@ class Attempts(Table):
     estimated_s: Floats
     """When t_rem was first estimated, and the end it foretold: held against what comes out."""
     foretold_end_s: Floats
+    log_slowness: Floats
+    """Log of its seconds per unit of work over those of siblings on other hosts; nan where unknown."""
 
     COLUMNS: ClassVar = {
         "id": _ROW,
@@ -257,4 +262,5 @@ class Attempts(Table):
         "progress": _UNKNOWN,
         "estimated_s": _UNKNOWN,
         "foretold_end_s": _UNKNOWN,
+        "log_slowness": _UNKNOWN,
     }

@@ -39,6 +39,14 @@ class ModeSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySet:
+    """One pool gets a policy of its own, as `allocator+speculator`; an empty one takes it back."""
+
+    source: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSet:
     """A `fixed` target and cap for one job, set by an operator; a target of None takes it back."""
 
@@ -70,7 +78,7 @@ class CopyWish:
     before_waiting: bool = True
 
 
-Stimulus = Report | ModeSet | TargetSet | KillWish | CopyWish
+Stimulus = Report | ModeSet | PolicySet | TargetSet | KillWish | CopyWish
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):

@@ -116,6 +116,8 @@ class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
     host_ids: list[Id] = []
     """The Spark job ids behind this job so far."""
     stages: list[Id] = []
+    stage_tasks: list[Count] = []
+    """Number of tasks of each of `stages`; empty where not known yet."""
     edges: list[tuple[Id, Id]] = []
     """(parent stage, child stage) pairs of the DAG."""
     weight: Annotated[int, Meta(ge=1, le=1000)] = 1

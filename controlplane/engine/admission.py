@@ -1,0 +1,149 @@
+"""Does an order keep the laws? Every copy, kill and allocation passes here; a refusal carries its reason.
+
+Law 3: targets never exceed a pool's slots; a task's last live attempt dies only if the task is over; unsafe stages are
+never copied; budgets hold; nothing is asked of a host that it cannot do.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.engine.budgets import Budgets
+from controlplane.estimators.host_slowness import HostSlowness, rank_hosts
+from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.columns import Ints
+from controlplane.model.errors import LawBroken
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import Allocation, PoolView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A task that a speculator, or an operator, wants copied."""
+
+    task: int
+    score: float
+    reason: Reason
+    before_waiting: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where a copy goes: a named host, or any but those to avoid. `ranking` is (host, negative rank), best first."""
+
+    host: str = ""
+    row: int = -1
+    avoid: list[str] = field(default_factory=list)
+    ranking: list[tuple[str, float]] = field(default_factory=list)
+
+
+class Admission:
+    """One cycle's gatekeeper: knows the budgets and the slots that this cycle's own orders have used up."""
+
+    def __init__(
+        self, cluster: Cluster, settings: EngineSettings, budgets: Budgets, hosts: HostSlowness, now_s: float
+    ) -> None:
+        self._cluster, self._settings, self._budgets = cluster, settings, budgets
+        n_hosts = cluster.hosts.size
+        self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
+        self._free: dict[int, tuple[Ints, Ints]] = {}
+        """By pool: (free slots, running attempts) by host row."""
+
+    @staticmethod
+    def check_allocation(view: PoolView, allocation: Allocation) -> None:
+        """Raises LawBroken where targets exceed the pool's slots or are negative: a defect in the allocator."""
+        total = int(allocation.target.sum())
+        if total > view.slots or (len(allocation.target) and allocation.target.min() < 0):
+            raise LawBroken("grants never exceed a pool's capacity", f"{allocation.target.tolist()} of {view.slots}")
+
+    @staticmethod
+    def kill_refusal(cluster: Cluster, source: SourceState, row: int, doomed: int) -> Reason:
+        """Why this attempt must live, or `NONE`; `doomed` of its task's live attempts are being killed already."""
+        task = int(cluster.attempts.task[row])
+        if not source.attached.capabilities.kill_copy:
+            return Reason.HOST_CANNOT
+        if not cluster.tasks.done[task] and cluster.tasks.n_live[task] - doomed <= 1:
+            return Reason.LAST_ATTEMPT
+        return Reason.NONE
+
+    def admit(
+        self, source: SourceState, candidate: Candidate, max_copies: int, to_host: str = ""
+    ) -> tuple[Reason, Placement]:
+        """`NONE` and a place for one copy, or the reason against it."""
+        cluster, tasks, task = self._cluster, self._cluster.tasks, candidate.task
+        capabilities = source.attached.capabilities
+        stage = int(tasks.stage[task])
+        standing = Reason(int(cluster.stages.verdict[stage]))
+        if standing:
+            return standing, Placement()
+        if tasks.done[task] or not tasks.n_live[task]:
+            return Reason.UNKNOWN_DEMAND, Placement()
+        if max_copies == 0 or (to_host and not capabilities.named_host):
+            return Reason.HOST_CANNOT, Placement()
+        if tasks.n_live[task] - 1 + tasks.ordered_copies[task] >= max_copies:
+            return Reason.ALREADY_COPIED, Placement()
+        over = self._budgets.refusal(int(tasks.job[task]), source.row)
+        if over:
+            return over, Placement()
+        return self._place(source, task, to_host)
+
+    def spend(self, source: SourceState, task: int, placement: Placement) -> None:
+        """Account for a copy that is ordered."""
+        self._budgets.order(int(self._cluster.tasks.job[task]), source.row)
+        if placement.row >= 0:
+            self._free[source.row][0][placement.row] -= 1
+
+    def straggler(self, task: int) -> int:
+        """Row of the live attempt of a task that the decision is about: the oldest original, else the oldest."""
+        rows = self._live(task)
+        attempts = self._cluster.attempts
+        return min(rows, key=lambda row: (attempts.speculative[row], attempts.start_s[row]))
+
+    def _live(self, task: int) -> list[int]:
+        info = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])]
+        return [row for row in info.live if self._cluster.attempts.task[row] == task]
+
+    def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
+        cluster = self._cluster
+        free, running, has_slots = self._pool_hosts(source)
+        own = np.zeros(cluster.hosts.size, dtype=bool)
+        own[[int(cluster.attempts.host[row]) for row in self._live(task)]] = True
+        if to_host:
+            row = cluster.host_rows.get(to_host, -1)
+            if row < 0 or not has_slots[row] or own[row]:
+                return Reason.NO_OTHER_HOST, Placement()
+            return Reason.NONE, Placement(host=to_host, row=row)
+        if not (has_slots & ~own & ~self._sick).any():
+            return Reason.NO_OTHER_HOST, Placement()
+        local = self._local(task)
+        best = rank_hosts(
+            slots_free=free, running=running, slowness=self._slowness, sick=self._sick, local=local, forbidden=own
+        )
+        names = cluster.host_names
+        ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best[:4].tolist())]
+        if len(best) and source.attached.capabilities.named_host:
+            return Reason.NONE, Placement(host=names[int(best[0])], row=int(best[0]), ranking=ranking)
+        avoid = [names[row] for row in np.flatnonzero(has_slots & (own | self._sick)).tolist()]
+        return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
+
+    def _local(self, task: int) -> np.ndarray:
+        cluster = self._cluster
+        fact = cluster.stage_infos[int(cluster.tasks.stage[task])].fact
+        local = np.zeros(cluster.hosts.size, dtype=bool)
+        if fact.preferred_hosts:
+            for name in fact.preferred_hosts[int(cluster.tasks.index[task])]:
+                if name in cluster.host_rows:
+                    local[cluster.host_rows[name]] = True
+        return local
+
+    def _pool_hosts(self, source: SourceState) -> tuple[Ints, Ints, np.ndarray]:
+        executors, n_hosts = self._cluster.executors, self._cluster.hosts.size
+        if source.row not in self._free:
+            rows = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+            host = executors.host[rows]
+            slots = np.bincount(host, weights=executors.slots[rows], minlength=n_hosts).astype(np.int64)
+            running = np.bincount(host, weights=executors.running[rows], minlength=n_hosts).astype(np.int64)
+            self._free[source.row] = (slots - running, running)
+        free, running = self._free[source.row]
+        return free, running, free + running > 0

@@ -1,0 +1,85 @@
+"""How many copies may run at once, and how much may losing ones cost? Hard limits, whatever a policy wants."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.model.cluster import Cluster
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
+
+
+def copy_limit(slots: int, share: float) -> int:
+    """Copies that may run at once: a share of the slots, at least one where there are any slots and any share.
+
+    >>> [copy_limit(slots=8, share=0.5), copy_limit(slots=3, share=0.1), copy_limit(slots=0, share=0.5)]
+    [4, 1, 0]
+    """
+    if slots <= 0 or share <= 0:
+        return 0
+    return max(1, math.floor(slots * share + 1e-9))
+
+
+def waste_allowed_core_s(total_core_s: float, share: float, allowance_core_s: float) -> float:
+    """Core-seconds that losing copies may have cost by now.
+
+    >>> waste_allowed_core_s(total_core_s=100.0, share=0.25, allowance_core_s=30.0)
+    30.0
+    """
+    return max(allowance_core_s, share * total_core_s)
+
+
+@dataclass(slots=True)
+class Budgets:
+    """One cycle's account of copies: running and ordered ones count alike."""
+
+    settings: EngineSettings
+    cluster: Cluster
+    by_job: dict[int, int] = field(default_factory=dict)
+    by_pool: dict[int, int] = field(default_factory=dict)
+    ordered_by_job: dict[int, int] = field(default_factory=dict)
+    """Of those, the ones ordered and not yet started."""
+    everywhere: int = 0
+
+    @classmethod
+    def of(cls, settings: EngineSettings, cluster: Cluster, now_s: float) -> "Budgets":
+        """Count every copy that runs, and every one ordered whose order has not expired."""
+        budgets = cls(settings, cluster)
+        tasks, size = cluster.tasks, cluster.tasks.size
+        ordered = tasks.ordered_copies[:size] * (tasks.ordered_until_s[:size] > now_s)
+        for row in np.flatnonzero(tasks.alive[:size] & ((tasks.n_copies[:size] > 0) | (ordered > 0))).tolist():
+            job, pool = int(tasks.job[row]), int(tasks.pool[row])
+            budgets._count(job, pool, int(tasks.n_copies[row]))
+            budgets.order(job, pool, int(ordered[row]))
+        return budgets
+
+    def order(self, job: int, pool: int, copies: int = 1) -> None:
+        """Count copies that are ordered."""
+        self.ordered_by_job[job] = self.ordered_by_job.get(job, 0) + copies
+        self._count(job, pool, copies)
+
+    def _count(self, job: int, pool: int, copies: int) -> None:
+        self.by_job[job] = self.by_job.get(job, 0) + copies
+        self.by_pool[pool] = self.by_pool.get(pool, 0) + copies
+        self.everywhere += copies
+
+    def refusal(self, job: int, pool: int) -> Reason:
+        """Why one more copy is over budget; `NONE` if it is not."""
+        settings, pools = self.settings, self.cluster.pools
+        slots = int(pools.slots[pool])
+        allowed = waste_allowed_core_s(
+            total_core_s=float(pools.total_core_s[pool]),
+            share=settings.losing_share,
+            allowance_core_s=settings.losing_allowance_core_s,
+        )
+        if pools.losing_core_s[pool] > allowed:
+            return Reason.NO_BUDGET_WASTE
+        if self.by_job.get(job, 0) >= copy_limit(slots=slots, share=settings.job_copy_share):
+            return Reason.NO_BUDGET_JOB
+        if self.by_pool.get(pool, 0) >= copy_limit(slots=slots, share=settings.pool_copy_share):
+            return Reason.NO_BUDGET_POOL
+        everywhere = int(pools.slots[pools.rows()].sum())
+        if self.everywhere >= copy_limit(slots=everywhere, share=settings.cluster_copy_share):
+            return Reason.NO_BUDGET_CLUSTER
+        return Reason.NONE

@@ -1,0 +1,137 @@
+"""What does the engine learn from a cycle's facts? Owns every estimator and what of them outlives a restart."""
+
+from typing import Any
+
+import numpy as np
+
+from controlplane.estimators.accuracy import Accuracy
+from controlplane.estimators.host_slowness import HostSlowness, log_slowness
+from controlplane.estimators.remaining import Estimates, RemainingTimes
+from controlplane.estimators.tail_index import TailIndex
+from controlplane.estimators.transfer_ratio import TransferRatios
+from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
+from controlplane.model.columns import Ints
+from controlplane.model.facts import Outcome
+from controlplane.model.parameters import EngineSettings
+
+HOST_REVIEW_S = 0.5
+"""Running attempts are weighed against siblings on other hosts at most this often."""
+TAILS_KEPT = 500
+"""Applications whose tail index is remembered after they have gone."""
+
+
+class Learning:
+    """All estimators; tail indices by application name, because recurring applications share theirs."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self.remaining = RemainingTimes(settings.startup_prior_s)
+        self.transfer = TransferRatios()
+        self.hosts = HostSlowness()
+        self.accuracy = Accuracy()
+        self._tails: dict[str, TailIndex] = {}
+        self._tail_of_pool: dict[int, TailIndex] = {}
+        self._hosts_reviewed_s = -np.inf
+
+    def configure(self, settings: EngineSettings) -> None:
+        """Take new settings; what was learned stays."""
+        self.remaining.startup_prior_s = settings.startup_prior_s
+
+    def learn(self, cluster: Cluster, changes: Changes, now_s: float) -> None:
+        """Take in everything that ended, started or first moved in one batch."""
+        for name in [source.name for source in cluster.sources.values() if source.row in changes.pools]:
+            source = cluster.sources[name]
+            self._tail_of_pool[source.row] = self._tail(source.attached.name or source.attached.application)
+        for row in changes.stages_submitted:
+            if row in cluster.stage_infos:
+                self.remaining.stage_submitted(cluster, row)
+        for pool, delay_s in changes.startups:
+            if cluster.pools.alive[pool]:
+                self.remaining.startup_seen(cluster, pool, delay_s)
+        for ended in changes.ended:
+            self._attempt_ended(cluster, ended, now_s)
+        for info, fact in changes.stages_ended:
+            if info.row in cluster.stage_infos:
+                job = cluster.job_infos[int(cluster.stages.job[info.row])]
+                work_s = float(cluster.stages.duration_sum_s[info.row])
+                self.transfer.observe(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
+
+    def _attempt_ended(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
+        fact, stages, stage = ended.fact, cluster.stages, ended.stage
+        finished = fact.outcome is Outcome.SUCCESS
+        duration_s = fact.duration_ms / 1000
+        if stages.alive[stage] and stages.n_finished[stage] and duration_s > 0:
+            relative = duration_s / (stages.duration_sum_s[stage] / stages.n_finished[stage])
+            units = ended.input_bytes if ended.input_bytes > 0 else float("nan")
+            if stages.n_costs[stage] and units > 0:
+                log_ratio = float(np.log(duration_s / units) - stages.log_cost_sum[stage] / stages.n_costs[stage])
+                relative = float(np.exp(log_ratio))
+                if finished:
+                    self.hosts.attempt_ended(ended.host, log_ratio, now_s)
+            if finished or fact.outcome is Outcome.KILLED:
+                self._tail_of_pool[ended.pool].observe(relative, finished)
+        if finished:
+            self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
+            self.accuracy.observe("t_new", ended.t_new_s, duration_s)
+        self.remaining.attempt_ended(cluster, ended)
+
+    def watch_hosts(self, cluster: Cluster, rows: Ints, estimates: Estimates, now_s: float) -> None:
+        """Weigh running attempts `rows` against their siblings; every so often, hosts by all that run."""
+        if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:
+            return
+        self._hosts_reviewed_s = now_s
+        attempts, stages = cluster.attempts, cluster.stages
+        attempts.log_slowness[rows] = log_slowness(
+            attempts.stage[rows],
+            attempts.host[rows],
+            estimates.cost,
+            stages.n_costs[: stages.size].astype(np.float64),
+            stages.log_cost_sum[: stages.size],
+        )
+        live = attempts.rows()
+        self.hosts.review(attempts.host[live], attempts.log_slowness[live])
+
+    def transfer_ratios(self, cluster: Cluster, source: SourceState) -> None:
+        """Write each job's ratio: the one of its open stages that feed others, weighed by their tasks left."""
+        stages = cluster.stages
+        for job_row in source.jobs.values():
+            info = cluster.job_infos[job_row]
+            parents = {parent for parent, _ in info.edges}
+            ratios, weights = [], []
+            for row in info.stage_rows:
+                fact = cluster.stage_infos[row].fact
+                left = int(stages.n_tasks[row] - stages.n_done[row])
+                if left and fact.stage in parents and not stages.closing[row]:
+                    mean_s = stages.duration_sum_s[row] / stages.n_finished[row] if stages.n_finished[row] else 1.0
+                    ratios.append(self.transfer.estimate(info.name, fact.name, left * mean_s))
+                    weights.append(left)
+            cluster.jobs.transfer_ratio[job_row] = np.average(ratios, weights=weights) if ratios else 1.0
+
+    def tail_index(self, pool: int) -> float:
+        """The learned tail index of a pool's application."""
+        return self._tail_of_pool[pool].estimate().tail_index
+
+    def tail_samples(self, pool: int) -> int:
+        """How many durations it rests on."""
+        return self._tail_of_pool[pool].estimate().samples
+
+    def _tail(self, application: str) -> TailIndex:
+        tail = self._tails.pop(application, None) or TailIndex()
+        self._tails[application] = tail
+        if len(self._tails) > TAILS_KEPT:
+            del self._tails[next(iter(self._tails))]
+        return tail
+
+    def dump(self) -> dict[str, Any]:
+        """JSON-able state of what outlives a restart; hosts are learned afresh."""
+        return {
+            "stages": self.remaining.history.dump(),
+            "transfer": self.transfer.dump(),
+            "tails": {name: tail.dump() for name, tail in self._tails.items()},
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take back what `dump` gave."""
+        self.remaining.history.load(state.get("stages", {}))
+        self.transfer.load(state.get("transfer", {}))
+        for name, dumped in state.get("tails", {}).items():
+            self._tail(name).load(dumped)

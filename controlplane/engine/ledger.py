@@ -1,0 +1,111 @@
+"""What came of each order? Remembers orders until a fact or their expiry settles them, and copies until they end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controlplane.model.cluster import EndedAttempt
+from controlplane.model.decisions import DecisionOutcome, Result
+from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult, Outcome
+
+GRACE_S = 5.0
+"""A host may report the outcome of an order this long after the order's own expiry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOrder:
+    """An order that no fact has settled yet; `task` is (stage, stage_attempt, index)."""
+
+    decision: int
+    source: str
+    task: tuple[int, int, int]
+    expires_s: float
+    launches: bool
+    """A launch is applied when its attempt starts, whatever the host says first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShadowCopy:
+    """A copy that would have been launched at `at_s` and would have run for `t_new_s`."""
+
+    decision: int
+    at_s: float
+    t_new_s: float
+
+
+class Ledger:
+    """Open orders by id, launched copies by (source, attempt), shadow copies by (source, task)."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, OpenOrder] = {}
+        self._copies: dict[tuple[str, int], int] = {}
+        self._shadows: dict[tuple[str, tuple[int, int, int]], ShadowCopy] = {}
+
+    def ordered(self, order: int, entry: OpenOrder) -> None:
+        """Remember an order that goes out."""
+        self.open[order] = entry
+
+    def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
+        """Remember a copy that shadow mode did not order; the first one of a task counts."""
+        self._shadows.setdefault((source, task), entry)
+
+    def launched(self, source: str, fact: AttemptStarted, at_s: float) -> Iterator[DecisionOutcome]:
+        """A copy started: its order is settled, its race begins."""
+        entry = self.open.pop(fact.order, None)
+        if entry is not None and entry.source == source:
+            self._copies[source, fact.attempt] = entry.decision
+            yield DecisionOutcome(decision=entry.decision, result=Result.APPLIED, at_s=at_s, attempt=fact.attempt)
+
+    def settled(self, source: str, fact: OrderOutcome, at_s: float) -> tuple[OpenOrder | None, DecisionOutcome | None]:
+        """A host reported an order's outcome. A launch that was applied is settled by its attempt's start instead."""
+        entry = self.open.get(fact.order)
+        if entry is None or entry.source != source or (entry.launches and fact.result is OrderResult.APPLIED):
+            return None, None
+        del self.open[fact.order]
+        outcome = DecisionOutcome(
+            decision=entry.decision,
+            result=Result(fact.result.value),
+            at_s=at_s,
+            reason=fact.reason,
+            attempt=fact.attempt,
+        )
+        return entry, outcome
+
+    def ended(self, ended: EndedAttempt) -> Iterator[DecisionOutcome]:
+        """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
+        fact = ended.fact
+        decision = self._copies.pop((ended.source, fact.attempt), None)
+        if decision is not None:
+            yield DecisionOutcome(
+                decision=decision,
+                result=Result.WON if ended.won else Result.LOST,
+                at_s=ended.ended_s,
+                reason=fact.reason,
+                attempt=fact.attempt,
+                saved_s=max(0.0, ended.beaten_t_rem_s) if ended.won and ended.beaten_t_rem_s < float("inf") else 0.0,
+                cost_core_s=0.0 if ended.won else fact.duration_ms / 1000,
+            )
+        if ended.won and fact.outcome is Outcome.SUCCESS:
+            task = (fact.stage, fact.stage_attempt, fact.index)
+            shadow = self._shadows.pop((ended.source, task), None)
+            if shadow is not None:
+                yield DecisionOutcome(
+                    decision=shadow.decision,
+                    result=Result.SHADOW,
+                    at_s=ended.ended_s,
+                    saved_s=max(0.0, ended.ended_s - shadow.at_s - shadow.t_new_s),
+                    cost_core_s=max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
+                )
+
+    def expire(self, now_s: float) -> Iterator[DecisionOutcome]:
+        """Orders whose hosts never said what became of them."""
+        for order in [i for i, entry in self.open.items() if entry.expires_s + GRACE_S < now_s]:
+            entry = self.open.pop(order)
+            yield DecisionOutcome(
+                decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason="no word from the host"
+            )
+
+    def forget(self, source: str) -> None:
+        """Drop everything about a source that is gone."""
+        self.open = {i: entry for i, entry in self.open.items() if entry.source != source}
+        self._copies = {key: decision for key, decision in self._copies.items() if key[0] != source}
+        self._shadows = {key: shadow for key, shadow in self._shadows.items() if key[0] != source}

@@ -1,0 +1,93 @@
+"""May the tasks of this stage run twice? A table: the first row that fits gives the verdict.
+
+Safe are stages whose output the host itself keeps apart by attempt: shuffle files, results that return to the driver,
+files under a commit that the host arbitrates. What an attempt does inside the user's own functions nobody can see;
+that stays the user's word, as with the host's own speculation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from controlplane.model.facts import StageSubmitted
+from controlplane.model.reasons import Reason
+
+_RETURNING_CALLS = """
+    aggregate collect collectAsArrowToPython collectAsList collectAsMap collectAsync collectToPython count countApprox
+    countApproxDistinct countAsync countByKey countByKeyApprox countByValue countByValueApprox csv executeCollect
+    executeTake first fold getRowsToPython head histogram isEmpty json load lookup max mean min parquet reduce
+    reduceByKeyLocally repartitionByRange runJob sampleStdev sampleVariance show showString sortBy sortByKey stats stdev
+    sum tail take takeAsList takeAsync takeOrdered takeSample toArrow toJSON toLocalIterator toPandas top
+    treeAggregate treeReduce variance zipWithIndex
+    $anonfun$withThreadLocalCaptured$1 $anonfun$withThreadLocalCaptured$2
+"""
+RETURNS_TO_DRIVER = frozenset(_RETURNING_CALLS.split())
+"""Calls whose result stage only sends values to the driver; the last two compute a broadcast."""
+FILE_WRITERS = (
+    "org.apache.spark.sql.execution.datasources.FileFormatWriter",
+    "org.apache.spark.sql.execution.datasources.WriteFilesExec",
+    "org.apache.spark.internal.io.SparkHadoopWriter",
+)
+V2_WRITERS = "org.apache.spark.sql.execution.datasources.v2."
+DRIVER_SIDE = ("org.apache.spark.rdd.", "org.apache.spark.api.python.", "org.apache.spark.sql.execution.")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is `NONE` where copies are safe; `because` is what the verdict rests on."""
+
+    reason: Reason
+    because: str
+
+    @property
+    def label(self) -> str:
+        """`safe`, `unknown` or `unsafe`."""
+        if self.reason is Reason.NONE:
+            return "safe"
+        return "unknown" if self.reason is Reason.UNKNOWN_OUTPUT else "unsafe"
+
+
+def _writes_files(stage: StageSubmitted) -> bool:
+    return stage.writer.startswith(FILE_WRITERS)
+
+
+TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
+    (lambda s: not s.copies_enabled, Verdict(Reason.OPTED_OUT, "the user opted out")),
+    (lambda s: s.barrier, Verdict(Reason.BARRIER, "barrier stage")),
+    (lambda s: s.pipelined, Verdict(Reason.PIPELINED, "pipelined stage")),
+    (lambda s: s.streaming, Verdict(Reason.STREAMING, "streaming query")),
+    (lambda s: s.kind == "shuffle_map", Verdict(Reason.NONE, "shuffle output is kept apart by attempt")),
+    (lambda s: s.action.startswith("foreach"), Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes")),
+    (lambda s: "Direct" in s.writer, Verdict(Reason.UNSAFE_OUTPUT, "a direct committer writes in place")),
+    (
+        lambda s: _writes_files(s) and s.commit_coordinated,
+        Verdict(Reason.NONE, "file commit arbitrated by the driver"),
+    ),
+    (_writes_files, Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination")),
+    (
+        lambda s: s.writer.startswith(V2_WRITERS) and s.commit_coordinated,
+        Verdict(Reason.NONE, "data source commit arbitrated by the driver"),
+    ),
+    (
+        lambda s: s.writer.startswith(V2_WRITERS),
+        Verdict(Reason.UNSAFE_OUTPUT, "data source commits without the coordinator"),
+    ),
+    (
+        lambda s: s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE),
+        Verdict(Reason.NONE, "the result returns to the driver"),
+    ),
+)
+UNKNOWN = Verdict(Reason.UNKNOWN_OUTPUT, "unknown sink")
+
+
+def verdict(stage: StageSubmitted) -> Verdict:
+    """The write-safety gate's word on a stage.
+
+    >>> verdict(StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=1, kind="shuffle_map")).label
+    'safe'
+    >>> verdict(StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=1, kind="result", action="foreach")).label
+    'unsafe'
+    """
+    for fits, word in TABLE:
+        if fits(stage):
+            return word
+    return UNKNOWN
