@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PLUGIN_CLASS = "io.grasshopper.spark.GrasshopperPlugin"
 JAR_NAME = "grasshopper-spark.jar"
-DEFAULT_SERVER = "http://127.0.0.1:8642"
+DEFAULT_SERVER = "http://127.0.0.1:7272"
 
 
 def attach(
@@ -26,7 +26,7 @@ def attach(
     add ours there too if you use `spark.jars` or `spark.plugins` in that file.
     Raises FileNotFoundError if the jar is neither in the package nor built in the checkout.
 
-    >>> spark = attach(SparkSession.builder, server="http://127.0.0.1:8642").getOrCreate()   # doctest: +SKIP
+    >>> spark = attach(SparkSession.builder, server="http://127.0.0.1:7272").getOrCreate()   # doctest: +SKIP
     """
     options: dict[str, str] = builder._options
     builder.config("spark.jars", _appended(options.get("spark.jars"), str(jar_path())))

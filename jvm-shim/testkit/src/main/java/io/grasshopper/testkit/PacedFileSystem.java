@@ -17,33 +17,33 @@ import org.apache.spark.TaskContext;
  * {@code fs.paced.impl} and the {@code fs.paced.*} keys of {@link World}.
  */
 public final class PacedFileSystem extends RawLocalFileSystem {
-    private World world;
+  private World world;
 
-    @Override
-    public void initialize(URI name, Configuration conf) throws IOException {
-        super.initialize(name, conf);
-        world = World.of(conf);
-    }
+  @Override
+  public void initialize(URI name, Configuration conf) throws IOException {
+    super.initialize(name, conf);
+    world = World.of(conf);
+  }
 
-    @Override
-    public String getScheme() {
-        return "paced";
-    }
+  @Override
+  public String getScheme() {
+    return "paced";
+  }
 
-    @Override
-    public URI getUri() {
-        return URI.create("paced:///");
-    }
+  @Override
+  public URI getUri() {
+    return URI.create("paced:///");
+  }
 
-    @Override
-    public FSDataInputStream open(Path path, int bufferSizeBytes) throws IOException {
-        FSDataInputStream local = super.open(path, bufferSizeBytes);
-        TaskContext task = TaskContext.get();
-        if (task == null) {
-            return local;
-        }
-        int attempt = task.attemptNumber();
-        return new FSDataInputStream(new PacedInputStream<>(
-                local, splitStartBytes -> world.nanosPerByte(path.getName(), splitStartBytes, attempt)));
+  @Override
+  public FSDataInputStream open(Path path, int bufferSizeBytes) throws IOException {
+    FSDataInputStream local = super.open(path, bufferSizeBytes);
+    TaskContext task = TaskContext.get();
+    if (task == null) {
+      return local;
     }
+    int attempt = task.attemptNumber();
+    return new FSDataInputStream(new PacedInputStream<>(
+        local, splitStartBytes -> world.nanosPerByte(path.getName(), splitStartBytes, attempt)));
+  }
 }

@@ -16,72 +16,72 @@ import org.apache.hadoop.fs.Seekable;
  * would not. An interrupt (Spark killing the attempt) ends the read at once.
  */
 final class PacedInputStream<S extends InputStream & Seekable> extends FSInputStream {
-    private static final int STEP_BYTES = 16 * 1024;
-    private static final double SHORTEST_SLEEP_NANOS = 1e6;
+  private static final int STEP_BYTES = 16 * 1024;
+  private static final double SHORTEST_SLEEP_NANOS = 1e6;
 
-    private final S local;
-    private final LongToDoubleFunction nanosPerByteOfSplit;
-    private double nanosPerByte = -1;
-    private double owedNanos;
+  private final S local;
+  private final LongToDoubleFunction nanosPerByteOfSplit;
+  private double nanosPerByte = -1;
+  private double owedNanos;
 
-    PacedInputStream(S local, LongToDoubleFunction nanosPerByteOfSplit) {
-        this.local = local;
-        this.nanosPerByteOfSplit = nanosPerByteOfSplit;
+  PacedInputStream(S local, LongToDoubleFunction nanosPerByteOfSplit) {
+    this.local = local;
+    this.nanosPerByteOfSplit = nanosPerByteOfSplit;
+  }
+
+  @Override
+  public int read() throws IOException {
+    fixRate();
+    int value = local.read();
+    pay(value < 0 ? 0 : 1);
+    return value;
+  }
+
+  @Override
+  public int read(byte[] buffer, int offset, int length) throws IOException {
+    fixRate();
+    int count = local.read(buffer, offset, Math.min(length, STEP_BYTES));
+    pay(Math.max(count, 0));
+    return count;
+  }
+
+  private void fixRate() throws IOException {
+    if (nanosPerByte < 0) {
+      nanosPerByte = nanosPerByteOfSplit.applyAsDouble(local.getPos());
     }
+  }
 
-    @Override
-    public int read() throws IOException {
-        fixRate();
-        int value = local.read();
-        pay(value < 0 ? 0 : 1);
-        return value;
+  private void pay(int bytes) throws IOException {
+    owedNanos += bytes * nanosPerByte;
+    if (owedNanos < SHORTEST_SLEEP_NANOS) {
+      return;
     }
+    try {
+      TimeUnit.NANOSECONDS.sleep((long) owedNanos);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw (IOException) new InterruptedIOException("attempt ended while reading").initCause(e);
+    }
+    owedNanos = 0;
+  }
 
-    @Override
-    public int read(byte[] buffer, int offset, int length) throws IOException {
-        fixRate();
-        int count = local.read(buffer, offset, Math.min(length, STEP_BYTES));
-        pay(Math.max(count, 0));
-        return count;
-    }
+  @Override
+  public void seek(long positionBytes) throws IOException {
+    local.seek(positionBytes);
+  }
 
-    private void fixRate() throws IOException {
-        if (nanosPerByte < 0) {
-            nanosPerByte = nanosPerByteOfSplit.applyAsDouble(local.getPos());
-        }
-    }
+  @Override
+  public long getPos() throws IOException {
+    return local.getPos();
+  }
 
-    private void pay(int bytes) throws IOException {
-        owedNanos += bytes * nanosPerByte;
-        if (owedNanos < SHORTEST_SLEEP_NANOS) {
-            return;
-        }
-        try {
-            TimeUnit.NANOSECONDS.sleep((long) owedNanos);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw (IOException) new InterruptedIOException("attempt ended while reading").initCause(e);
-        }
-        owedNanos = 0;
-    }
+  @Override
+  public boolean seekToNewSource(long positionBytes) {
+    return false;
+  }
 
-    @Override
-    public void seek(long positionBytes) throws IOException {
-        local.seek(positionBytes);
-    }
-
-    @Override
-    public long getPos() throws IOException {
-        return local.getPos();
-    }
-
-    @Override
-    public boolean seekToNewSource(long positionBytes) {
-        return false;
-    }
-
-    @Override
-    public void close() throws IOException {
-        local.close();
-    }
+  @Override
+  public void close() throws IOException {
+    local.close();
+  }
 }

@@ -12,65 +12,65 @@ import org.apache.hadoop.conf.Configuration;
  * same slowness again. Nothing depends on a clock, on the host, or on the folder the file lies in.
  */
 final class World {
-    private final long seed;
-    private final boolean slownessInData;
-    private final double bytesPerSecond;
-    private final double tailIndex;
-    private final double tailShare;
-    private final double maxSlowdown;
+  private final long seed;
+  private final boolean slownessInData;
+  private final double bytesPerSecond;
+  private final double tailIndex;
+  private final double tailShare;
+  private final double maxSlowdown;
 
-    World(long seed, String kind, double bytesPerSecond, double tailIndex, double tailShare, double maxSlowdown) {
-        if (!kind.equals("independent") && !kind.equals("data")) {
-            throw new IllegalArgumentException("fs.paced.world: got " + kind + ", want independent or data");
-        }
-        this.seed = seed;
-        this.slownessInData = kind.equals("data");
-        this.bytesPerSecond = bytesPerSecond;
-        this.tailIndex = tailIndex;
-        this.tailShare = tailShare;
-        this.maxSlowdown = maxSlowdown;
+  World(long seed, String kind, double bytesPerSecond, double tailIndex, double tailShare, double maxSlowdown) {
+    if (!kind.equals("independent") && !kind.equals("data")) {
+      throw new IllegalArgumentException("fs.paced.world: got " + kind + ", want independent or data");
     }
+    this.seed = seed;
+    this.slownessInData = kind.equals("data");
+    this.bytesPerSecond = bytesPerSecond;
+    this.tailIndex = tailIndex;
+    this.tailShare = tailShare;
+    this.maxSlowdown = maxSlowdown;
+  }
 
-    /** Reads the {@code fs.paced.*} keys; the defaults are those of the demo's world. */
-    static World of(Configuration conf) {
-        return new World(
-                conf.getLong("fs.paced.seed", 1),
-                conf.get("fs.paced.world", "independent"),
-                conf.getDouble("fs.paced.bytes-per-second", 1 << 20),
-                conf.getDouble("fs.paced.tail-index", 1.4),
-                conf.getDouble("fs.paced.tail-share", 1.0),
-                conf.getDouble("fs.paced.max-slowdown", 15.0));
-    }
+  /** Reads the {@code fs.paced.*} keys. */
+  static World of(Configuration conf) {
+    return new World(
+        conf.getLong("fs.paced.seed", 1),
+        conf.get("fs.paced.world", "independent"),
+        conf.getDouble("fs.paced.bytes-per-second", 1 << 20),
+        conf.getDouble("fs.paced.tail-index", 1.4),
+        conf.getDouble("fs.paced.tail-share", 1.0),
+        conf.getDouble("fs.paced.max-slowdown", 15.0));
+  }
 
-    /** The factor, at least 1, by which this attempt at this split is slower than nominal. */
-    double slowdown(String fileName, long splitStartBytes, int attempt) {
-        long state = mix(seed);
-        state = mix(state ^ fileName.hashCode());
-        state = mix(state ^ splitStartBytes);
-        if (!slownessInData) {
-            state = mix(state ^ attempt);
-        }
-        if (unit(state) > tailShare) {
-            return 1.0;
-        }
-        return Math.min(maxSlowdown, Math.pow(unit(mix(state)), -1.0 / tailIndex));
+  /** The factor, at least 1, by which this attempt at this split is slower than nominal. */
+  double slowdown(String fileName, long splitStartBytes, int attempt) {
+    long state = mix(seed);
+    state = mix(state ^ fileName.hashCode());
+    state = mix(state ^ splitStartBytes);
+    if (!slownessInData) {
+      state = mix(state ^ attempt);
     }
+    if (unit(state) > tailShare) {
+      return 1.0;
+    }
+    return Math.min(maxSlowdown, Math.pow(unit(mix(state)), -1.0 / tailIndex));
+  }
 
-    /** Nanoseconds that one byte takes this attempt. */
-    double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
-        return 1e9 / bytesPerSecond * slowdown(fileName, splitStartBytes, attempt);
-    }
+  /** Nanoseconds that one byte takes this attempt. */
+  double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
+    return 1e9 / bytesPerSecond * slowdown(fileName, splitStartBytes, attempt);
+  }
 
-    /** SplitMix64's step: neighbouring inputs give unrelated outputs. */
-    private static long mix(long value) {
-        long z = value + 0x9E3779B97F4A7C15L;
-        z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-        return z ^ (z >>> 31);
-    }
+  /** SplitMix64's step: neighbouring inputs give unrelated outputs. */
+  private static long mix(long value) {
+    long z = value + 0x9E3779B97F4A7C15L;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
 
-    /** The upper 53 bits as a number in (0, 1]. */
-    private static double unit(long bits) {
-        return ((bits >>> 11) + 1) * 0x1.0p-53;
-    }
+  /** The upper 53 bits as a number in (0, 1]. */
+  private static double unit(long bits) {
+    return ((bits >>> 11) + 1) * 0x1.0p-53;
+  }
 }
