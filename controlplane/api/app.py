@@ -1,0 +1,72 @@
+"""Which parts make up the web application, in which order do they see a request, and what does OpenAPI say of them?"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from controlplane import __version__
+from controlplane.api import decisions, health, operate, problems, reads
+from controlplane.api.answers import shown_schemas
+from controlplane.api.auth import Auth
+from controlplane.api.shim import PATH, ShimEndpoint
+from controlplane.runtime.live import Runtime
+from controlplane.wire import schema
+
+_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def build(
+    runtime: Runtime,
+    *,
+    tokens: Mapping[str, str],
+    max_body_bytes: int,
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
+    pages: APIRouter | None = None,
+) -> FastAPI:
+    """The application over one runtime, which it offers to its routes as `app.state.runtime`."""
+    app = FastAPI(
+        title="Grasshopper",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.runtime = runtime
+    for part in (decisions, operate, reads, health):
+        app.include_router(part.router)
+    if pages is not None:
+        app.include_router(pages)
+    problems.install(app)
+    app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes)
+    app.add_middleware(Auth, tokens=tokens)
+    app.openapi = lambda: _openapi(app)
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document, with our structs' schemas and the shim's path, which FastAPI does not see."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        document.setdefault("components", {}).setdefault("schemas", {})
+        (request, reply), envelope = schema.components("#/components/schemas/{name}")
+        document["components"]["schemas"] |= shown_schemas() | envelope
+        document["paths"][PATH] = {"post": _sync_operation(request, reply)}
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _sync_operation(request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
+    refusals = (400, 401, 403, 409, 413, 415, 422, 426, 500, 503)
+    return {
+        "summary": "Facts up, orders down",
+        "operationId": "sync",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
+        "responses": {
+            "200": {"description": "Orders", "content": {"application/json": {"schema": reply}}},
+            **{str(code): {"description": problems.TITLES[code][1], "content": _PROBLEM} for code in refusals},
+        },
+    }

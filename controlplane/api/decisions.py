@@ -1,0 +1,113 @@
+"""What was decided, from what, and what came of it? And why was this attempt copied, or not?"""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from controlplane.api.answers import Page, Size, answer, shows
+from controlplane.api.problems import not_found
+from controlplane.api.reads import Live, OneSource, find_pool, runtime_of
+from controlplane.api.views import DecisionView, WhyView, decision_view, finite
+from controlplane.model.reasons import Action, Reason
+from controlplane.model.snapshot import Snapshot
+from controlplane.runtime.live import Runtime
+from controlplane.store.recent import DecisionFilter
+
+router = APIRouter(prefix="/api/v1")
+
+Number = Annotated[int, Path(ge=0, le=2**53)]
+Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
+ActionName = Literal[tuple(action.label for action in Action)]
+ReasonName = Literal[tuple(reason.label for reason in Reason)]
+
+_SHOWN_WITH_WHY = 20
+
+
+@router.get("/decisions", **shows(Page[DecisionView], 422))
+async def decisions(
+    request: Request,
+    source: OneSource = None,
+    job: Annotated[str | None, Query(max_length=256)] = None,
+    stage: Wanted = None,
+    stage_attempt: Wanted = None,
+    index: Wanted = None,
+    attempt: Wanted = None,
+    action: Annotated[ActionName | None, Query()] = None,
+    reason: Annotated[ReasonName | None, Query()] = None,
+    cursor: Annotated[int | None, Query(ge=0, le=2**62, description="The `cursor` of the page before.")] = None,
+    limit: Size = 100,
+) -> Response:
+    """Decisions, newest first; the older ones come from the store."""
+    which = DecisionFilter(
+        source=source,
+        job=job,
+        stage=stage,
+        stage_attempt=stage_attempt,
+        index=index,
+        attempt=attempt,
+        action=Action[action.upper()] if action else None,
+        reason=Reason[reason.upper()] if reason else None,
+    )
+    found = await runtime_of(request).store.decisions(which, before=cursor, limit=limit)
+    return answer(
+        Page(
+            items=[decision_view(decision) for decision in found.decisions],
+            cursor=None if found.cursor is None else str(found.cursor),
+            complete=found.complete,
+        )
+    )
+
+
+@router.get("/decisions/{decision}", **shows(DecisionView, 404, 422))
+async def decision(request: Request, decision: Annotated[int, Path(ge=0, le=2**62)]) -> Response:
+    """One decision with its inputs, alternatives and outcome."""
+    found = await runtime_of(request).store.decision(decision)
+    if found is None:
+        raise not_found(f"decision {decision} is not known")
+    return answer(decision_view(found))
+
+
+@router.get("/tasks/{source}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404, 422))
+async def why_task(
+    request: Request, live: Live, source: str, stage: Number, stage_attempt: Number, index: Number
+) -> Response:
+    """Why this task was copied, or why it was not."""
+    return answer(await _why(runtime_of(request), live, source, stage, stage_attempt, index))
+
+
+@router.get("/attempts/{source}/{attempt}/why", **shows(WhyView, 404, 422))
+async def why_attempt(request: Request, live: Live, source: str, attempt: Number) -> Response:
+    """Why this attempt's task was copied, or why it was not; also for attempts that ended lately."""
+    runtime = runtime_of(request)
+    running = [state for pool in live.pools if pool.source == source for state in pool.attempts]
+    found = next((state for state in running if state.attempt == attempt), None)
+    if found is None and (ended := runtime.history.find(source, attempt)):
+        found = ended[1]
+    if found is None:
+        raise not_found(f"attempt {attempt} of {source!r} is neither running nor remembered")
+    return answer(await _why(runtime, live, source, found.stage, found.stage_attempt, found.index))
+
+
+async def _why(runtime: Runtime, live: Snapshot, source: str, stage: int, stage_attempt: int, index: int) -> WhyView:
+    which = DecisionFilter(source=source, stage=stage, stage_attempt=stage_attempt, index=index)
+    found = await runtime.store.decisions(which, limit=_SHOWN_WITH_WHY)
+    told = [decision_view(decision) for decision in found.decisions]
+    running = [task for pool in live.pools if pool.source == source for task in pool.tasks]
+    task = next((t for t in running if (t.stage, t.stage_attempt, t.index) == (stage, stage_attempt, index)), None)
+    if task is None and not told:
+        find_pool(live, source)
+        raise not_found(f"task {index} of stage {stage}.{stage_attempt} is neither running nor decided on")
+    now = task or told[0]
+    return WhyView(
+        source=source,
+        job=now.job,
+        stage=stage,
+        stage_attempt=stage_attempt,
+        index=index,
+        copied=any(decision.action == Action.LAUNCH_COPY.label for decision in told),
+        reason=now.reason,
+        sentence=now.sentence,
+        inputs={name: finite(value) for name, value in now.inputs.items()},
+        decisions=told,
+    )

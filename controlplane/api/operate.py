@@ -1,0 +1,243 @@
+"""What may an operator change? Mode, settings, policies, targets, single copies and kills; each with a reason."""
+
+import hashlib
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Body, Header, Path, Query, Request
+from msgspec import Struct
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from controlplane.api.answers import Page, Size, answer, shows
+from controlplane.api.problems import not_found
+from controlplane.api.reads import find_job, find_pool, find_task, runtime_of
+from controlplane.api.views import DecisionView, decision_view
+from controlplane.model.decisions import CopyWish, Decision, KillWish, PolicySet, TargetSet
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.policies.registry import parse_policy
+from controlplane.runtime.live import Runtime
+from controlplane.settings import change_engine
+from controlplane.store.recent import RecordedDecision
+from controlplane.store.store import AuditEntry
+
+router = APIRouter(prefix="/api/v1")
+
+Number = Annotated[int, Path(ge=0, le=2**53)]
+IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
+Why = Annotated[str, Field(min_length=1, max_length=1000, description="Kept in the audit log.")]
+ReasonGiven = Annotated[str, Query(min_length=1, max_length=1000, description="Kept in the audit log.")]
+
+
+class _Wish(BaseModel):
+    """Base of all request bodies."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Why
+
+
+class ModeWish(_Wish):
+    """A mode, everywhere or for one source."""
+
+    mode: Mode
+    source: Annotated[str, Field(max_length=300)] = ""
+
+
+class TargetWish(_Wish):
+    """Slots one job should hold, and perhaps the most it may; used by the allocator `fixed`."""
+
+    target: Annotated[int, Field(ge=0, le=10**9)]
+    cap: Annotated[int | None, Field(ge=0, le=10**9)] = None
+
+
+class PolicyWish(_Wish):
+    """An allocator and a speculator, as in `hopper+ras`."""
+
+    policy: Annotated[str, Field(max_length=100)]
+
+
+class CopyBody(_Wish):
+    """How a task should be copied."""
+
+    copies: Annotated[int, Field(ge=1, le=16)] = 1
+    host: Annotated[str, Field(max_length=256)] = ""
+    before_waiting: bool = True
+
+
+class SettingsWish(_Wish):
+    """Engine settings to change; those left out stay."""
+
+    engine: dict[str, Any]
+
+
+class ModeState(Struct, frozen=True, kw_only=True):
+    """The mode everywhere, and the effective one of each source."""
+
+    mode: Mode
+    sources: dict[str, Mode]
+
+
+class SettingsState(Struct, frozen=True, kw_only=True):
+    """Settings that can be changed at run time."""
+
+    engine: dict[str, Any]
+
+
+class WishAnswer(Struct, frozen=True, kw_only=True):
+    """The cycle that saw the wish, and what it decided for the source."""
+
+    cycle: int
+    decisions: list[DecisionView]
+
+
+@router.get("/mode", **shows(ModeState))
+async def mode(request: Request) -> Response:
+    """How much Grasshopper may do."""
+    state = _mode_state(runtime_of(request))
+    return answer(state, headers={"etag": etag(state.mode)})
+
+
+@router.put("/mode", **shows(ModeState, 404, 412, 422))
+async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -> Response:
+    """Sets the mode everywhere or for one source. `off` is the kill switch: copies that run are killed."""
+    runtime = runtime_of(request)
+    _check_etag(if_match, etag(runtime.mode))
+    if wish.source:
+        find_pool(runtime.snapshot(max_age_s=0.0), wish.source)
+    await runtime.set_mode(wish.mode, source=wish.source, reason=wish.reason, role=request.scope["role"])
+    state = _mode_state(runtime, max_age_s=0.0)
+    return answer(state, headers={"etag": etag(state.mode)})
+
+
+@router.get("/settings", **shows(SettingsState))
+async def settings(request: Request) -> Response:
+    """The engine's settings in force."""
+    state = _settings_state(runtime_of(request).scheduler.settings)
+    return answer(state, headers={"etag": etag(state)})
+
+
+@router.patch("/settings", **shows(SettingsState, 412, 422))
+async def change_settings(
+    request: Request,
+    wish: SettingsWish,
+    if_match: IfMatch = None,
+    dry_run: Annotated[bool, Query(description="Only say what would be in force.")] = False,
+) -> Response:
+    """Changes engine settings from the next cycle on: all of them or, if one is not allowed, none."""
+    runtime = runtime_of(request)
+    current = runtime.scheduler.settings
+    _check_etag(if_match, etag(_settings_state(current)))
+    if "mode" in wish.engine:
+        raise HTTPException(422, "engine.mode: set it by PUT /api/v1/mode")
+    changed = change_engine(current, wish.engine)
+    if not dry_run:
+        runtime.configure(changed)
+        runtime.store.save_settings({name: getattr(changed, name) for name in wish.engine})
+        _audit(request, "settings", wish.reason, **wish.engine)
+    state = _settings_state(changed)
+    return answer(state, headers={"etag": etag(state)})
+
+
+@router.put("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
+async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
+    """Gives one pool a policy of its own."""
+    find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
+    parse_policy(wish.policy)
+    stimulus = PolicySet(source=source, policy=wish.policy)
+    return await _post(request, stimulus, "policy", wish.reason, policy=wish.policy)
+
+
+@router.delete("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
+async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
+    """Gives one pool back to the policy of all."""
+    find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
+    return await _post(request, PolicySet(source=source, policy=""), "policy", reason, policy="")
+
+
+@router.put("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
+async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
+    """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
+    find_job(runtime_of(request).snapshot(max_age_s=0.0), source, job)
+    stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
+    return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
+
+
+@router.delete("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
+async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
+    """Takes a fixed target back."""
+    find_job(runtime_of(request).snapshot(max_age_s=0.0), source, job)
+    return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason, target=None, job=job)
+
+
+@router.post("/attempts/{source}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
+async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_Wish, Body()]) -> Response:
+    """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
+    live = find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
+    if all(state.attempt != attempt for state in live.attempts):
+        raise not_found(f"attempt {attempt} does not run in {source!r}")
+    stimulus = KillWish(source=source, attempt=attempt, reason=wish.reason)
+    return await _post(request, stimulus, "kill", wish.reason, attempt=attempt)
+
+
+@router.post("/tasks/{source}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, 422, status=202))
+async def copy(
+    request: Request, source: str, stage: Number, stage_attempt: Number, index: Number, wish: CopyBody
+) -> Response:
+    """Asks for copies of one task, past the policy but not past the write-safety gate or the budgets."""
+    find_task(runtime_of(request).snapshot(max_age_s=0.0), source, stage, stage_attempt, index)
+    stimulus = CopyWish(
+        source=source,
+        stage=stage,
+        stage_attempt=stage_attempt,
+        index=index,
+        copies=wish.copies,
+        host=wish.host,
+        before_waiting=wish.before_waiting,
+    )
+    return await _post(request, stimulus, "copy", wish.reason, stage=stage, index=index, copies=wish.copies)
+
+
+@router.get("/audit", **shows(Page[AuditEntry], 422))
+async def audit(request: Request, limit: Size = 100) -> Response:
+    """Who changed what, and why; newest first."""
+    return answer(Page(items=runtime_of(request).store.audit_log(limit)))
+
+
+def etag(state: Any) -> str:
+    """A short name of a state's content."""
+    return f'"{hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:16]}"'
+
+
+def _check_etag(wanted: str | None, current: str) -> None:
+    if wanted is not None and wanted not in ("*", current):
+        raise HTTPException(412, f"the ETag is {current}, not {wanted}")
+
+
+def _mode_state(runtime: Runtime, max_age_s: float | None = None) -> ModeState:
+    pools = runtime.snapshot(max_age_s).pools
+    return ModeState(mode=runtime.mode, sources={pool.source: pool.mode for pool in pools})
+
+
+def _settings_state(engine: EngineSettings) -> SettingsState:
+    return SettingsState(engine=msgspec.to_builtins(engine))
+
+
+def _audit(request: Request, action: str, reason: str, **details: Any) -> None:
+    runtime_of(request).store.audit(role=request.scope["role"], action=action, reason=reason, details=details)
+
+
+async def _post(request: Request, stimulus: Any, action: str, reason: str, **details: Any) -> Response:
+    runtime = runtime_of(request)
+    decision: Decision = await runtime.post(stimulus)
+    _audit(request, action, reason, source=stimulus.source, **details)
+    wall_ms = runtime.store.wall_ms()
+    told = [
+        decision_view(RecordedDecision(record=record, at_unix_ms=wall_ms, outcomes=[]))
+        for record in decision.records
+        if record.source == stimulus.source
+    ]
+    status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
+    return answer(WishAnswer(cycle=decision.cycle, decisions=told), status)

@@ -1,0 +1,128 @@
+"""How does a caller learn what was wrong? Every error is a problem document (RFC 9457) that names the field."""
+
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from controlplane.model.errors import BadSetting
+from controlplane.runtime.live import CycleFailed
+from controlplane.runtime.sources import Busy, StaleReport
+from controlplane.settings import BadSettings
+
+
+class FieldProblem(Struct, frozen=True, kw_only=True):
+    """One field and what is wrong with it."""
+
+    field: str
+    detail: str
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """RFC 9457. `code` is stable and meant for programs, `detail` is meant for people."""
+
+    title: str
+    status: int
+    code: str
+    type: str = "about:blank"
+    detail: str = ""
+    errors: list[FieldProblem] = []
+
+
+TITLES = {
+    400: ("bad_request", "Not understood"),
+    401: ("unauthorized", "A token is needed"),
+    403: ("forbidden", "Not allowed"),
+    404: ("not_found", "Not found"),
+    405: ("method_not_allowed", "Method not allowed"),
+    409: ("conflict", "Conflict with newer state"),
+    412: ("changed_meanwhile", "Changed meanwhile"),
+    413: ("too_large", "Body too large"),
+    415: ("unsupported_media_type", "Unsupported media type"),
+    422: ("bad_field", "A field is not allowed"),
+    426: ("protocol_version", "Other protocol version"),
+    500: ("internal", "Our fault"),
+    503: ("busy", "Too busy"),
+}
+
+
+def problem(
+    status: int,
+    detail: str = "",
+    *,
+    code: str = "",
+    errors: list[FieldProblem] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The response for one problem; `code` defaults to the status's own."""
+    usual_code, title = TITLES.get(status, (f"http_{status}", "Error"))
+    body = Problem(title=title, status=status, code=code or usual_code, detail=detail, errors=errors or [])
+    content = msgspec.json.encode(body)
+    return Response(content, status, headers=headers, media_type="application/problem+json")
+
+
+def not_found(what: str) -> HTTPException:
+    """To be raised where something does not exist."""
+    return HTTPException(404, what)
+
+
+def install(app: FastAPI) -> None:
+    """Makes every error of the app a problem document."""
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _validation)
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def of_error(error: Exception) -> Response | None:
+    """The response for an error that is raised on purpose; None for any other."""
+    handler = _HANDLERS.get(type(error))
+    return handler(None, error) if handler else None
+
+
+def _http(_request: Request, error: HTTPException) -> Response:
+    return problem(error.status_code, error.detail, headers=dict(error.headers or {}))
+
+
+def _validation(_request: Request, error: RequestValidationError) -> Response:
+    errors = [
+        FieldProblem(field=".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), detail=each["msg"])
+        for each in error.errors()
+    ]
+    return problem(422, "; ".join(f"{each.field}: {each.detail}" for each in errors), errors=errors)
+
+
+def _settings(_request: Any, error: BadSettings | BadSetting) -> Response:
+    found = error.problems if isinstance(error, BadSettings) else (error,)
+    errors = [FieldProblem(field=each.field, detail=f"got {each.got!r}, want {each.want}") for each in found]
+    return problem(422, str(error), errors=errors)
+
+
+def _stale(_request: Any, error: StaleReport) -> Response:
+    return problem(409, str(error), code="stale", errors=[FieldProblem(field=error.field, detail=str(error))])
+
+
+def _busy(_request: Any, error: Busy) -> Response:
+    return problem(503, str(error), headers={"retry-after": str(error.retry_s)})
+
+
+def _cycle(_request: Any, error: CycleFailed) -> Response:
+    return problem(500, str(error), code="cycle_failed")
+
+
+def _unexpected(_request: Request, _error: Exception) -> Response:
+    return problem(500, "unexpected; the log says more")
+
+
+_HANDLERS: dict[type[Exception], Any] = {
+    BadSettings: _settings,
+    BadSetting: _settings,
+    StaleReport: _stale,
+    Busy: _busy,
+    CycleFailed: _cycle,
+}

@@ -1,0 +1,201 @@
+"""What is live? Lists and single items of the published snapshot; none of these requests changes anything."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from controlplane.api import views
+from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
+from controlplane.api.problems import not_found
+from controlplane.api.views import (
+    ApplicationView,
+    AttemptView,
+    GrantView,
+    JobHistory,
+    JobView,
+    PoolView,
+    RequestView,
+    StageView,
+    TaskView,
+)
+from controlplane.model.snapshot import HostState, JobState, PoolState, Snapshot, TaskState
+from controlplane.runtime.live import Runtime
+
+router = APIRouter(prefix="/api/v1")
+
+
+def runtime_of(request: Request) -> Runtime:
+    """The app's one runtime."""
+    return request.app.state.runtime
+
+
+async def snapshot_of(request: Request) -> Snapshot:
+    """The published state, at most a second old."""
+    return runtime_of(request).snapshot()
+
+
+Live = Annotated[Snapshot, Depends(snapshot_of)]
+OneSource = Annotated[str | None, Query(max_length=300, description="Only this source, as kind:id.")]
+OneJob = Annotated[str | None, Query(max_length=256, description="Only this job.")]
+OneStage = Annotated[int | None, Query(ge=0, le=2**53, description="Only this stage.")]
+
+
+def pools_of(live: Snapshot, source: str | None) -> list[PoolState]:
+    """The pools of one source or of all."""
+    return [pool for pool in live.pools if source is None or pool.source == source]
+
+
+def find_pool(live: Snapshot, source: str) -> PoolState:
+    """One pool; raises the 404."""
+    for pool in live.pools:
+        if pool.source == source:
+            return pool
+    raise not_found(f"no source {source!r} is attached")
+
+
+def find_job(live: Snapshot, source: str, job: str) -> JobState:
+    """One live job; raises the 404."""
+    for state in find_pool(live, source).jobs:
+        if state.job == job:
+            return state
+    raise not_found(f"no job {job!r} runs in {source!r}")
+
+
+def find_task(live: Snapshot, source: str, stage: int, stage_attempt: int, index: int) -> TaskState:
+    """One task with live attempts; raises the 404."""
+    for task in find_pool(live, source).tasks:
+        if (task.stage, task.stage_attempt, task.index) == (stage, stage_attempt, index):
+            return task
+    raise not_found(f"task {index} of stage {stage}.{stage_attempt} does not run in {source!r}")
+
+
+def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobState]:
+    for pool in pools_of(live, source):
+        yield from (state for state in pool.jobs if job is None or state.job == job)
+
+
+@router.get("/pools", **shows(Page[PoolView], 422))
+async def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Pools of slots: one per attached driver."""
+    return answer(page(map(views.pool_view, live.pools), lambda pool: pool.source, cursor, limit))
+
+
+@router.get("/pools/{source}", **shows(PoolView, 404, 422))
+async def pool(live: Live, source: str) -> Response:
+    """One pool."""
+    return answer(views.pool_view(find_pool(live, source)))
+
+
+@router.get("/applications", **shows(Page[ApplicationView], 422))
+async def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Attached applications and what their hosts can do."""
+    return answer(page(map(views.application_view, live.pools), lambda each: each.source, cursor, limit))
+
+
+@router.get("/jobs", **shows(Page[JobView], 422))
+async def jobs(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Live jobs with their sizes, targets and copies."""
+    found = map(views.job_view, _jobs(live, source, None))
+    return answer(page(found, lambda job: f"{job.source}/{job.job}", cursor, limit))
+
+
+@router.get("/jobs/{source}/{job:path}/history", **shows(JobHistory, 404, 422))
+async def job_history(request: Request, source: str, job: str) -> Response:
+    """One job with all attempts that are remembered, also when it has ended; times on the engine's clock."""
+    found = runtime_of(request).history.job(source, job)
+    if found is None:
+        raise not_found(f"job {job!r} of {source!r} is not remembered")
+    return answer(views.job_history(found))
+
+
+@router.get("/jobs/{source}/{job:path}", **shows(JobView, 404, 422))
+async def job(live: Live, source: str, job: str) -> Response:
+    """One live job."""
+    return answer(views.job_view(find_job(live, source, job)))
+
+
+@router.get("/stages", **shows(Page[StageView], 422))
+async def stages(
+    live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
+) -> Response:
+    """Live stages, each with the verdict of the write-safety gate."""
+    found = (
+        StageView(source=state.source, stage=stage) for state in _jobs(live, source, job) for stage in state.stages
+    )
+    return answer(
+        page(found, lambda each: f"{each.source}/{each.stage.stage:016}/{each.stage.stage_attempt:06}", cursor, limit)
+    )
+
+
+@router.get("/tasks", **shows(Page[TaskView], 422))
+async def tasks(
+    live: Live,
+    source: OneSource = None,
+    job: OneJob = None,
+    stage: OneStage = None,
+    cursor: Cursor = None,
+    limit: Size = 100,
+) -> Response:
+    """Tasks that run, each with the reason why it has no further copy."""
+    found = (
+        TaskView(source=pool.source, task=task)
+        for pool in pools_of(live, source)
+        for task in pool.tasks
+        if job in (None, task.job) and stage in (None, task.stage)
+    )
+    return answer(page(found, lambda each: _task_key(each.source, each.task), cursor, limit))
+
+
+@router.get("/attempts", **shows(Page[AttemptView], 422))
+async def attempts(
+    live: Live,
+    source: OneSource = None,
+    job: OneJob = None,
+    stage: OneStage = None,
+    cursor: Cursor = None,
+    limit: Size = 100,
+) -> Response:
+    """Live attempts with their progress and what is believed of them."""
+    found = (
+        AttemptView(source=pool.source, attempt=attempt)
+        for pool in pools_of(live, source)
+        for attempt in pool.attempts
+        if job in (None, attempt.job) and stage in (None, attempt.stage)
+    )
+    return answer(page(found, lambda each: f"{each.source}/{each.attempt.attempt:016}", cursor, limit))
+
+
+@router.get("/requests", **shows(Page[RequestView], 422))
+async def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Resource requests that wait for slots."""
+    found = (
+        views.copy_fields(RequestView, each, source=pool.source)
+        for pool in pools_of(live, source)
+        for each in pool.requests
+    )
+    return answer(page(found, lambda each: f"{each.source}/{each.request:016}", cursor, limit))
+
+
+@router.get("/grants", **shows(Page[GrantView], 422))
+async def grants(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Container grants: how many slots each job should hold, and whether that is in force."""
+    found = map(views.grant_view, _jobs(live, source, None))
+    return answer(page(found, lambda grant: f"{grant.source}/{grant.job}", cursor, limit))
+
+
+@router.get("/hosts", **shows(Page[HostState], 422))
+async def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Machines with their slowness: seconds there per second on a typical one."""
+    return answer(page(live.hosts, lambda host: host.host, cursor, limit))
+
+
+@router.get("/state:dump", **shows(Snapshot))
+async def state_dump(live: Live) -> Response:
+    """Everything that is live, in one document."""
+    return answer(live)
+
+
+def _task_key(source: str, task: TaskState) -> str:
+    return f"{source}/{task.stage:016}/{task.stage_attempt:06}/{task.index:08}"

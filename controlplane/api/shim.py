@@ -1,0 +1,152 @@
+"""What does a shim talk to? `POST /shim/v1/sync`, answered before any web framework looks at the request.
+
+A thousand drivers talk here all the time, so the path is short: read, decode with msgspec, hand over, encode.
+"""
+
+import re
+import zlib
+from http import HTTPStatus
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from controlplane.api.auth import header
+from controlplane.api.problems import FieldProblem, of_error, problem
+from controlplane.runtime.live import Runtime
+from controlplane.wire.envelope import PROTOCOL, decode_request, encode_reply
+
+PATH = "/shim/v1/sync"
+_PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
+_MISSING = re.compile(r"missing required field `([^`]+)`")
+_JSON = re.compile(rb"^application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
+
+
+class _Version(msgspec.Struct):
+    """The one field that every protocol version has."""
+
+    protocol: int = 0
+
+
+_decode_version = msgspec.json.Decoder(_Version).decode
+
+
+class _Refused(Exception):
+    """Carries the response of a request that is not even tried."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+class ShimEndpoint:
+    """ASGI middleware that answers the shim's path and passes everything else on."""
+
+    def __init__(self, app: ASGIApp, *, runtime: Runtime, max_body_bytes: int) -> None:
+        self._app = app
+        self._runtime = runtime
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One exchange."""
+        if scope["type"] != "http" or scope["path"] != PATH:
+            await self._app(scope, receive, send)
+            return
+        try:
+            content = await self._exchange(scope, receive)
+        except _Refused as refused:
+            await refused.response(scope, receive, send)
+            return
+        except Exception as error:
+            response = of_error(error)
+            if response is None:
+                raise
+            await response(scope, receive, send)
+            return
+        length = str(len(content)).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _exchange(self, scope: Scope, receive: Receive) -> bytes:
+        if scope["method"] != "POST":
+            raise _Refused(problem(405, "POST it", headers={"allow": "POST"}))
+        if not _JSON.match(header(scope, b"content-type")):
+            raise _Refused(problem(415, "the Content-Type must be application/json"))
+        body = await self._read(scope, receive)
+        try:
+            request = decode_request(body)
+        except msgspec.DecodeError as error:
+            raise _Refused(_explain(body, error)) from None
+        except (RecursionError, UnicodeDecodeError) as error:
+            raise _Refused(problem(400, str(error), code="bad_json")) from None
+        if request.protocol != PROTOCOL:
+            raise _Refused(_other_protocol(request.protocol))
+        return encode_reply(await self._runtime.sync(request))
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body, decompressed, within the bound."""
+        limit = self._max_body_bytes
+        parts: list[bytes] = []
+        size = 0
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Refused(problem(400, "the connection ended before the body"))
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            more = message.get("more_body", False)
+            if size > limit:
+                raise _Refused(problem(413, f"more than {limit} bytes"))
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        encoding = header(scope, b"content-encoding").lower()
+        if encoding in (b"", b"identity"):
+            return body
+        if encoding != b"gzip":
+            raise _Refused(problem(415, "the Content-Encoding must be gzip or identity"))
+        return _gunzip(body, limit)
+
+
+def _gunzip(body: bytes, limit: int) -> bytes:
+    inflate = zlib.decompressobj(wbits=31)
+    try:
+        plain = inflate.decompress(body, limit)
+    except zlib.error as error:
+        raise _Refused(problem(400, f"not gzip: {error}", code="bad_gzip")) from None
+    if inflate.unconsumed_tail:
+        raise _Refused(problem(413, f"more than {limit} bytes after decompression"))
+    if not inflate.eof:
+        raise _Refused(problem(400, "the gzip body ends early", code="bad_gzip"))
+    return plain
+
+
+def _explain(body: bytes, error: msgspec.DecodeError) -> Response:
+    """Names the field; another protocol version is told first, since its fields may well look wrong to us."""
+    try:
+        protocol = _decode_version(body).protocol
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        protocol = PROTOCOL
+    if protocol not in (PROTOCOL, 0):
+        return _other_protocol(protocol)
+    if not isinstance(error, msgspec.ValidationError):
+        return problem(400, str(error), code="bad_json")
+    field, detail = field_and_detail(str(error))
+    return problem(422, str(error), errors=[FieldProblem(field=field, detail=detail)])
+
+
+def field_and_detail(text: str) -> tuple[str, str]:
+    """The field that a msgspec error is about, as a dotted path, and what is wrong with it.
+
+    >>> field_and_detail("Object missing required field `epoch` - at `$.source`")
+    ('source.epoch', 'Object missing required field `epoch`')
+    >>> field_and_detail("Expected `int` >= 0 - at `$.sequence`")
+    ('sequence', 'Expected `int` >= 0')
+    """
+    place, missing = _PLACE.search(text), _MISSING.search(text)
+    path = [found[1] for found in (place, missing) if found and found[1]]
+    return ".".join(path) or "body", _PLACE.sub("", text)
+
+
+def _other_protocol(got: int) -> Response:
+    errors = [FieldProblem(field="protocol", detail=f"got {got}, want {PROTOCOL}")]
+    return problem(426, f"this control plane speaks protocol {PROTOCOL}, not {got}", errors=errors)

@@ -1,0 +1,254 @@
+"""What do REST answers look like where the model's own structs do not say everything?"""
+
+import math
+from typing import Any
+
+from msgspec import Struct
+
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
+from controlplane.model.facts import Capabilities, Mode, Outcome
+from controlplane.model.reasons import TEXTS, sentence
+from controlplane.model.snapshot import AttemptState, ExecutorState, JobState, PoolState, StageState, TaskState
+from controlplane.runtime.history import AttemptRecord, JobRecord
+from controlplane.store.recent import RecordedDecision
+
+
+class PoolView(Struct, frozen=True, kw_only=True):
+    """The slots of one driver and how they are used."""
+
+    source: str
+    application: str
+    policy: str
+    mode: Mode
+    slots: int
+    running: int
+    n_copies: int
+    copy_budget: int
+    losing_core_s: float
+    total_core_s: float
+    tail_index: float | None
+    tail_samples: int
+    startup_s: float | None
+    executors: list[ExecutorState]
+
+
+class ApplicationView(Struct, frozen=True, kw_only=True):
+    """Who is attached, and what its host can do."""
+
+    source: str
+    epoch: int
+    application: str
+    name: str
+    user: str
+    host_version: str
+    shim_version: str
+    ui_url: str
+    capabilities: Capabilities
+    user_mode: Mode
+    mode: Mode
+    last_heard_s: float
+    jobs: list[str]
+
+
+class JobView(Struct, frozen=True, kw_only=True):
+    """A live job, without its stages, which have a list of their own."""
+
+    source: str
+    job: str
+    name: str
+    mode: Mode
+    weight: float
+    age_s: float
+    remaining_tasks: int
+    n_running: int
+    n_copies: int
+    copies_launched: int
+    copies_won: int
+    copies_lost: int
+    losing_core_s: float
+    virtual_size: float | None
+    transfer_ratio: float | None
+    tail_index: float | None
+    target: int
+    cap: int
+    leased: bool
+
+
+class JobHistory(Struct, frozen=True, kw_only=True):
+    """A job from its submission on, with its attempts in order of arrival; it may have ended."""
+
+    source: str
+    application: str
+    job: str
+    name: str
+    submitted_s: float
+    ended_s: float | None
+    outcome: Outcome | None
+    attempts: list[AttemptRecord]
+    attempts_left_out: int
+
+
+class StageView(Struct, frozen=True, kw_only=True):
+    """A task set of one source."""
+
+    source: str
+    stage: StageState
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """A task with live attempts, of one source."""
+
+    source: str
+    task: TaskState
+
+
+class AttemptView(Struct, frozen=True, kw_only=True):
+    """A live attempt, of one source."""
+
+    source: str
+    attempt: AttemptState
+
+
+class RequestView(Struct, frozen=True, kw_only=True):
+    """A resource request that slots have not answered yet."""
+
+    source: str
+    request: int
+    job: str
+    stage: int
+    count: int
+    cores: int
+    memory_bytes: int
+    priority: int
+    nodes: list[str]
+    age_s: float
+
+
+class GrantView(Struct, frozen=True, kw_only=True):
+    """What one claimant should hold; a cap of -1 is none."""
+
+    source: str
+    job: str
+    target: int
+    cap: int
+    running: int
+    leased: bool
+
+
+class DecisionView(Struct, frozen=True, kw_only=True):
+    """A decision with what it was made from, what else there was, and what came of it."""
+
+    id: int
+    at_unix_ms: int
+    cycle: int
+    mode: Mode
+    policy: str
+    action: str
+    reason: str
+    sentence: str
+    severity: int
+    source: str
+    job: str
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    host: str
+    to_host: str
+    order: int
+    inputs: dict[str, float | None]
+    alternatives: list[tuple[str, float | None]]
+    result: Result
+    outcomes: list["OutcomeView"]
+
+
+class OutcomeView(Struct, frozen=True, kw_only=True):
+    """One piece of later news of a decision; savings are estimates."""
+
+    result: Result
+    after_s: float
+    reason: str
+    attempt: int
+    saved_s: float
+    cost_core_s: float
+
+
+class WhyView(Struct, frozen=True, kw_only=True):
+    """Why a task was copied, or why it was not: the current reason, and the decisions about it, newest first."""
+
+    source: str
+    job: str
+    stage: int
+    stage_attempt: int
+    index: int
+    copied: bool
+    reason: str
+    sentence: str
+    inputs: dict[str, float | None]
+    decisions: list[DecisionView]
+
+
+def copy_fields(kind: type[Struct], state: Struct, **more: Any) -> Any:
+    """A view made of the fields that it shares with a state; numbers that JSON cannot say become null."""
+    shared = {name: getattr(state, name) for name in kind.__struct_fields__ if hasattr(state, name)}
+    return kind(**{name: finite(value) for name, value in (shared | more).items()})
+
+
+def finite(value: Any) -> Any:
+    """The value, or None for a float that is not a finite number.
+
+    >>> finite(1.5), finite(float("inf")), finite("text")
+    (1.5, None, 'text')
+    """
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def pool_view(pool: PoolState) -> PoolView:
+    """A pool without its jobs and attempts."""
+    return copy_fields(PoolView, pool)
+
+
+def application_view(pool: PoolState) -> ApplicationView:
+    """An application as its pool knows it."""
+    return copy_fields(ApplicationView, pool, jobs=[job.job for job in pool.jobs])
+
+
+def job_view(job: JobState) -> JobView:
+    """A job without its stages."""
+    return copy_fields(JobView, job)
+
+
+def job_history(job: JobRecord) -> JobHistory:
+    """A remembered job."""
+    return copy_fields(JobHistory, job, attempts=list(job.attempts.values()))
+
+
+def grant_view(job: JobState) -> GrantView:
+    """A job's grant."""
+    return copy_fields(GrantView, job, running=job.n_running)
+
+
+def decision_view(decision: RecordedDecision) -> DecisionView:
+    """A decision with its sentence."""
+    record: DecisionRecord = decision.record
+    return copy_fields(
+        DecisionView,
+        record,
+        at_unix_ms=decision.at_unix_ms,
+        action=record.action.label,
+        reason=record.reason.label,
+        sentence=sentence(record.reason, record.inputs),
+        severity=TEXTS[record.reason].severity,
+        inputs={name: finite(value) for name, value in record.inputs.items()},
+        alternatives=[(name, finite(score)) for name, score in record.alternatives],
+        result=decision.outcomes[-1].result if decision.outcomes else _first_result(record),
+        outcomes=[_outcome_view(outcome, record) for outcome in decision.outcomes],
+    )
+
+
+def _first_result(record: DecisionRecord) -> Result:
+    return Result.PENDING if record.order else Result.SHADOW if record.mode is Mode.SHADOW else Result.APPLIED
+
+
+def _outcome_view(outcome: DecisionOutcome, record: DecisionRecord) -> OutcomeView:
+    return copy_fields(OutcomeView, outcome, after_s=outcome.at_s - record.at_s)

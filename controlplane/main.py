@@ -1,0 +1,149 @@
+"""How do the parts come together? `build_app` wires them, `serve` runs them on a socket."""
+
+import gc
+import logging
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import fields, replace
+from typing import Any
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from controlplane.api import app as web
+from controlplane.api import pages
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.runtime.live import Runtime
+from controlplane.settings import BadSettings, Settings, change_engine
+from controlplane.store.store import Store
+
+_log = structlog.get_logger()
+
+
+def build_app(
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    scheduler: Scheduler | None = None,
+    plane_epoch: int | None = None,
+) -> FastAPI:
+    """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock."""
+    epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
+    store = Store(settings.store_settings())
+    engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=_order_epoch(epoch))
+    runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        learned, changed = store.open()
+        _recall(engine, learned, changed, settings.origins)
+        runtime.start()
+        try:
+            yield
+        finally:
+            await runtime.stop()
+            store.close()
+
+    app = web.build(
+        runtime,
+        tokens=settings.auth.tokens(),
+        max_body_bytes=settings.server.max_body_bytes,
+        lifespan=lifespan,
+        pages=pages.router,
+    )
+    app.state.demo_report = settings.server.demo_report
+    return app
+
+
+def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
+    """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the port that was chosen."""
+    set_up_logs(settings)
+    app = build_app(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.server.host,
+        port=settings.server.port,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=round(settings.server.drain_s),
+    )
+    _Server(config, on_start).run()
+
+
+class _Server(uvicorn.Server):
+    """Tells where it listens, once it does."""
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], None] | None) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Starts listening, then freezes what start-up left, so that later collections do not look at it."""
+        await super().startup(sockets)
+        if not self.started:
+            return
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        _log.info("serving", address=address)
+        gc.collect()
+        gc.freeze()
+        if self._on_start:
+            self._on_start(address)
+
+
+def set_up_logs(settings: Settings) -> None:
+    """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
+    people = settings.log.format == "console"
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([] if people else [structlog.processors.format_exc_info]),
+            structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(settings.log.level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _order_epoch(plane_epoch: int) -> int:
+    """A number for this start that fits above 2**32 ids of orders in 53 bits: its two seconds out of 48 days."""
+    return plane_epoch // 2000 % 2**21
+
+
+def _recall(engine: Scheduler, learned: dict[str, Any], changed: dict[str, Any], origins: dict[str, str]) -> None:
+    """Takes up what was learned and set before the restart.
+
+    The command line goes before settings changed at run time. The lower mode counts, so a kill switch outlives a
+    restart until somebody sets the mode again.
+    """
+    if learned:
+        try:
+            engine.restore(learned)
+        except Exception:
+            _log.exception("learned_not_restored")
+    known = {field.name for field in fields(EngineSettings)}
+    told = {name.split(".")[1] for name, origin in origins.items() if origin == "command line" and "." in name}
+    kept = {name: value for name, value in changed.items() if name in known - told - {"mode"}}
+    try:
+        settings = change_engine(engine.settings, kept)
+    except BadSettings as error:
+        _log.warning("changed_settings_not_restored", error=str(error))
+        settings = engine.settings
+    if "mode" in changed:
+        settings = replace(settings, mode=min(settings.mode, Mode(changed["mode"]), key=lambda mode: mode.rank))
+    if settings != engine.settings:
+        _log.info("changed_settings_restored", names=sorted(kept), mode=settings.mode.value)
+        engine.configure(settings)

@@ -1,0 +1,232 @@
+"""Which jobs and attempts were there lately? A bounded record for the decision page, fed by accepted reports."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from controlplane.model.decisions import Report
+from controlplane.model.facts import (
+    AnyFact,
+    AttemptEnded,
+    AttemptStarted,
+    DriverAttached,
+    DriverDetached,
+    ExecutorLost,
+    JobEnded,
+    JobSubmitted,
+    Outcome,
+    StageSubmitted,
+)
+from controlplane.runtime.parameters import RuntimeSettings
+
+_STAGES_PER_JOB = 1000
+
+
+class AttemptRecord(Struct, frozen=True, kw_only=True):
+    """One attempt from launch to end, times on the engine's clock; `end_s` is None while it runs."""
+
+    attempt: int
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt_number: int
+    executor: str
+    host: str
+    speculative: bool
+    order: int
+    """The order that asked for it; 0 where the host launched it by itself."""
+    start_s: float
+    end_s: float | None = None
+    outcome: Outcome | None = None
+    reason: str = ""
+
+
+class JobRecord(Struct, kw_only=True):
+    """One job with its attempts by id, in order of arrival; `ended_s` is None while it runs."""
+
+    source: str
+    application: str
+    job: str
+    name: str
+    submitted_s: float
+    ended_s: float | None = None
+    outcome: Outcome | None = None
+    attempts: dict[int, AttemptRecord] = {}
+    attempts_left_out: int = 0
+    """Attempts of this job that are no longer kept."""
+    stages: dict[tuple[int, int], None] = {}
+    """The newest (stage, stage_attempt) pairs, oldest first."""
+
+
+class History:
+    """Keeps the newest jobs and attempts, bounded by count and by age."""
+
+    def __init__(self, settings: RuntimeSettings) -> None:
+        self._settings = settings
+        self._jobs: OrderedDict[tuple[str, str], JobRecord] = OrderedDict()
+        self._stage_jobs: dict[tuple[str, int, int], JobRecord] = {}
+        self._applications: dict[str, str] = {}
+        self._n_attempts = 0
+
+    def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
+        """Jobs, newest first, of one source or of all."""
+        return (job for job in reversed(self._jobs.values()) if source is None or job.source == source)
+
+    def job(self, source: str, job: str) -> JobRecord | None:
+        """One job, or None where it was never seen or is no longer kept."""
+        return self._jobs.get((source, job))
+
+    def find(self, source: str, attempt: int) -> tuple[JobRecord, AttemptRecord] | None:
+        """The job and record of one attempt."""
+        for job in self.jobs(source):
+            if found := job.attempts.get(attempt):
+                return job, found
+        return None
+
+    def add(self, report: Report) -> None:
+        """Takes in one accepted report."""
+        for fact in report.facts:
+            handler = _HANDLERS.get(type(fact))
+            if handler is not None:
+                handler(self, report.source, fact, report.received_s)
+        if report.full:
+            self._end_missing(report)
+
+    def prune(self, now_s: float) -> None:
+        """Drops what is over its count or its age, ended jobs before running ones, oldest first."""
+        limits = self._settings
+        old_s = now_s - limits.history_age_s
+        ended = [key for key, job in self._jobs.items() if job.ended_s is not None]
+        for key in ended:
+            crowded = len(self._jobs) > limits.history_jobs or self._n_attempts > limits.history_attempts
+            if crowded or self._jobs[key].ended_s < old_s:
+                self._drop(key)
+        while len(self._jobs) > limits.history_jobs:
+            self._drop(next(iter(self._jobs)))
+        if self._n_attempts > limits.history_attempts:
+            self._trim_running(self._n_attempts - limits.history_attempts)
+
+    def forget(self, source: str, now_s: float) -> None:
+        """Takes note that the source is gone: its jobs are over, how is not known."""
+        for job in self._running(source):
+            self._end_job(job, now_s, Outcome.LOST)
+        self._applications.pop(source, None)
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        job = self._jobs.pop(key)
+        self._n_attempts -= len(job.attempts)
+        for stage, stage_attempt in job.stages:
+            self._stage_jobs.pop((job.source, stage, stage_attempt), None)
+
+    def _trim_running(self, surplus: int) -> None:
+        for job in self._jobs.values():
+            over = [a.attempt for a in job.attempts.values() if a.end_s is not None][:surplus]
+            for attempt in over:
+                del job.attempts[attempt]
+            job.attempts_left_out += len(over)
+            self._n_attempts -= len(over)
+            surplus -= len(over)
+            if surplus <= 0:
+                return
+
+    def _running(self, source: str) -> Iterable[JobRecord]:
+        return [job for job in self._jobs.values() if job.source == source and job.ended_s is None]
+
+    def _end_job(self, job: JobRecord, end_s: float, outcome: Outcome) -> None:
+        job.ended_s, job.outcome = end_s, outcome
+        for record in job.attempts.values():
+            if record.end_s is None:
+                job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+
+    def _end_missing(self, report: Report) -> None:
+        """A full report is all there is: jobs it does not name are over."""
+        named = {fact.job for fact in report.facts if isinstance(fact, JobSubmitted)}
+        for job in self._running(report.source):
+            if job.job not in named:
+                self._end_job(job, report.received_s, Outcome.LOST)
+
+    def _attached(self, source: str, fact: DriverAttached, now_s: float) -> None:
+        self._applications[source] = fact.application
+
+    def _detached(self, source: str, fact: DriverDetached, now_s: float) -> None:
+        self.forget(source, now_s)
+
+    def _job_submitted(self, source: str, fact: JobSubmitted, now_s: float) -> None:
+        job = self._jobs.get((source, fact.job))
+        if job is None:
+            self._jobs[source, fact.job] = JobRecord(
+                source=source,
+                application=self._applications.get(source, ""),
+                job=fact.job,
+                name=fact.name,
+                submitted_s=now_s - fact.age_ms / 1000,
+            )
+        else:
+            job.ended_s, job.outcome = None, None
+
+    def _job_ended(self, source: str, fact: JobEnded, now_s: float) -> None:
+        if job := self._jobs.get((source, fact.job)):
+            self._end_job(job, now_s - fact.age_ms / 1000, fact.outcome)
+
+    def _stage_submitted(self, source: str, fact: StageSubmitted, now_s: float) -> None:
+        if job := self._jobs.get((source, fact.job)):
+            job.stages[fact.stage, fact.stage_attempt] = None
+            self._stage_jobs[source, fact.stage, fact.stage_attempt] = job
+            if len(job.stages) > _STAGES_PER_JOB:
+                oldest = next(iter(job.stages))
+                del job.stages[oldest]
+                self._stage_jobs.pop((source, *oldest), None)
+
+    def _started(self, source: str, fact: AttemptStarted, now_s: float) -> None:
+        job = self._stage_jobs.get((source, fact.stage, fact.stage_attempt))
+        if job is not None and fact.attempt not in job.attempts:
+            job.attempts[fact.attempt] = _record(fact, start_s=now_s - fact.age_ms / 1000)
+            self._n_attempts += 1
+
+    def _ended(self, source: str, fact: AttemptEnded, now_s: float) -> None:
+        job = self._stage_jobs.get((source, fact.stage, fact.stage_attempt))
+        if job is None:
+            return
+        end_s = now_s - fact.age_ms / 1000
+        known = job.attempts.get(fact.attempt)
+        if known is None:
+            known = _record(fact, start_s=end_s - fact.duration_ms / 1000)
+            self._n_attempts += 1
+        if known.end_s is None or known.outcome is Outcome.LOST:
+            job.attempts[fact.attempt] = replace(known, end_s=end_s, outcome=fact.outcome, reason=fact.reason)
+
+    def _executor_lost(self, source: str, fact: ExecutorLost, now_s: float) -> None:
+        end_s = now_s - fact.age_ms / 1000
+        for job in self._running(source):
+            for record in job.attempts.values():
+                if record.end_s is None and record.executor == fact.executor:
+                    job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+
+
+def _record(fact: AttemptStarted | AttemptEnded, *, start_s: float) -> AttemptRecord:
+    return AttemptRecord(
+        attempt=fact.attempt,
+        stage=fact.stage,
+        stage_attempt=fact.stage_attempt,
+        index=fact.index,
+        attempt_number=fact.attempt_number,
+        executor=fact.executor,
+        host=fact.host,
+        speculative=fact.speculative,
+        order=fact.order,
+        start_s=start_s,
+    )
+
+
+_HANDLERS: dict[type[AnyFact], object] = {
+    DriverAttached: History._attached,
+    DriverDetached: History._detached,
+    JobSubmitted: History._job_submitted,
+    JobEnded: History._job_ended,
+    StageSubmitted: History._stage_submitted,
+    AttemptStarted: History._started,
+    AttemptEnded: History._ended,
+    ExecutorLost: History._executor_lost,
+}

@@ -1,0 +1,339 @@
+"""How do facts become orders while the clock runs? One task owns the engine; everything else only leaves it messages.
+
+A cycle runs when messages have arrived (gathered for `cycle_gap_ms`, and never for more than `cycle_share` of the
+time) or when the engine's next timer is due. A sync is answered by the first cycle that saw its facts, so an order
+leaves in the same round trip as the fact that caused it. Orders born of a timer wait in the source's outbox for its
+next sync, which is never far: sources with running work are told to come again every `fast_interval_ms`.
+"""
+
+import asyncio
+import contextlib
+import time
+from asyncio import Future
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model.decisions import Decision, ModeSet, Report, Stimulus
+from controlplane.model.facts import AttemptStarted, Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.snapshot import Snapshot
+from controlplane.runtime.history import History
+from controlplane.runtime.metrics import Metrics, SnapshotCollector
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.runtime.sources import Busy, Source, Sources, Verdict
+from controlplane.store.store import Store
+from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
+
+_log = structlog.get_logger()
+
+
+class Stats(Struct, frozen=True, kw_only=True):
+    """Numbers of the runtime for the page's header."""
+
+    sources: int
+    waiting_reports: int
+    cycles: int
+    engine_failures: int
+    dropped_events: int
+    store_failure: str
+    """Why nothing is recorded; empty while all is well."""
+    rows_dropped: int
+
+
+class CycleFailed(RuntimeError):
+    """The engine raised: a defect of ours. Its reports are asked for again."""
+
+
+class _Message(Struct, gc=False):
+    """A stimulus in the queue. `source` is set for a shim's report."""
+
+    stimulus: Stimulus
+    done: Future[Any]
+    source: Source | None = None
+
+
+class Runtime:
+    """The live driver. `clock` counts monotonic seconds, `plane_epoch` names this start of the control plane."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        settings: RuntimeSettings,
+        store: Store,
+        *,
+        plane_epoch: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.scheduler = scheduler
+        self.settings = settings
+        self.store = store
+        self.plane_epoch = plane_epoch
+        self.clock = clock
+        self.sources = Sources(settings)
+        self.history = History(settings)
+        self.metrics = Metrics()
+        self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
+        self.cycle = 0
+        self.failures = 0
+        self._queue: list[_Message] = []
+        self._wake = asyncio.Event()
+        self._due_s = clock()
+        self._not_before_s = 0.0
+        self._chores_s = 0.0
+        self._learned_s = clock() + settings.learned_every_s
+        self._snapshot: Snapshot | None = None
+        self._pump: asyncio.Task[None] | None = None
+
+    # -- what others call ---------------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """The mode everywhere; sources and pools may be lower."""
+        return self.scheduler.settings.mode
+
+    @property
+    def stats(self) -> Stats:
+        """Counts for the page's header."""
+        return Stats(
+            sources=len(self.sources),
+            waiting_reports=len(self._queue),
+            cycles=self.cycle,
+            engine_failures=self.failures,
+            dropped_events=sum(source.dropped_events for source in self.sources),
+            store_failure=self.store.failure,
+            rows_dropped=self.store.dropped,
+        )
+
+    def checks(self) -> dict[str, str]:
+        """What is wrong, by the name of the check; an empty sentence means all is well."""
+        pumping = self._pump is not None and not self._pump.done()
+        return {"engine": "" if pumping else "no cycle is running", "store": self.store.failure}
+
+    async def sync(self, request: SyncRequest) -> SyncReply:
+        """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
+        if len(self._queue) >= self.settings.queue_reports:
+            raise Busy("the queue of reports", self.settings.queue_reports)
+        now_s = self.clock()
+        source, verdict = self.sources.receive(request, now_s)
+        if verdict is Verdict.APPLY:
+            report = Report(
+                source=source.key,
+                epoch=source.epoch,
+                received_s=now_s,
+                facts=request.facts,
+                progress=request.progress,
+                full=request.full,
+            )
+            source.answer = self._enqueue(report, source)
+            reply = await asyncio.shield(source.answer)
+            self.metrics.sync_seconds.observe(self.clock() - now_s)
+            return reply
+        if verdict is Verdict.REPEAT:
+            self.metrics.repeats.inc()
+            return self._repeated(await asyncio.shield(source.answer), source)
+        return self._ask_full(source, verdict, now_s)
+
+    async def post(self, wish: Stimulus) -> Decision:
+        """Gives the engine an operator's wish and returns what its cycle decided."""
+        return await asyncio.shield(self._enqueue(wish))
+
+    async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> Decision:
+        """Sets the mode everywhere, or for one source; audited, and kept over a restart where it is for everybody."""
+        if not source:
+            self.configure(replace(self.scheduler.settings, mode=mode))
+            self.store.save_settings({"mode": mode.value})
+        self.store.audit(role=role, action="mode", reason=reason, details={"mode": mode.value, "source": source})
+        return await self.post(ModeSet(mode=mode, source=source, reason=reason))
+
+    def configure(self, settings: EngineSettings) -> None:
+        """Changes the engine's settings from the next cycle on; raises `BadSetting`."""
+        self.scheduler.configure(settings)
+        self._due_s = self.clock()
+        self._wake.set()
+
+    def snapshot(self, max_age_s: float | None = None) -> Snapshot:
+        """The published state, at most `max_age_s` old (the setting `snapshot_age_s` unless told)."""
+        now_s = self.clock()
+        limit_s = self.settings.snapshot_age_s if max_age_s is None else max_age_s
+        if self._snapshot is None or now_s - self._snapshot.now_s > limit_s:
+            self._snapshot = self.scheduler.snapshot(now_s)
+        return self._snapshot
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Starts the one task that owns the engine; needs a running event loop."""
+        self._pump = asyncio.create_task(self._run(), name="grasshopper-cycles")
+
+    async def stop(self) -> None:
+        """Ends the task, and stores what was learned."""
+        if self._pump is not None:
+            self._pump.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._pump
+        for message in self._queue:
+            message.done.cancel()
+        self.store.save_learned(self.scheduler.learned())
+
+    async def _run(self) -> None:
+        while True:
+            await self._work()
+            pause_s = self._not_before_s - self.clock()
+            if pause_s > 0:
+                await asyncio.sleep(pause_s)
+            self._cycle()
+            self._do_chores(self.clock())
+
+    async def _work(self) -> None:
+        """Returns when there is a message, or a timer is due."""
+        if self._queue:
+            return
+        self._wake.clear()
+        wait_s = min(max(self._due_s - self.clock(), 0.0), 1.0)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._wake.wait()
+
+    def _enqueue(self, stimulus: Stimulus, source: Source | None = None) -> Future[Any]:
+        done = asyncio.get_running_loop().create_future()
+        self._queue.append(_Message(stimulus, done, source))
+        self._wake.set()
+        return done
+
+    # -- one cycle ------------------------------------------------------------------------------------------------
+
+    def _cycle(self) -> None:
+        batch, self._queue = self._queue, []
+        start_s = self.clock()
+        if not batch and start_s < self._due_s:
+            return
+        try:
+            decision, self._due_s = self.scheduler.handle([message.stimulus for message in batch], start_s)
+            took_s = self.clock() - start_s
+            self._deliver(decision, batch, start_s)
+        except Exception:
+            self._fail(batch)
+            took_s = self.clock() - start_s
+        self.metrics.cycle_seconds.observe(took_s)
+        self._not_before_s = start_s + max(self.settings.cycle_gap_ms / 1000, took_s / self.settings.cycle_share)
+
+    def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:
+        self.cycle = decision.cycle
+        for key, orders in decision.orders.items():
+            if (source := self.sources.get(key)) is not None:
+                source.outbox.put(orders, now_s)
+        for key in decision.want_full:
+            if (source := self.sources.get(key)) is not None:
+                source.complete = False
+        for message in batch:
+            if message.source is not None:
+                self._note(message.stimulus)
+            if not message.done.done():
+                message.done.set_result(
+                    decision if message.source is None else self._reply(message.source, decision, now_s)
+                )
+        self.metrics.count(decision)
+        self.store.record(decision.records, decision.outcomes, now_s)
+        for key, problem in decision.bad_facts[:10]:
+            _log.warning("bad_fact", source=key, problem=problem)
+
+    def _note(self, report: Report) -> None:
+        metrics = self.metrics
+        metrics.reports.inc()
+        if report.progress.attempt:
+            metrics.progress_updates.inc(len(report.progress.attempt))
+        if report.facts:
+            metrics.facts.inc(len(report.facts))
+            if not report.full:
+                copies = sum(type(fact) is AttemptStarted and fact.order > 0 for fact in report.facts)
+                metrics.launched.inc(copies)
+            self.history.add(report)
+
+    def _reply(self, source: Source, decision: Decision, now_s: float) -> SyncReply:
+        want_full = source.key in decision.want_full
+        if want_full:
+            self.metrics.full_asked.inc()
+        return SyncReply(
+            protocol=PROTOCOL,
+            plane_epoch=self.plane_epoch,
+            acknowledged=source.sequence,
+            cycle=decision.cycle,
+            next_interval_ms=0 if want_full else self._interval_ms(source, decision),
+            mode=decision.modes.get(source.key, self.mode),
+            want_full=want_full,
+            orders=source.outbox.take(now_s),
+            claims=[Claim(claim.job, claim.lease_ms) for claim in decision.claims.get(source.key, ())],
+        )
+
+    def _interval_ms(self, source: Source, decision: Decision) -> int:
+        """Often where work runs, so that orders born of timers do not wait; seldom where there are many sources."""
+        idle_ms = self.scheduler.settings.idle_interval_ms
+        wanted_ms = decision.intervals_ms.get(source.key, idle_ms)
+        if wanted_ms >= idle_ms:
+            return wanted_ms
+        bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
+        return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
+
+    def _repeated(self, reply: SyncReply, source: Source) -> SyncReply:
+        """The same reply again, without the orders whose time has run out."""
+        return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
+
+    def _ask_full(self, source: Source, verdict: Verdict, now_s: float) -> SyncReply:
+        """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
+        asked = verdict is not Verdict.WAIT
+        wait_ms = 0 if asked or source.full_slot_s is None else int((source.full_slot_s - now_s) * 1000) + 1
+        if asked:
+            self.metrics.full_asked.inc()
+        return SyncReply(
+            protocol=PROTOCOL,
+            plane_epoch=self.plane_epoch,
+            acknowledged=source.sequence,
+            cycle=self.cycle,
+            next_interval_ms=wait_ms,
+            mode=Mode.SHADOW,
+            want_full=asked,
+        )
+
+    def _fail(self, batch: list[_Message]) -> None:
+        """The engine is at fault: whoever waits gets an error, and full reports make its state true again."""
+        self.failures += 1
+        self.metrics.engine_errors.inc()
+        self._due_s = self.clock() + 1.0
+        _log.exception("cycle_failed", stimuli=len(batch))
+        for message in batch:
+            if message.source is not None:
+                message.source.complete = False
+                message.source.answer = None
+            if not message.done.done():
+                message.done.set_exception(CycleFailed("the decision cycle failed; stock behaviour applies"))
+                message.done.exception()
+
+    # -- once a second --------------------------------------------------------------------------------------------
+
+    def _do_chores(self, now_s: float) -> None:
+        if now_s < self._chores_s:
+            return
+        self._chores_s = now_s + 1.0
+        for key in self.sources.forget_silent(now_s):
+            _log.info("source_forgotten", source=key)
+            self.scheduler.forget(key)
+            self.history.forget(key, now_s)
+        self.history.prune(now_s)
+        if now_s >= self._learned_s:
+            self._learned_s = now_s + self.settings.learned_every_s
+            self.store.save_learned(self.scheduler.learned())
+
+    def _gauges(self) -> dict[str, tuple[float, str]]:
+        stats = self.stats
+        return {
+            "sources": (stats.sources, "Sources attached."),
+            "waiting_reports": (stats.waiting_reports, "Reports waiting for a cycle."),
+            "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
+            "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),
+        }

@@ -1,0 +1,113 @@
+"""What does Prometheus see? Counters that the cycle increments, and gauges read from the published snapshot."""
+
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from controlplane import __version__
+from controlplane.model.decisions import Decision, Result
+from controlplane.model.reasons import Action
+from controlplane.model.snapshot import PoolState, Snapshot
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+_POOL_GAUGES: tuple[tuple[str, str, Callable[[PoolState], float]], ...] = (
+    ("slots", "Slots of the pool.", lambda pool: pool.slots),
+    ("running_attempts", "Attempts running, copies included.", lambda pool: pool.running),
+    ("running_copies", "Copies running.", lambda pool: pool.n_copies),
+    ("copy_budget", "Copies that may run at once.", lambda pool: pool.copy_budget),
+    ("virtual_size", "Slots that the pool's jobs could use well.", lambda pool: sum(j.virtual_size for j in pool.jobs)),
+    ("allocated_slots", "Sum of the jobs' slot targets.", lambda pool: sum(j.target for j in pool.jobs)),
+    ("tail_index", "Tail index of task durations; smaller is heavier.", lambda pool: pool.tail_index),
+    ("last_contact_age_seconds", "Time since the last report.", lambda pool: pool.last_heard_s),
+)
+
+
+class Metrics:
+    """The counters of one app, in a registry of their own. Job ids are never labels."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, about: str, labels: Iterable[str] = ()) -> Counter:
+            return Counter(f"grasshopper_{name}", about, labels, registry=self.registry)
+
+        def histogram(name: str, about: str) -> Histogram:
+            return Histogram(f"grasshopper_{name}", about, buckets=_SECONDS, registry=self.registry)
+
+        self.decisions = counter("decisions", "Decisions recorded.", ("action", "reason", "mode"))
+        self.launched = counter("copies_launched", "Copies that a host launched on our order.")
+        self.won = counter("copies_won", "Copies that ended before the attempt they were to beat.")
+        self.lost = counter("copies_lost", "Copies that were beaten.")
+        self.refused = counter("copies_refused", "Copies that were wanted and not ordered.", ("reason",))
+        self.wasted = counter("wasted_core_seconds", "Core-seconds of losing attempts.")
+        self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
+        self.orders = counter("orders", "Orders given.", ("type",))
+        self.order_outcomes = counter("order_outcomes", "What hosts did with orders.", ("result",))
+        self.reports = counter("reports", "Reports applied.")
+        self.facts = counter("facts", "Facts applied.")
+        self.progress_updates = counter("progress_updates", "Progress updates of attempts applied.")
+        self.bad_facts = counter("bad_facts", "Facts refused one by one.")
+        self.dropped_events = counter("shim_dropped_events", "Facts that shims had to drop.")
+        self.repeats = counter("reports_repeated", "Reports answered again without being applied again.")
+        self.full_asked = counter("full_reports_asked", "Full reports asked for.")
+        self.engine_errors = counter("engine_errors", "Cycles that failed; their reports are asked for again.")
+        self.cycle_seconds = histogram("decision_duration_seconds", "Time of one decision cycle.")
+        self.sync_seconds = histogram("sync_duration_seconds", "Time from a report's arrival to its reply.")
+
+    def count(self, decision: Decision) -> None:
+        """Adds up what one cycle decided."""
+        for (action, reason, mode), n in Tally((r.action, r.reason, r.mode) for r in decision.records).items():
+            self.decisions.labels(action.label, reason.label, mode.value).inc(n)
+            if action is Action.REFUSE_COPY:
+                self.refused.labels(reason.label).inc(n)
+        for kind, n in Tally(type(order) for orders in decision.orders.values() for order in orders).items():
+            self.orders.labels(kind.__struct_config__.tag).inc(n)
+        for outcome in decision.outcomes:
+            self._count_outcome(outcome.result, outcome.saved_s, outcome.cost_core_s)
+        self.bad_facts.inc(len(decision.bad_facts))
+
+    def _count_outcome(self, result: Result, saved_s: float, cost_core_s: float) -> None:
+        if result in (Result.APPLIED, Result.REFUSED, Result.EXPIRED):
+            self.order_outcomes.labels(result.value).inc()
+        elif result is Result.WON:
+            self.won.inc()
+        elif result is Result.LOST:
+            self.lost.inc()
+        self.saved.inc(max(saved_s, 0.0))
+        self.wasted.inc(max(cost_core_s, 0.0))
+
+
+class SnapshotCollector(Collector):
+    """Gauges by pool, and of the store, made when somebody asks."""
+
+    def __init__(self, snapshot: Callable[[], Snapshot], gauges: Callable[[], dict[str, tuple[float, str]]]) -> None:
+        self._snapshot = snapshot
+        self._gauges = gauges
+
+    def describe(self) -> list[Metric]:
+        """Nothing, so that registering reads no state."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """One family per gauge."""
+        build = GaugeMetricFamily("grasshopper_build_info", "Version of the control plane.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+        for name, (value, about) in self._gauges().items():
+            yield GaugeMetricFamily(f"grasshopper_{name}", about, value=value)
+        snapshot = self._snapshot()
+        mode = GaugeMetricFamily("grasshopper_mode", "0 off, 1 shadow, 2 control.", value=snapshot.mode.rank)
+        yield mode
+        for name, about, read in _POOL_GAUGES:
+            family = GaugeMetricFamily(f"grasshopper_pool_{name}", about, labels=["pool"])
+            for pool in snapshot.pools:
+                family.add_metric([pool.source], read(pool))
+            yield family
+        hosts = GaugeMetricFamily("grasshopper_host_slowness", "1 is a typical host.", labels=["host"])
+        for host in snapshot.hosts:
+            hosts.add_metric([host.host], host.slowness)
+        yield hosts

@@ -1,0 +1,24 @@
+"""Which numbers steer the live driver?"""
+
+from dataclasses import dataclass
+
+from controlplane.model.parameters import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings:
+    """Pace, bounds and patience of the live driver. `controlplane.settings` fills it from file and environment."""
+
+    cycle_gap_ms: int = setting(20, 0, 1000, "Cycles start at least this far apart, so facts gather.")
+    cycle_share: float = setting(0.25, 0.01, 1.0, "Share of the time that cycles may take.")
+    queue_reports: int = setting(5000, 1, 1_000_000, "Reports that may wait for a cycle; more are answered 503.")
+    max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
+    fast_interval_ms: int = setting(100, 10, 10_000, "A source with running work reports this often, at best.")
+    sources_per_s: int = setting(1000, 1, 100_000, "Syncs per second to aim at when there are many sources.")
+    full_reports_per_s: int = setting(200, 1, 10_000, "Full reports asked for per second, after a restart.")
+    forget_after_s: float = setting(60.0, 1.0, 86_400.0, "A source silent for this long is forgotten.")
+    snapshot_age_s: float = setting(1.0, 0.0, 60.0, "Pages and REST read a state at most this old.")
+    learned_every_s: float = setting(30.0, 1.0, 3600.0, "What was learned is stored this often.")
+    history_jobs: int = setting(500, 1, 100_000, "Jobs remembered for the decision page.")
+    history_attempts: int = setting(20_000, 1, 1_000_000, "Attempts remembered for the decision page.")
+    history_age_s: float = setting(7200.0, 1.0, 864_000.0, "Ended jobs are remembered this long.")

@@ -1,0 +1,185 @@
+"""Has this message been seen before, is one missing, and what is still to be said to its sender?
+
+Each source numbers its messages. The same number twice gets the same reply; a missing number, or a source that this
+control plane has not met, means that facts are missing, so a full report is asked for. Full reports are asked for at
+a bounded rate, so that a restart with a thousand drivers makes no storm: a source told to wait gets no claims, and so
+stays as its host is without us.
+"""
+
+from asyncio import Future
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from msgspec.structs import replace
+
+from controlplane.model.errors import GrasshopperError
+from controlplane.model.facts import DriverDetached
+from controlplane.model.orders import AnyOrder
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.wire.envelope import SyncReply, SyncRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReport(GrasshopperError):
+    """A message from the past: an older epoch of the source, or an older sequence number."""
+
+    field: str
+    got: int
+    newest: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} sent {self.field} = {self.got} after {self.newest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Busy(GrasshopperError):
+    """More is waiting than is allowed; come again after `retry_s`."""
+
+    what: str
+    limit: int
+    retry_s: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.what} is at its limit of {self.limit}"
+
+
+class Verdict(Enum):
+    """What is to be done with a message."""
+
+    APPLY = auto()
+    """Its facts go to the engine."""
+    REPEAT = auto()
+    """It was applied already; the same reply goes out again."""
+    ASK_FULL = auto()
+    """Facts are missing: it is not applied, and everything is asked for."""
+    WAIT = auto()
+    """As ASK_FULL, but others go first."""
+
+
+@dataclass(slots=True)
+class Outbox:
+    """Orders for one source, kept until its next message shows that they arrived, or until they expire."""
+
+    _waiting: list[tuple[float, AnyOrder]] = field(default_factory=list)
+    _sent: list[tuple[float, AnyOrder]] = field(default_factory=list)
+
+    def put(self, orders: list[AnyOrder], now_s: float) -> None:
+        """Takes in new orders; their time to live runs from here."""
+        self._waiting += [(now_s + order.ttl_ms / 1000, order) for order in orders]
+
+    def heard(self, *, in_order: bool) -> None:
+        """The source wrote again: it has the last reply, or else the reply's orders are sent once more."""
+        if not in_order:
+            self._waiting = self._sent + self._waiting
+        self._sent = []
+
+    def take(self, now_s: float) -> list[AnyOrder]:
+        """Orders to send now, each with the time it has left."""
+        if not self._waiting:
+            return []
+        self._sent, self._waiting = alive(self._waiting, now_s), []
+        return orders_left(self._sent, now_s)
+
+    def again(self, now_s: float) -> list[AnyOrder]:
+        """The orders of the last reply that are still worth sending."""
+        return orders_left(alive(self._sent, now_s), now_s)
+
+
+def alive(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[tuple[float, AnyOrder]]:
+    """Those whose time has not run out."""
+    return [(end_s, order) for end_s, order in orders if end_s > now_s]
+
+
+def orders_left(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[AnyOrder]:
+    """The orders, their time to live shortened to what is left."""
+    return [
+        order if (left_ms := int((end_s - now_s) * 1000)) >= order.ttl_ms else replace(order, ttl_ms=left_ms)
+        for end_s, order in orders
+    ]
+
+
+@dataclass(slots=True)
+class Source:
+    """One driver as the runtime knows it. `complete` says that its facts add up."""
+
+    key: str
+    epoch: int
+    sequence: int = -1
+    complete: bool = False
+    detached: bool = False
+    heard_s: float = 0.0
+    dropped_events: int = 0
+    full_slot_s: float | None = None
+    outbox: Outbox = field(default_factory=Outbox)
+    answer: Future[SyncReply] | None = None
+    """The reply to message `sequence`, perhaps still being made; None where its facts were not applied."""
+
+
+class Sources:
+    """All sources by "kind:id"; decides what each message is."""
+
+    def __init__(self, settings: RuntimeSettings) -> None:
+        self._settings = settings
+        self._by_key: dict[str, Source] = {}
+        self._next_full_s = 0.0
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self):
+        return iter(self._by_key.values())
+
+    def get(self, key: str) -> Source | None:
+        """The source, if it is attached."""
+        return self._by_key.get(key)
+
+    def receive(self, request: SyncRequest, now_s: float) -> tuple[Source, Verdict]:
+        """Judges a message and takes note of it; raises `StaleReport` or `Busy`."""
+        key = f"{request.source.kind}:{request.source.id}"
+        source = self._by_key.get(key)
+        epoch = request.source.epoch
+        if source is None or epoch > source.epoch:
+            if source is None and len(self._by_key) >= self._settings.max_sources:
+                raise Busy("the number of sources", self._settings.max_sources)
+            source = self._by_key[key] = Source(key, epoch)
+        elif epoch < source.epoch:
+            raise StaleReport("source.epoch", epoch, source.epoch, key)
+        elif request.sequence == source.sequence and source.answer is not None:
+            source.heard_s = now_s
+            return source, Verdict.REPEAT
+        elif request.sequence < source.sequence:
+            raise StaleReport("sequence", request.sequence, source.sequence, key)
+        return source, self._advance(source, request, now_s)
+
+    def forget_silent(self, now_s: float) -> list[str]:
+        """Drops the sources that have not been heard for too long, and names them."""
+        limit_s = now_s - self._settings.forget_after_s
+        silent = [source.key for source in self if source.heard_s < limit_s]
+        for key in silent:
+            del self._by_key[key]
+        return silent
+
+    def _advance(self, source: Source, request: SyncRequest, now_s: float) -> Verdict:
+        in_order = request.sequence == source.sequence + 1
+        source.sequence = request.sequence
+        source.answer = None
+        source.heard_s = now_s
+        source.dropped_events = request.dropped_events
+        source.outbox.heard(in_order=in_order)
+        if request.full:
+            source.complete, source.full_slot_s = True, None
+        elif not in_order:
+            source.complete = False
+        if source.complete:
+            source.detached = any(isinstance(fact, DriverDetached) for fact in request.facts)
+            return Verdict.APPLY
+        return self._queue_for_full(source, now_s)
+
+    def _queue_for_full(self, source: Source, now_s: float) -> Verdict:
+        if source.full_slot_s is None:
+            source.full_slot_s = max(now_s, self._next_full_s)
+            self._next_full_s = source.full_slot_s + 1 / self._settings.full_reports_per_s
+        if now_s < source.full_slot_s:
+            return Verdict.WAIT
+        return Verdict.ASK_FULL

@@ -1,0 +1,277 @@
+"""Where does every setting come from, and is it allowed?
+
+One YAML file, then the environment (`GRASSHOPPER__SECTION__KEY`), then the command line; a later layer wins. Secrets
+may be given by file. The sections `engine`, `runtime` and `store` are made from the dataclasses that their users
+define, so no default or range is written twice.
+"""
+
+import dataclasses
+import ipaddress
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+
+from controlplane.model.errors import BadSetting, GrasshopperError
+from controlplane.model.parameters import EngineSettings
+from controlplane.policies import registry
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.store.parameters import StoreSettings
+
+ENV_PREFIX = "GRASSHOPPER__"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BadSettings(GrasshopperError):
+    """Everything that is wrong with what an operator asked for, by full dotted name."""
+
+    problems: tuple[BadSetting, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+class Section(BaseModel):
+    """Base of all sections: nothing unknown, nothing changed after it was read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _section(name: str, source: type) -> Any:
+    """A section with the fields, defaults and ranges of a settings dataclass."""
+    hints = get_type_hints(source)
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(source):
+        about = {"description": field.metadata.get("about")}
+        if "low" in field.metadata:
+            about |= {"ge": field.metadata["low"], "le": field.metadata["high"]}
+        if field.default is not dataclasses.MISSING:
+            about["default"] = field.default
+        else:
+            about["default_factory"] = field.default_factory
+        fields[field.name] = (hints[field.name], Field(**about))
+    return create_model(name, __base__=Section, **fields)
+
+
+EngineSection = _section("EngineSection", EngineSettings)
+RuntimeSection = _section("RuntimeSection", RuntimeSettings)
+StoreSection = _section("StoreSection", StoreSettings)
+
+
+class ServerSection(Section):
+    """Where the control plane listens and how much one request may carry."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(7272, ge=0, le=65535)
+    max_body_bytes: int = Field(16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
+    demo_report: Path = Path("build/demo.json")
+    drain_s: float = Field(3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the address."""
+        return is_loopback(self.host)
+
+
+class AuthSection(Section):
+    """Bearer tokens. Operating includes reading; being a shim is apart. None at all: loopback only."""
+
+    read_token: SecretStr | None = None
+    read_token_file: Path | None = None
+    operate_token: SecretStr | None = None
+    operate_token_file: Path | None = None
+    shim_token: SecretStr | None = None
+    shim_token_file: Path | None = None
+
+    def token(self, role: str) -> str | None:
+        """The token of `read`, `operate` or `shim`, from its value or its file."""
+        if secret := getattr(self, f"{role}_token"):
+            return secret.get_secret_value()
+        path = getattr(self, f"{role}_token_file")
+        return _read_secret(f"auth.{role}_token_file", path) if path else None
+
+    def tokens(self) -> dict[str, str]:
+        """Role by token."""
+        return {token: role for role in ("read", "operate", "shim") if (token := self.token(role))}
+
+
+class ClientSection(Section):
+    """How the command line reaches a running control plane."""
+
+    server: str = "http://127.0.0.1:7272"
+    token: SecretStr | None = None
+    token_file: Path | None = None
+
+    def bearer(self) -> str | None:
+        """The token to send, from its value or its file."""
+        if self.token:
+            return self.token.get_secret_value()
+        return _read_secret("client.token_file", self.token_file) if self.token_file else None
+
+
+class LogSection(Section):
+    """What is logged and how."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "console"] = "json"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Made by `load`."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+
+    server: ServerSection = ServerSection()
+    auth: AuthSection = AuthSection()
+    engine: EngineSection = EngineSection()
+    runtime: RuntimeSection = RuntimeSection()
+    store: StoreSection = StoreSection()
+    client: ClientSection = ClientSection()
+    log: LogSection = LogSection()
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(cls, settings_cls, init_settings, **_):
+        """The layers are merged by `load`, which also keeps their origins."""
+        return (init_settings,)
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Where each value came from, by dotted name; what is not in it is a default."""
+        return self._origins
+
+    def engine_settings(self) -> EngineSettings:
+        """The engine's part, as the engine takes it."""
+        return EngineSettings(**self.engine.model_dump())
+
+    def runtime_settings(self) -> RuntimeSettings:
+        """The live driver's part."""
+        return RuntimeSettings(**self.runtime.model_dump())
+
+    def store_settings(self) -> StoreSettings:
+        """The store's part."""
+        return StoreSettings(**self.store.model_dump())
+
+
+def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Settings from file, environment and command line (`overrides` nests like the file); raises `BadSettings`."""
+    layers: list[tuple[str, dict[str, Any]]] = []
+    if path is not None:
+        layers.append((str(path), _read_yaml(Path(path))))
+    layers.append(("environment", _read_environment()))
+    layers.append(("command line", dict(overrides or {})))
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        merged = _overlay(merged, layer)
+        origins |= {name: origin for name, _ in leaves(layer)}
+    try:
+        settings = Settings(**merged)
+    except ValidationError as error:
+        raise BadSettings(tuple(_problems(error))) from None
+    settings._origins.update(origins)
+    check(settings)
+    return settings
+
+
+def check(settings: Settings) -> None:
+    """What no single field can tell: known policies, and tokens wherever others can reach us."""
+    check_engine(settings.engine_settings())
+    if not settings.server.loopback and not settings.auth.tokens():
+        want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"
+        raise BadSettings((BadSetting("server.host", settings.server.host, want),))
+
+
+def check_engine(engine: EngineSettings) -> None:
+    """Refuses unknown policies and their settings out of range."""
+    try:
+        registry.allocator(engine.allocator).complete(engine.allocator_settings)
+        registry.speculator(engine.speculator).complete(engine.speculator_settings)
+    except BadSetting as error:
+        raise BadSettings((error,)) from None
+
+
+def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSettings:
+    """The engine's settings with some of them changed; refused whole, by `BadSettings`, if one is not allowed."""
+    current = {field.name: getattr(engine, field.name) for field in dataclasses.fields(engine)}
+    try:
+        section = EngineSection(**(current | dict(change)))
+    except ValidationError as error:
+        raise BadSettings(tuple(_problems(error, "engine"))) from None
+    changed = EngineSettings(**section.model_dump())
+    check_engine(changed)
+    return changed
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of nested settings.
+
+    >>> list(leaves({"server": {"port": 80}}))
+    [('server.port', 80)]
+    """
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine.
+
+    >>> is_loopback("127.0.0.2"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _overlay(merged[key], value) if nested else value
+    return merged
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        return dict(YamlConfigSettingsSource(Settings, yaml_file=path)()) if path.exists() else _missing(path)
+    except BadSettings:
+        raise
+    except Exception as error:
+        raise BadSettings((BadSetting("config", str(path), f"a readable YAML file: {error}"),)) from None
+
+
+def _missing(path: Path) -> dict[str, Any]:
+    raise BadSettings((BadSetting("config", str(path), "an existing file"),))
+
+
+def _read_environment() -> dict[str, Any]:
+    for name in os.environ:
+        section = name.upper().removeprefix(ENV_PREFIX).split("__")[0].lower()
+        if name.upper().startswith(ENV_PREFIX) and section not in Settings.model_fields:
+            raise BadSettings((BadSetting(name, os.environ[name], f"one of {sorted(Settings.model_fields)}"),))
+    return EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
+
+
+def _read_secret(field: str, path: Path) -> str:
+    try:
+        secret = path.read_text().strip()
+    except OSError as error:
+        raise BadSettings((BadSetting(field, str(path), f"a readable file: {error.strerror}"),)) from None
+    if not secret:
+        raise BadSettings((BadSetting(field, str(path), "a file that holds a token"),))
+    return secret
+
+
+def _problems(error: ValidationError, prefix: str = "") -> Iterator[BadSetting]:
+    for problem in error.errors():
+        place = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]]
+        got = "..." if "token" in place[-1] else problem["input"]
+        yield BadSetting(".".join(place), got, problem["msg"])

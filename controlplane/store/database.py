@@ -1,0 +1,48 @@
+"""How is the database opened and brought to the newest tables?"""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK_WAIT_S = 2.0
+
+
+def full_url(url: str) -> str:
+    """An SQLAlchemy URL; a bare path means an SQLite file.
+
+    >>> full_url("/tmp/a.db"), full_url("postgresql+psycopg://host/db")
+    ('sqlite:////tmp/a.db', 'postgresql+psycopg://host/db')
+    """
+    return url if "://" in url else f"sqlite:///{url}"
+
+
+def open_engine(url: str) -> Engine:
+    """An engine that connects on first use. SQLite gets a write-ahead log, so readers and the writer do not wait."""
+    parsed = make_url(full_url(url))
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(parsed, pool_pre_ping=True)
+    engine = create_engine(parsed, connect_args={"timeout": _LOCK_WAIT_S, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def migrate(connection: Connection) -> None:
+    """Brings the tables to the newest shape; does nothing where they are."""
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()

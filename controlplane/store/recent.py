@@ -1,0 +1,86 @@
+"""What was decided lately? The newest decisions in memory, so that they can be read while the store is down."""
+
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.model.reasons import Action, Reason
+
+
+class RecordedDecision(Struct, kw_only=True):
+    """A decision, when it was made by the wall clock, and what came of it so far."""
+
+    record: DecisionRecord
+    at_unix_ms: int
+    outcomes: list[DecisionOutcome]
+
+
+class DecisionFilter(Struct, frozen=True, kw_only=True):
+    """Which decisions are asked for; None means any."""
+
+    source: str | None = None
+    job: str | None = None
+    stage: int | None = None
+    stage_attempt: int | None = None
+    index: int | None = None
+    attempt: int | None = None
+    action: Action | None = None
+    reason: Reason | None = None
+
+    def wanted(self) -> dict[str, object]:
+        """The conditions that were given, by field."""
+        return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+
+    def matches(self, record: DecisionRecord) -> bool:
+        """Whether the record meets every condition."""
+        return all(getattr(record, name) == value for name, value in self.wanted().items())
+
+
+class DecisionPage(Struct, kw_only=True):
+    """Decisions, newest first. `cursor` asks for the next page; `complete` is False while the store cannot be read."""
+
+    decisions: list[RecordedDecision]
+    cursor: int | None = None
+    complete: bool = True
+
+
+class Recent:
+    """A ring of the newest decisions with their outcomes, by id."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._by_id: OrderedDict[int, RecordedDecision] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    @property
+    def oldest_id(self) -> int | None:
+        """Every decision of this run from this id on is here."""
+        return next(iter(self._by_id), None)
+
+    def add(self, record: DecisionRecord, at_unix_ms: int) -> None:
+        """Takes in a decision; the oldest makes room."""
+        self._by_id[record.id] = RecordedDecision(record=record, at_unix_ms=at_unix_ms, outcomes=[])
+        if len(self._by_id) > self._limit:
+            self._by_id.popitem(last=False)
+
+    def add_outcome(self, outcome: DecisionOutcome) -> None:
+        """Adds later news of a decision that is still here."""
+        if decision := self._by_id.get(outcome.decision):
+            decision.outcomes.append(outcome)
+
+    def get(self, decision: int) -> RecordedDecision | None:
+        """One decision, if it is still here."""
+        return self._by_id.get(decision)
+
+    def find(self, which: DecisionFilter, before: int | None, limit: int) -> list[RecordedDecision]:
+        """At most `limit` matching decisions with ids below `before`, newest first."""
+        found: list[RecordedDecision] = []
+        for decision in reversed(self._by_id.values()):
+            if len(found) == limit:
+                break
+            if (before is None or decision.record.id < before) and which.matches(decision.record):
+                found.append(decision)
+        return found

@@ -1,0 +1,90 @@
+"""What does a stored row look like, and how is it read back?"""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Table, delete, func, select
+
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.store.recent import DecisionFilter, RecordedDecision
+from controlplane.store.schema import decisions, outcomes
+
+_encode = msgspec.json.Encoder().encode
+_decode_record = msgspec.json.Decoder(DecisionRecord).decode
+_decode_outcome = msgspec.json.Decoder(DecisionOutcome).decode
+
+_COLUMNS = {"index": "task"}
+"""Fields whose column has another name (`index` is a word of SQL)."""
+
+
+def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
+    """The row of a decision."""
+    return {
+        "id": record.id,
+        "at_ms": at_ms,
+        "source": record.source,
+        "job": record.job,
+        "stage": record.stage,
+        "stage_attempt": record.stage_attempt,
+        "task": record.index,
+        "attempt": record.attempt,
+        "action": int(record.action),
+        "reason": int(record.reason),
+        "body": _encode(record),
+    }
+
+
+def outcome_row(outcome: DecisionOutcome, at_ms: int) -> dict[str, Any]:
+    """The row of a decision's later news."""
+    return {"decision": outcome.decision, "at_ms": at_ms, "body": _encode(outcome)}
+
+
+def keyed_row(key: str, value: Any, at_ms: int) -> dict[str, Any]:
+    """The row of something that is stored once per key."""
+    return {"key": key, "at_ms": at_ms, "body": _encode(value)}
+
+
+def replace_keyed(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Writes rows over those of the same keys, in the words that all databases share."""
+    newest = {row["key"]: row for row in rows}
+    connection.execute(delete(table).where(table.c.key.in_(newest)))
+    connection.execute(table.insert(), list(newest.values()))
+
+
+def read_keyed(connection: Connection, table: Table) -> dict[str, Any]:
+    """All of a keyed table."""
+    return {row.key: msgspec.json.decode(row.body) for row in connection.execute(select(table))}
+
+
+def find_decisions(
+    connection: Connection, which: DecisionFilter, before: int | None, limit: int
+) -> list[RecordedDecision]:
+    """At most `limit` matching decisions with ids below `before`, newest first."""
+    query = select(decisions.c.id, decisions.c.at_ms, decisions.c.body).order_by(decisions.c.id.desc()).limit(limit)
+    for name, value in which.wanted().items():
+        query = query.where(decisions.c[_COLUMNS.get(name, name)] == value)
+    if before is not None:
+        query = query.where(decisions.c.id < before)
+    found = {
+        row.id: RecordedDecision(record=_decode_record(row.body), at_unix_ms=row.at_ms, outcomes=[])
+        for row in connection.execute(query)
+    }
+    news = select(outcomes.c.decision, outcomes.c.body).where(outcomes.c.decision.in_(found)).order_by(outcomes.c.id)
+    for row in connection.execute(news):
+        found[row.decision].outcomes.append(_decode_outcome(row.body))
+    return list(found.values())
+
+
+def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
+    """Deletes decisions that are too old or too many, and their outcomes; returns how many decisions went."""
+    surplus_id = connection.execute(
+        select(decisions.c.id).order_by(decisions.c.id.desc()).offset(keep_rows).limit(1)
+    ).scalar()
+    deleted = connection.execute(delete(decisions).where(decisions.c.at_ms < before_ms)).rowcount
+    if surplus_id is not None:
+        deleted += connection.execute(delete(decisions).where(decisions.c.id <= surplus_id)).rowcount
+    oldest_id = connection.execute(select(func.min(decisions.c.id))).scalar()
+    if deleted:
+        gone = outcomes.c.decision < oldest_id if oldest_id is not None else True
+        connection.execute(delete(outcomes).where(gone) if oldest_id is not None else delete(outcomes))
+    return deleted

@@ -1,0 +1,59 @@
+"""Which tables are there? The newest shape; `migrations/` is how older files get to it."""
+
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, SmallInteger, String, Table
+
+metadata = MetaData()
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False, index=True),
+    Column("source", String, nullable=False),
+    Column("job", String, nullable=False),
+    Column("stage", BigInteger, nullable=False),
+    Column("stage_attempt", BigInteger, nullable=False),
+    Column("task", BigInteger, nullable=False),
+    Column("attempt", BigInteger, nullable=False),
+    Column("action", SmallInteger, nullable=False),
+    Column("reason", SmallInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("ix_decisions_job", "source", "job", "id"),
+    Index("ix_decisions_action", "action", "id"),
+)
+"""One row a decision; `body` is the whole DecisionRecord as JSON, the rest is there to be searched."""
+
+outcomes = Table(
+    "outcomes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("decision", BigInteger, nullable=False, index=True),
+    Column("at_ms", BigInteger, nullable=False, index=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+learned = Table(
+    "learned",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""Samples and tail indices; one row a key of `Scheduler.learned()`."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""Settings changed at run time, which outlive a restart."""

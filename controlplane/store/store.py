@@ -1,0 +1,165 @@
+"""Where are decisions, outcomes, learned samples, settings and the audit log kept? The one face of the store.
+
+Writing never blocks: rows go to a bounded queue that one thread empties. Reading takes the newest from memory and the
+rest from the database; while that cannot be read, the answer says that it is not complete.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Struct
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.store import rows, schema
+from controlplane.store.database import migrate, open_engine
+from controlplane.store.parameters import StoreSettings
+from controlplane.store.recent import DecisionFilter, DecisionPage, Recent, RecordedDecision
+from controlplane.store.writer import Writer
+
+_log = structlog.get_logger()
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """Who changed what, and why."""
+
+    at_unix_ms: int
+    role: str
+    action: str
+    reason: str
+    details: dict[str, Any] = {}
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Store:
+    """The database and what is read without it. `wall_ms` is the wall clock, only ever used to date rows."""
+
+    def __init__(self, settings: StoreSettings, wall_ms: Callable[[], int] = _wall_ms) -> None:
+        self.engine = open_engine(settings.url)
+        self._settings = settings
+        self.wall_ms = wall_ms
+        self._writer = Writer(self.engine, settings, wall_ms)
+        self._recent = Recent(settings.recent_rows)
+        self._audit: deque[AuditEntry] = deque(maxlen=1000)
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is recorded at present; empty while all is well."""
+        return self._writer.failure
+
+    @property
+    def dropped(self) -> int:
+        """Rows that could not be recorded."""
+        return self._writer.dropped
+
+    def open(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Starts writing; returns what was learned and the settings changed at run time, as far as they can be read."""
+        learned: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
+        try:
+            with self.engine.begin() as connection:
+                migrate(connection)
+            self._writer.migrated = True
+            with self.engine.connect() as connection:
+                learned = rows.read_keyed(connection, schema.learned)
+                settings = rows.read_keyed(connection, schema.settings)
+                self._audit.extend(self._read_audit(connection))
+        except (DBAPIError, OSError) as error:
+            _log.error("store_not_read", reason=str(error))
+        self._writer.start()
+        return learned, settings
+
+    def close(self) -> None:
+        """Writes what is queued and lets go of the database."""
+        self._writer.stop()
+        self.engine.dispose()
+
+    def flush(self) -> bool:
+        """Waits until everything queued is written; False where it could not be."""
+        return self._writer.flush()
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def record(self, records: list[DecisionRecord], outcomes: list[DecisionOutcome], now_s: float) -> None:
+        """Keeps one cycle's decisions and outcomes; `now_s` is the engine's clock, which dates them."""
+        if not records and not outcomes:
+            return
+        start_ms = self.wall_ms() - int(now_s * 1000)
+        added = []
+        for record in records:
+            at_ms = start_ms + int(record.at_s * 1000)
+            self._recent.add(record, at_ms)
+            added.append(("decisions", rows.decision_row(record, at_ms)))
+        for outcome in outcomes:
+            self._recent.add_outcome(outcome)
+            added.append(("outcomes", rows.outcome_row(outcome, start_ms + int(outcome.at_s * 1000))))
+        self._writer.put(added)
+
+    def save_learned(self, learned: Mapping[str, Any]) -> None:
+        """Keeps what was learned, by key."""
+        self._put_keyed("learned", learned)
+
+    def save_settings(self, settings: Mapping[str, Any]) -> None:
+        """Keeps settings changed at run time, by dotted name."""
+        self._put_keyed("settings", settings)
+
+    def audit(self, *, role: str, action: str, reason: str, details: Mapping[str, Any] | None = None) -> AuditEntry:
+        """Notes that somebody changed something; logged, too, so that it is not lost with a full disk."""
+        at_ms = self.wall_ms()
+        entry = AuditEntry(at_unix_ms=at_ms, role=role, action=action, reason=reason, details=dict(details or {}))
+        _log.info("audit", role=role, action=action, reason=reason, details=entry.details)
+        self._audit.append(entry)
+        self._writer.put([("audit", {"at_ms": at_ms, "body": msgspec.json.encode(entry)})])
+        return entry
+
+    def _put_keyed(self, table: str, values: Mapping[str, Any]) -> None:
+        at_ms = self.wall_ms()
+        self._writer.put([(table, rows.keyed_row(key, value, at_ms)) for key, value in values.items()])
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def audit_log(self, limit: int = 1000) -> list[AuditEntry]:
+        """The newest entries first."""
+        return list(reversed(self._audit))[:limit]
+
+    async def decision(self, decision: int) -> RecordedDecision | None:
+        """One decision with its outcomes, or None where it is not (or no longer) known."""
+        if found := self._recent.get(decision):
+            return found
+        older, _ = await asyncio.to_thread(self._read_decisions, DecisionFilter(), decision + 1, 1)
+        return older[0] if older and older[0].record.id == decision else None
+
+    async def decisions(self, which: DecisionFilter, *, before: int | None = None, limit: int = 100) -> DecisionPage:
+        """Matching decisions with ids below `before`, newest first."""
+        found = self._recent.find(which, before, limit + 1)
+        complete = True
+        if (missing := limit + 1 - len(found)) > 0:
+            bounds = [bound for bound in (before, self._recent.oldest_id) if bound is not None]
+            older, complete = await asyncio.to_thread(self._read_decisions, which, min(bounds, default=None), missing)
+            found += older
+        cursor = found[limit - 1].record.id if len(found) > limit else None
+        return DecisionPage(decisions=found[:limit], cursor=cursor, complete=complete)
+
+    def _read_decisions(
+        self, which: DecisionFilter, before: int | None, limit: int
+    ) -> tuple[list[RecordedDecision], bool]:
+        try:
+            with self.engine.connect() as connection:
+                return rows.find_decisions(connection, which, before, limit), True
+        except (DBAPIError, OSError):
+            return [], False
+
+    def _read_audit(self, connection: Connection) -> list[AuditEntry]:
+        table = schema.audit
+        newest = select(table.c.body).order_by(table.c.id.desc()).limit(self._audit.maxlen)
+        entries = [msgspec.json.decode(row.body, type=AuditEntry) for row in connection.execute(newest)]
+        return entries[::-1]

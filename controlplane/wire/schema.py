@@ -1,0 +1,39 @@
+"""What does the envelope look like to other languages? The JSON Schema of `/shim/v1/sync`.
+
+`python -m controlplane.wire.schema` prints it; `docs/shim-protocol.schema.json` holds the same text, and a test keeps
+the two equal.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from controlplane.wire.envelope import SyncReply, SyncRequest
+
+
+def components(ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """References to the request's and the reply's schema, and all schemas by name."""
+    return msgspec.json.schema_components((SyncRequest, SyncReply), ref_template=ref_template)
+
+
+def schema() -> dict[str, Any]:
+    """One document: `request` and `reply`, and every definition that they use."""
+    (request, reply), definitions = components("#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Grasshopper shim protocol 1",
+        "description": "Bodies of POST /shim/v1/sync: facts up, orders down.",
+        "type": "object",
+        "properties": {"request": request, "reply": reply},
+        "$defs": definitions,
+    }
+
+
+def text() -> str:
+    """The schema as it is committed."""
+    return json.dumps(schema(), indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    print(text(), end="")
