@@ -1,13 +1,16 @@
 """Is a task slow, or does it only have more to do? Compares rates where a stopwatch would compare times."""
 
+from math import log
+
 import numpy as np
 
 from controlplane.policies.interfaces import Flags, RunningTasks
+from controlplane.policies.whole_slots import TOLERANCE
 
 EFFICIENT_RATE_SHARE = 0.75
 """Of the siblings' rate: from here on a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
-LONG_TIMES = 1.5
-"""Times the siblings' length: above this, a task is long."""
+LONG_LOG = log(1.5) + TOLERANCE
+"""Log of a task's length over its siblings': above this, it is long."""
 
 
 def has_more_to_do(view: RunningTasks) -> Flags:
@@ -21,5 +24,5 @@ def has_more_to_do(view: RunningTasks) -> Flags:
     log_length = np.log(np.where(known, length_s, 1.0))
     others = np.bincount(view.stage, weights=known)[view.stage] - known
     log_others = np.bincount(view.stage, weights=log_length)[view.stage] - log_length
-    is_long = known & (others > 0) & (log_length - log_others / np.maximum(others, 1) > np.log(LONG_TIMES))
-    return is_long & (view.progress_rate >= EFFICIENT_RATE_SHARE * view.sibling_rate)
+    is_long = known & (others > 0) & (log_length - log_others / np.maximum(others, 1) > LONG_LOG)
+    return is_long & (view.progress_rate >= EFFICIENT_RATE_SHARE * view.sibling_rate * (1.0 - TOLERANCE))

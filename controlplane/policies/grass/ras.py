@@ -7,6 +7,7 @@ import numpy as np
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import RunningTasks, Speculation
 from controlplane.policies.skew import has_more_to_do
+from controlplane.policies.whole_slots import TOLERANCE
 
 
 def ras_saving_s(running_attempts: int, t_rem_s: float, t_new_s: float) -> float:
@@ -24,14 +25,15 @@ def ras_saving_s(running_attempts: int, t_rem_s: float, t_new_s: float) -> float
 def ras(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
-    The engine runs waiting originals as the paper's "default" does; here only copies are proposed.
+    What rounding alone can make of two equal costs is no saving. The engine runs waiting originals as the
+    paper's "default" does; here only copies are proposed.
     Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set.
     """
     known = np.isfinite(view.t_rem_s) & np.isfinite(view.t_new_s)
     t_rem_s = np.where(known, view.t_rem_s, 0.0)
     t_new_s = np.where(known, view.t_new_s, 0.0)
     saving_s = ras_saving_s(running_attempts=view.running_attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
-    saves = saving_s > 0
+    saves = saving_s > TOLERANCE * (view.running_attempts + 1) * t_new_s
     reason = np.select(
         [~known, saves, has_more_to_do(view), t_rem_s <= t_new_s],
         [Reason.UNKNOWN_DEMAND, Reason.SAVES_SLOT_TIME, Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE],

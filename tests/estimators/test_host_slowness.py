@@ -1,0 +1,155 @@
+"""Is a sick host found, by attempts that never end too, and is it forgotten again? Where does a copy go?"""
+
+import numpy as np
+import pytest
+
+from controlplane.estimators.host_slowness import HALF_LIFE_S, HostSlowness, log_slowness, rank_hosts
+
+pytestmark = pytest.mark.unit
+
+N_HOSTS, SICK = 5, 3
+NOTHING_FINISHED = np.zeros(1), np.zeros(1)
+
+
+def cluster(slow_host: int = SICK, times: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
+    """Four running attempts a host, of one stage; (host, log slowness against siblings elsewhere)."""
+    host = np.repeat(np.arange(N_HOSTS), 4)
+    seconds_per_unit = np.where(host == slow_host, times, 1.0) * np.tile([0.9, 1.0, 1.1, 1.0], N_HOSTS)
+    return host, log_slowness(np.zeros(len(host), dtype=np.int64), host, seconds_per_unit, *NOTHING_FINISHED)
+
+
+def test_a_sick_host_is_found_while_its_tasks_still_run():
+    """They may never end, so waiting for an end would mean never finding it."""
+    hosts = HostSlowness()
+    hosts.review(*cluster())
+    assert hosts.sick(0.0, N_HOSTS).nonzero()[0].tolist() == [SICK]
+    assert hosts.slowness(0.0, N_HOSTS)[SICK] > 2.5
+    assert hosts.slowness(0.0, N_HOSTS)[0] < 1.0
+
+
+def test_the_running_attempts_of_one_review_replace_those_of_the_last():
+    """Looking five times a second at one attempt is no five attempts."""
+    once, often = HostSlowness(), HostSlowness()
+    once.review(*cluster())
+    for _ in range(100):
+        often.review(*cluster())
+    assert often.confidence(0.0, N_HOSTS) == pytest.approx(once.confidence(0.0, N_HOSTS))
+    often.review(np.empty(0, dtype=np.int64), np.empty(0))
+    assert often.confidence(0.0, N_HOSTS).tolist() == [0.0] * N_HOSTS
+
+
+def test_one_straggler_makes_no_sick_host():
+    """Stragglers happen on healthy hosts; one may be three times too slow."""
+    hosts = HostSlowness()
+    hosts.attempt_ended(2, np.log(3.0), now_s=0.0)
+    assert hosts.slowness(0.0, N_HOSTS)[2] > 1
+    assert not hosts.sick(0.0, N_HOSTS).any()
+
+
+def test_one_absurd_attempt_among_good_ones_makes_no_sick_host():
+    """An attempt's weight is bounded, however long it hung."""
+    hosts = HostSlowness()
+    for log_ratio in (np.log(1e6), 0.0, 0.0, 0.0):
+        hosts.attempt_ended(2, log_ratio, now_s=0.0)
+    assert not hosts.sick(0.0, N_HOSTS).any()
+
+
+def test_a_host_recovers_with_the_half_life():
+    """Without news the evidence fades: a repaired host gets copies again."""
+    hosts = HostSlowness()
+    for _ in range(8):
+        hosts.attempt_ended(SICK, np.log(4.0), now_s=100.0)
+    before = hosts.confidence(100.0, N_HOSTS)[SICK]
+    after = hosts.confidence(100.0 + HALF_LIFE_S, N_HOSTS)[SICK]
+    assert (before, after) == (pytest.approx(8 / 10), pytest.approx(4 / 6))
+    assert hosts.sick(100.0, N_HOSTS)[SICK]
+    assert not hosts.sick(100.0 + 10 * HALF_LIFE_S, N_HOSTS)[SICK]
+
+
+def test_a_forgotten_row_starts_anew():
+    """Rows are given to other hosts when a host is gone."""
+    hosts = HostSlowness()
+    hosts.review(*cluster())
+    hosts.attempt_ended(SICK, 2.0, now_s=0.0)
+    hosts.forget(SICK)
+    assert hosts.slowness(0.0, N_HOSTS)[SICK] == 1.0
+
+
+def test_bigger_work_is_no_slower_host():
+    """The measure is seconds per unit; no progress says nothing, and neither does a stage's only attempt."""
+    stage, host = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1])
+    seconds_per_unit = np.array([2.0, 2.0, np.nan, 7.0])
+    found = log_slowness(stage, host, seconds_per_unit, np.zeros(3), np.zeros(3))
+    assert found[:2].tolist() == [0.0, 0.0]
+    assert np.isnan(found[2:]).all()
+
+
+def test_finished_siblings_count_as_elsewhere():
+    """The last task of a stage runs alone, and is still slow."""
+    found = log_slowness(
+        np.array([0]), np.array([1]), np.array([8.0]), np.array([3.0]), np.array([3 * np.log(2.0)])
+    )
+    assert np.exp(found) == pytest.approx([4.0])
+
+
+def rank(**columns) -> list[int]:
+    """Ranks three hosts that are alike but for the given columns."""
+    plain = {
+        "slots_free": [2, 2, 2],
+        "running": [2, 2, 2],
+        "slowness": [1.0, 1.0, 1.0],
+        "sick": [False, False, False],
+        "local": [False, False, False],
+        "forbidden": [False, False, False],
+    }
+    return rank_hosts(**{name: np.array(value) for name, value in (plain | columns).items()}).tolist()
+
+
+def test_equal_hosts_are_ranked_by_row():
+    """Ties must come out the same way every time."""
+    assert rank() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "never", [{"forbidden": [True, False, False]}, {"sick": [True, False, False]}, {"slots_free": [0, 2, 2]}]
+)
+def test_a_copy_never_goes_to_the_stragglers_host_a_sick_host_or_a_full_one(never):
+    """These are refused, not only put last."""
+    assert rank(**never) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("against", "in_favour"),
+    [
+        ({"slowness": [1.3, 1.0, 1.0]}, {"local": [True, False, True]}),
+        ({"slowness": [1.3, 1.0, 1.0]}, {"running": [0, 2, 2]}),
+        ({"local": [True, False, False]}, {"running": [0, 2, 2]}),
+        ({"running": [3, 2, 2]}, {"local": [True, False, True]}),
+        ({"local": [False, True, True]}, {"slowness": [1.0, 1.1, 1.1]}),
+    ],
+    ids=[
+        "not slow before local",
+        "not slow before idle",
+        "not sole holder before idle",
+        "idle before local",
+        "local",
+    ],
+)
+def test_what_speaks_against_a_host_outweighs_the_next_thing_for_it(against, in_favour):
+    """Not a slow one, not the only holder of the input, least loaded, local: in this order."""
+    assert rank(**(in_favour | against))[-1] == 0
+
+
+def test_one_of_several_holders_of_the_input_is_preferred():
+    """Reading locally is faster, and the straggler's trouble is then not in the only copy of the data."""
+    assert rank(local=[False, True, True]) == [1, 2, 0]
+
+
+def test_the_only_holder_of_the_input_comes_last():
+    """If the input's host is what makes the task slow, a copy beside it is as slow."""
+    assert rank(local=[True, False, False]) == [1, 2, 0]
+
+
+def test_no_host_left_is_an_empty_answer():
+    """The engine then says that no other healthy host has room."""
+    assert rank(forbidden=[True, True, True]) == []

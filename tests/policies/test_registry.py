@@ -1,0 +1,68 @@
+"""Does the one table of policies name them, check their settings and know what a host must be able to do?"""
+
+import pytest
+
+from controlplane.model.errors import BadSetting
+from controlplane.model.facts import Capabilities
+from controlplane.policies.registry import (
+    TABLE,
+    Kind,
+    allocator,
+    names,
+    parse_policy,
+    speculator,
+)
+
+pytestmark = pytest.mark.unit
+
+
+def test_names_are_found_by_kind():
+    """An allocator's name is no speculator's."""
+    assert names(Kind.ALLOCATOR) == ["fifo", "fair", "srpt", "fixed", "hopper"]
+    assert names(Kind.SPECULATOR) == ["none", "late", "ras"]
+
+
+def test_an_unknown_name_is_refused_with_those_there_are():
+    """The operator reads the field and the choice, not a stack trace."""
+    with pytest.raises(
+        BadSetting, match=r"engine.allocator = 'hoper', want fifo or fair or srpt or fixed or hopper"
+    ):
+        allocator("hoper")
+    with pytest.raises(BadSetting, match=r"engine.speculator = 'hopper', want none or late or ras"):
+        speculator("hopper")
+
+
+@pytest.mark.parametrize("text", ["hopper", "", "hopper+", "+ras", "ras+hopper", "hopper+ras+late"])
+def test_a_policy_is_a_pair(text):
+    """Both halves are needed, in this order."""
+    with pytest.raises(BadSetting):
+        parse_policy(text)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "0.1", True, None])
+def test_a_setting_out_of_range_is_refused_by_its_full_name(value):
+    """Anything that is not a number in the range, nan included."""
+    with pytest.raises(BadSetting, match=r"engine.allocator_settings.fairness_epsilon = .*, want 0 to 1"):
+        allocator("hopper").complete({"fairness_epsilon": value})
+
+
+def test_an_unknown_setting_is_refused_with_those_there_are():
+    """A misspelt setting must not be silently the default."""
+    with pytest.raises(BadSetting, match="copy_share or slow_task_share for speculator late"):
+        speculator("late").complete({"copyshare": 0.2})
+    with pytest.raises(BadSetting, match="nothing to set for speculator ras"):
+        speculator("ras").complete({"copy_share": 0.2})
+
+
+def test_defaults_lie_in_their_ranges_and_needs_are_capabilities():
+    """The table itself is checked, for the settings page and the policy-by-host table are made from it."""
+    for row in TABLE:
+        assert all(setting.low <= setting.default <= setting.high for setting in row.settings)
+        assert row.lacks(Capabilities(max_copies=1, order_pending=True)) == []
+
+
+def test_a_host_that_can_only_be_watched_lacks_what_policies_need():
+    """Shadow mode works there, control does not."""
+    assert allocator("hopper").lacks(Capabilities()) == ["order_pending"]
+    assert speculator("late").lacks(Capabilities()) == ["max_copies"]
+    assert speculator("none").lacks(Capabilities()) == []

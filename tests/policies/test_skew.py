@@ -1,0 +1,48 @@
+"""Is a bigger task told from a slower one? Ten tasks after SPARK-32170, of which only task 8 is slow."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from controlplane.model.reasons import Reason
+from controlplane.policies.registry import speculator
+
+pytestmark = pytest.mark.unit
+
+STAGE = json.loads((Path(__file__).parents[1] / "golden/spark_32170.json").read_text())
+BIGGEST = [3, 6, 9]
+
+
+@pytest.fixture
+def stage(running):
+    """The ten tasks as the estimators see them after ten seconds."""
+    records, rate = np.array(STAGE["records"]), np.array(STAGE["records_per_s"], dtype=float)
+    typical = np.exp(np.mean(np.log(np.delete(rate, STAGE["inefficient"]))))
+    return running(
+        records / rate - STAGE["elapsed_s"],
+        records / typical,
+        elapsed_s=[STAGE["elapsed_s"]] * 10,
+        progress_rate=rate,
+        sibling_rate=[typical] * 10,
+    )
+
+
+@pytest.mark.parametrize("name", ["ras", "late"])
+def test_only_the_inefficient_task_is_copied(stage, name):
+    """Task 9 has as long to go as anybody expects of four times the records; a copy would take as long."""
+    assert speculator(name)(stage).wanted.nonzero()[0].tolist() == STAGE["inefficient"]
+
+
+@pytest.mark.parametrize("name", ["ras", "late"])
+def test_bigger_tasks_are_named_skew(stage, name):
+    """An operator who asks why a long task got no copy should read that its input is bigger."""
+    reason = speculator(name)(stage).reason
+    assert reason[BIGGEST].tolist() == [Reason.SKEW_NOT_STRAGGLER] * 3
+    assert Reason.SKEW_NOT_STRAGGLER not in np.delete(reason, BIGGEST)
+
+
+def test_a_task_alone_is_not_skewed(running):
+    """There is nothing to be bigger than."""
+    assert speculator("ras")(running([9.0], [9.0])).reason.tolist() == [Reason.ON_SCHEDULE]
