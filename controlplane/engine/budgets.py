@@ -41,11 +41,12 @@ class Budgets:
     ordered_by_job: dict[int, int] = field(default_factory=dict)
     """Of those, the ones ordered and not yet started."""
     everywhere: int = 0
+    slots_everywhere: int = 0
 
     @classmethod
     def of(cls, settings: EngineSettings, cluster: Cluster, now_s: float) -> "Budgets":
         """Count every copy that runs, and every one ordered whose order has not expired."""
-        budgets = cls(settings, cluster)
+        budgets = cls(settings, cluster, slots_everywhere=int(cluster.pools.slots.sum()))
         tasks, size = cluster.tasks, cluster.tasks.size
         ordered = tasks.ordered_copies[:size] * (tasks.ordered_until_s[:size] > now_s)
         for row in np.flatnonzero(tasks.alive[:size] & ((tasks.n_copies[:size] > 0) | (ordered > 0))).tolist():
@@ -79,7 +80,6 @@ class Budgets:
             return Reason.NO_BUDGET_JOB
         if self.by_pool.get(pool, 0) >= copy_limit(slots=slots, share=settings.pool_copy_share):
             return Reason.NO_BUDGET_POOL
-        everywhere = int(pools.slots[pools.rows()].sum())
-        if self.everywhere >= copy_limit(slots=everywhere, share=settings.cluster_copy_share):
+        if self.everywhere >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
             return Reason.NO_BUDGET_CLUSTER
         return Reason.NONE

@@ -42,6 +42,8 @@ from controlplane.policies.interfaces import RunningTasks
 
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
+ORDERS_PER_CYCLE = 50
+"""Candidates tried in one cycle, which bounds how long it takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
 
@@ -442,35 +444,59 @@ class Scheduler:
         decision: Decision,
         now_s: float,
     ) -> None:
-        """Within each job's target, order the best candidates; everything refused says why in `code`."""
+        """Within each job's target, order the best candidates; everything refused says why in `code`.
+
+        Of more than `ORDERS_PER_CYCLE` the rest is looked at again in the next cycle.
+        """
         cluster, tasks, jobs = self.cluster, self.cluster.tasks, self.cluster.jobs
-        candidates = np.flatnonzero(wanted)
-        if not len(candidates):
+        places = np.flatnonzero(wanted)
+        if not len(places):
             return
-        candidates = candidates[np.argsort(-score[candidates], kind="stable")]
+        # Best first within each job, jobs side by side; a job's room is for its first ones.
+        places = places[np.lexsort((-score[places], tasks.job[columns.rows[places]]))]
+        rows = columns.rows[places]
+        job, pool = tasks.job[rows], tasks.pool[rows]
+        first = np.searchsorted(job, job)
+        ordered = np.array([budgets.ordered_by_job.get(j, 0) for j in job[first].tolist()], dtype=np.int64)
+        room = jobs.target[job] - sums.running[job] - ordered
+        waits = sums.waiting[job] > 0
+        queued = waits & (room == 0) & (ordered == 0)
+        room = np.where(waits, np.where(before_waiting[pool], np.where(queued, 1, room), 0), room)
+        fits = np.arange(len(places)) - first < room
+        code[places[~fits]] = Reason.NO_SLOT_IN_TARGET
+
         admission = Admission(cluster, self.settings, budgets, self.learning.hosts, now_s)
-        for place in candidates.tolist():
-            task = int(columns.rows[place])
-            job, pool = int(tasks.job[task]), int(tasks.pool[task])
-            source = cluster.source_of_pool[pool]
-            ordered = budgets.ordered_by_job.get(job, 0)
-            room = int(jobs.target[job] - sums.running[job]) - ordered
-            queued = before_waiting[pool] and sums.waiting[job] > 0 and room == 0 and ordered == 0
-            if sums.waiting[job] > 0 and not before_waiting[pool]:
-                room = 0
-            if room <= 0 and not queued:
-                code[place] = Reason.NO_SLOT_IN_TARGET
+        spent: dict[int, Reason] = {}
+        """Budgets found exhausted, by ~pool or by job."""
+        tried = 0
+        chosen = np.flatnonzero(fits)
+        for at in chosen[np.argsort(-score[places[chosen]], kind="stable")].tolist():
+            place, of_job, of_pool = int(places[at]), int(job[at]), int(pool[at])
+            over = spent.get(~of_pool) or spent.get(of_job)
+            if over or tried == ORDERS_PER_CYCLE:
+                code[place] = over or Reason.ORDER_PENDING
                 continue
+            tried += 1
             candidate = Candidate(
-                task=task,
+                task=int(rows[at]),
                 score=float(score[place]),
                 reason=Reason(int(code[place])),
-                before_waiting=bool(before_waiting[pool]),
+                before_waiting=bool(before_waiting[of_pool]),
             )
-            inputs = self._inputs(columns, place, score, jobs, job, sums)
-            siblings = candidates[(tasks.job[columns.rows[candidates]] == job) & (candidates != place)][:3]
-            others = [(f"copy task {tasks.index[columns.rows[p]]}", float(score[p])) for p in siblings]
-            code[place] = self._admit(source, candidate, admission, decision, now_s, inputs, [("wait", 0.0), *others])
+            rivals = [p for p in places[first[at] : first[at] + 4].tolist() if p != place]
+            others = [
+                (f"copy task {tasks.index[columns.rows[p]]}", float(score[p]))
+                for p in rivals
+                if tasks.job[columns.rows[p]] == of_job
+            ]
+            inputs = self._inputs(columns, place, score, jobs, of_job, sums)
+            source = cluster.source_of_pool[of_pool]
+            answer = self._admit(source, candidate, admission, decision, now_s, inputs, [("wait", 0.0), *others])
+            if answer in (Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE):
+                spent[~of_pool] = answer
+            elif answer is Reason.NO_BUDGET_JOB:
+                spent[of_job] = answer
+            code[place] = answer
 
     def _inputs(
         self, columns: views.TaskColumns, place: int, score: np.ndarray, jobs: Any, job: int, sums: views.JobSums

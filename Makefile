@@ -1,0 +1,84 @@
+# The two commands to know: `make demo` and `make test`. Everything else is part of them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JAR := spark_listener/jars/grasshopper-spark.jar
+TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
+SPARK35 := build/spark-3.5/pyspark
+RESULTS := build/test-results
+JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
+MAVEN := mvn -B -q -f jvm-shim/pom.xml
+PYTEST := $(BIN)/python -m pytest
+export PYTHON
+
+.PHONY: help demo test unit test-full bench bench-demo lint jars wheel lock clean
+.DELETE_ON_ERROR:
+
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+
+demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick host: stock against Grasshopper, and the page.
+	@$(BIN)/grasshopper demo $(DEMO)
+
+test: $(VENV)/dev.stamp $(JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
+	@./setup.sh chromium
+	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	@$(BIN)/python -m tests.suites test
+
+unit: $(VENV)/dev.stamp ## Two minutes: Python without clusters, lint, layers.
+	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	@$(BIN)/python -m tests.suites unit
+
+test-full: $(VENV)/dev.stamp $(JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
+	@./setup.sh chromium
+	@mkdir -p $(RESULTS)
+	@$(BIN)/python -m tests.suites test-full
+
+bench: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
+	@$(BIN)/python -m tests.bench $(ROWS)
+
+bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over six rounds in both worlds; half an hour.
+	@$(BIN)/python -m tests.bench demo-ratio
+
+lint: $(VENV)/dev.stamp ## Style, types and layers.
+	@$(BIN)/python -m tests.suites lint
+
+jars: $(JAR) $(TESTKIT) ## Build the Java side.
+
+wheel: $(VENV)/dev.stamp $(JAR) ## Build the wheel into dist/.
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null && ls dist
+
+lock: $(VENV)/dev.stamp ## Pin every dependency again.
+	$(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 pyproject.toml --extra spark --group build -o requirements/run.lock
+	$(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 pyproject.toml --extra spark --group dev -c requirements/run.lock -o requirements/dev.lock
+
+clean: ## Remove everything that was built.
+	rm -rf $(VENV) build dist spark_listener/jars jvm-shim/target jvm-shim/*/target
+
+$(VENV)/run.stamp: requirements/run.lock pyproject.toml
+	@./setup.sh venv jdk maven
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Python packages into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/run.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
+	@echo "Installing the tools for tests"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(SPARK35)/__init__.py: requirements/spark-3.5.lock | $(VENV)/run.stamp
+	@echo "Fetching Spark 3.5"
+	@rm -rf build/spark-3.5
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --target build/spark-3.5 -r requirements/spark-3.5.lock
+	@touch $@
+
+$(JAR) $(TESTKIT) &: $(JAVA_SOURCES)
+	@./setup.sh jdk maven
+	@echo "Building the jars"
+	@$(MAVEN) package -DskipTests
+	@mkdir -p spark_listener/jars
+	@cp jvm-shim/shim-spark/target/grasshopper-spark.jar $(JAR)
+	@touch $(JAR) $(TESTKIT)

@@ -1,0 +1,106 @@
+"""Which checks belong to which tier? Runs them one after the other and ends with one summary line.
+
+`python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
+`test-full` remembers what passed for this commit and goes on from there.
+"""
+
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "test-results"
+SUREFIRE = "jvm-shim/*/target/surefire-reports/TEST-*.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One command; `minutes` is its budget on two cores, after which it counts as failed."""
+
+    name: str
+    command: tuple[str, ...]
+    minutes: float
+
+
+def _python(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, *arguments)
+
+
+def _pytest(name: str, *arguments: str, minutes: float) -> Suite:
+    report = f"--junitxml={RESULTS / name}.xml"
+    return Suite(name, _python("-m", "pytest", report, "--durations=5", *arguments), minutes)
+
+
+LINT = (
+    Suite("style", _python("-m", "ruff", "check", "."), 1),
+    Suite("layers", (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"), 1),
+)
+UNIT = (
+    *LINT,
+    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", minutes=2),
+    _pytest("unit", "-m", "unit", minutes=5),
+)
+TEST = (
+    *UNIT,
+    Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
+    _pytest("browser", "-m", "browser", minutes=8),
+    _pytest("integration", "-m", "integration", minutes=25),
+)
+FULL = (*TEST, _pytest("full", "-m", "full", minutes=600))
+TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
+
+
+def run(suite: Suite) -> bool:
+    """Run one suite with its output shown; True if it passed within its budget."""
+    print(f"--- {suite.name}", flush=True)
+    started = time.monotonic()
+    with subprocess.Popen(suite.command, cwd=ROOT, start_new_session=True) as process:
+        try:
+            code = process.wait(timeout=suite.minutes * 60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 15)
+            code = f"no end after {suite.minutes:g} minutes"
+        except BaseException:
+            os.killpg(process.pid, 15)
+            raise
+    verdict = "passed" if code == 0 else f"FAILED ({code})"
+    print(f"--- {suite.name} {verdict} in {time.monotonic() - started:.0f} s", flush=True)
+    return code == 0
+
+
+def count() -> tuple[int, int]:
+    """(passed, failed) over all reports of this run, pytest's and surefire's."""
+    passed = failed = 0
+    for report in [*RESULTS.glob("*.xml"), *ROOT.glob(SUREFIRE)]:
+        for suite in ET.parse(report).getroot().iter("testsuite"):
+            bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            failed += bad
+            passed += int(suite.get("tests", 0)) - bad - int(suite.get("skipped", 0))
+    return passed, failed
+
+
+def main(tier: str) -> int:
+    """Run a tier; returns the process's exit code."""
+    for old in ROOT.glob(SUREFIRE):
+        old.unlink()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = ROOT / "build" / f"passed-{commit.stdout.strip()[:12]}"
+    passed_before = done.read_text().split() if tier == "test-full" and done.exists() else []
+    results = {suite.name: suite.name in passed_before or run(suite) for suite in TIERS[tier]}
+    if tier == "test-full":
+        done.parent.mkdir(exist_ok=True)
+        done.write_text("\n".join(name for name, ok in results.items() if ok))
+    passed, failed = count()
+    broken = [name for name, ok in results.items() if not ok]
+    if broken:
+        print(f"failed suites: {', '.join(broken)}")
+    print(f"{tier}: {passed} passed, {max(failed, len(broken))} failed")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
