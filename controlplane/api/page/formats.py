@@ -1,0 +1,103 @@
+"""How are numbers written for people? Few digits, a unit, and a dash where nothing is known."""
+
+import math
+from urllib.parse import quote
+
+NOTHING = "—"
+
+
+def seconds(value: float | None) -> str:
+    """A duration with the unit that reads best.
+
+    >>> [seconds(v) for v in (0.034, 2.51, 75, 7300, None)]
+    ['34 ms', '2.5 s', '1 min 15 s', '2 h 1 min', '—']
+    """
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if value < 0.1:
+        return f"{value * 1000:.0f} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def number(value: float | None) -> str:
+    """A plain number: whole where it is whole, else three digits that matter.
+
+    >>> [number(v) for v in (12.0, 1.23456, 12345678, float("nan"))]
+    ['12', '1.23', '12,345,678', '—']
+    """
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def quantity(name: str, value: float | None) -> str:
+    """A decision's input, by the unit that its name ends in.
+
+    >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("slots", 8)
+    ('4.2 s', '2.5 MB', '8')
+    """
+    if name.endswith("_core_s"):
+        return f"{number(value)} core-s"
+    if name.endswith("_s"):
+        return seconds(value) if value is None or value >= 0 else f"-{seconds(-value)}"
+    if "bytes" in name:
+        return size(value)
+    return number(value)
+
+
+def size(value: float | None) -> str:
+    """Bytes in decimal units; negative means that the host does not know.
+
+    >>> [size(v) for v in (-1, 999, 64_000_000)]
+    ['—', '999 B', '64 MB']
+    """
+    if value is None or not value >= 0:
+        return NOTHING
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable: TB takes every size")
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage, 0 of 0 being 0.
+
+    >>> share(1, 3), share(0, 0)
+    ('33 %', '0 %')
+    """
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+def words(label: str) -> str:
+    """A code as words: `launch_copy` reads `launch copy`."""
+    return label.replace("_", " ")
+
+
+def counted(count: float, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "copy"), counted(3, "copy"), counted(2, "slot")
+    ('1 copy', '3 copies', '2 slots')
+    """
+    plural = noun if count == 1 else noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number(count)} {plural}"
+
+
+def job_path(source: str, job: str) -> str:
+    """Address of a job's page; ids are the users' own text.
+
+    >>> job_path("spark:app-1", "a/b?")
+    '/jobs/spark%3Aapp-1/a%2Fb%3F'
+    """
+    return f"/jobs/{quote(source, safe='')}/{quote(job, safe='')}"
+
+
+FILTERS = {f.__name__: f for f in (seconds, number, quantity, size, share, words, counted)} | {"job_path": job_path}

@@ -1,0 +1,91 @@
+"""What does the page read from the running control plane? A thin view of the runtime, its history and its store."""
+
+from collections.abc import Iterator
+
+from prometheus_client.metrics import MetricWrapperBase
+
+from controlplane.api.page.views import Effect, Told
+from controlplane.model.facts import Mode
+from controlplane.model.reasons import Action
+from controlplane.model.snapshot import Snapshot
+from controlplane.runtime.history import JobRecord
+from controlplane.runtime.live import Runtime
+from controlplane.store.recent import DecisionFilter
+
+
+class Reader:
+    """Reads, never changes."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    @property
+    def mode(self) -> Mode:
+        """The mode everywhere."""
+        return self._runtime.mode
+
+    @property
+    def now_s(self) -> float:
+        """The engine's clock."""
+        return self._runtime.clock()
+
+    @property
+    def dropped_events(self) -> int:
+        """Facts that shims had to drop."""
+        return self._runtime.stats.dropped_events
+
+    @property
+    def store_failure(self) -> str:
+        """Why nothing is recorded; empty while all is well."""
+        return self._runtime.stats.store_failure
+
+    @property
+    def cluster_copy_share(self) -> float:
+        """Copies that may run at once everywhere, as a share of all slots."""
+        return self._runtime.scheduler.settings.cluster_copy_share
+
+    def snapshot(self) -> Snapshot:
+        """The published state."""
+        return self._runtime.snapshot()
+
+    def job(self, source: str, job: str) -> JobRecord | None:
+        """What is remembered of one job."""
+        return self._runtime.history.job(source, job)
+
+    def jobs(self) -> Iterator[JobRecord]:
+        """Remembered jobs, newest first."""
+        return self._runtime.history.jobs()
+
+    def effect(self) -> Effect:
+        """What copying has brought since the start, from the counters that Prometheus sees."""
+        metrics = self._runtime.metrics
+        return Effect(
+            launched=int(_total(metrics.launched)),
+            won=int(_total(metrics.won)),
+            lost=int(_total(metrics.lost)),
+            losing_core_s=_total(metrics.wasted),
+            saved_s=_total(metrics.saved),
+            not_ordered=int(_total(metrics.decisions, action=Action.LAUNCH_COPY.label, mode=Mode.SHADOW.value)),
+        )
+
+    async def decision(self, decision: int) -> Told | None:
+        """One decision."""
+        recorded = await self._runtime.store.decision(decision)
+        return Told(recorded) if recorded else None
+
+    async def decisions(
+        self, which: DecisionFilter, *, before: int | None = None, limit: int
+    ) -> tuple[list[Told], int | None]:
+        """Matching decisions, newest first, and the cursor of the next page."""
+        page = await self._runtime.store.decisions(which, before=before, limit=limit)
+        return [Told(recorded) for recorded in page.decisions], page.cursor
+
+
+def _total(counter: MetricWrapperBase, **labels: str) -> float:
+    """Sum of a counter's samples that carry these labels."""
+    return sum(
+        sample.value
+        for family in counter.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total") and labels.items() <= sample.labels.items()
+    )

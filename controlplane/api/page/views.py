@@ -1,0 +1,337 @@
+"""What does each page say? Sentences, figures and counts made from a snapshot and from recorded decisions."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import nan
+
+from controlplane.api.page.formats import counted, number, seconds, share, words
+from controlplane.api.page.timeline import label
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
+from controlplane.model.facts import Mode, Outcome
+from controlplane.model.reasons import Action, Reason, sentence
+from controlplane.model.snapshot import JobState, Snapshot, TaskState
+from controlplane.runtime.history import AttemptRecord, JobRecord
+from controlplane.store.recent import RecordedDecision
+
+MODES = (
+    (Mode.SHADOW, "decide and record, order nothing"),
+    (Mode.CONTROL, "launch and kill copies"),
+    (Mode.OFF, "stop all copies, let hosts do as they would alone"),
+)
+
+
+ESTIMATES = {"t_rem": "Time to an attempt's end", "t_new": "Duration of a fresh attempt"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of the strip below a headline."""
+
+    name: str
+    value: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A recorded decision as it is told."""
+
+    recorded: RecordedDecision
+
+    @property
+    def record(self) -> DecisionRecord:
+        """What was decided."""
+        return self.recorded.record
+
+    @property
+    def outcomes(self) -> Sequence[DecisionOutcome]:
+        """What came of it, oldest first."""
+        return self.recorded.outcomes
+
+    @property
+    def action(self) -> str:
+        """Label of the action."""
+        return self.record.action.label
+
+    @property
+    def reason(self) -> str:
+        """Label of the reason."""
+        return self.record.reason.label
+
+    @property
+    def sentence(self) -> str:
+        """The reason with its numbers."""
+        return sentence(self.record.reason, self.record.inputs)
+
+    @property
+    def result(self) -> str:
+        """The newest outcome; a refusal to copy has none and says nothing."""
+        if self.outcomes:
+            return self.outcomes[-1].result.value
+        if self.record.action is Action.REFUSE_COPY:
+            return "no copy"
+        return Result.PENDING.value if self.record.order else "recorded"
+
+    @property
+    def wall_utc(self) -> str:
+        """When it was made: ISO time in UTC."""
+        return datetime.fromtimestamp(self.recorded.at_unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @property
+    def alternatives(self) -> str:
+        """What else was possible, with scores."""
+        return ", ".join(f"{words(what)} ({number(score)})" for what, score in self.record.alternatives)
+
+    @property
+    def effect(self) -> str:
+        """What came of it, in a sentence; empty while nothing has."""
+        return " ".join(filter(None, map(self.outcome_sentence, self.outcomes)))
+
+    @staticmethod
+    def outcome_sentence(outcome: DecisionOutcome) -> str:
+        """One sentence for one piece of news."""
+        because = f": {outcome.reason}" if outcome.reason else ""
+        cost = f" The loser cost {number(outcome.cost_core_s)} core-s." if outcome.cost_core_s else ""
+        match outcome.result:
+            case Result.WON:
+                return f"The copy won and saved about {seconds(outcome.saved_s)} (estimate).{cost}"
+            case Result.LOST:
+                return f"The copy lost the race{because}.{cost}"
+            case Result.SHADOW:
+                saved = f" It would have saved about {seconds(outcome.saved_s)} (estimate)." if outcome.saved_s else ""
+                return f"Shadow mode: not ordered.{saved}"
+            case Result.APPLIED:
+                return f"The host carried it out{because}."
+            case Result.REFUSED:
+                return f"The host refused{because}."
+            case Result.EXPIRED:
+                return f"It expired before the host could act{because}."
+            case _:
+                return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """An answer to what the reader has just asked for."""
+
+    text: str
+    good: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What copying has brought since the control plane started."""
+
+    launched: int = 0
+    won: int = 0
+    lost: int = 0
+    losing_core_s: float = 0.0
+    saved_s: float = 0.0
+    """An estimate."""
+    not_ordered: int = 0
+    """Copies that shadow mode would have launched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The head of the first page."""
+
+    headline: str
+    effect: str
+    figures: list[Figure]
+    accuracy: list[tuple[str, float, float, float]]
+    """(estimate, samples, median ratio, spread)"""
+
+
+def overview(snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int) -> Overview:
+    """The first page's headline, its sentence of effect and its figures."""
+    pools = snapshot.pools
+    jobs = sum(len(pool.jobs) for pool in pools)
+    sick = sum(host.sick for host in snapshot.hosts)
+    running = sum(pool.running for pool in pools)
+    slots = sum(pool.slots for pool in pools)
+    losing_core_s = sum(pool.losing_core_s for pool in pools)
+    total_core_s = sum(pool.total_core_s for pool in pools)
+    allowed = min(sum(pool.copy_budget for pool in pools), max(int(copy_share * slots), 1))
+    heard_s = min((pool.last_heard_s for pool in pools), default=None)
+    return Overview(
+        headline=_headline(snapshot.mode, len(pools), jobs),
+        effect=_effect_sentence(snapshot.mode, effect),
+        figures=[
+            Figure(name="Slots busy", value=number(running), beside=f"of {slots}"),
+            Figure(
+                name="Copies running",
+                value=number(sum(pool.n_copies for pool in pools)),
+                beside=f"of {allowed} allowed",
+            ),
+            Figure(name="Copies won", value=number(effect.won), beside=f"of {effect.launched}, {effect.lost} lost"),
+            Figure(
+                name="Core time lost",
+                value=share(losing_core_s, total_core_s),
+                beside=f"{number(losing_core_s)} core-s",
+            ),
+            Figure(name="Hosts", value=number(len(snapshot.hosts)), beside=f"▲ {sick} sick" if sick else "none sick"),
+            Figure(
+                name="Last heard",
+                value=seconds(heard_s),
+                beside=f"{counted(dropped_events, 'event')} dropped" if dropped_events else "no event dropped",
+            ),
+        ],
+        accuracy=[
+            (name, *(snapshot.accuracy.get(f"{kind}_{part}", nan) for part in ("samples", "median_ratio", "spread")))
+            for kind, name in ESTIMATES.items()
+            if f"{kind}_samples" in snapshot.accuracy
+        ],
+    )
+
+
+def _headline(mode: Mode, pools: int, jobs: int) -> str:
+    if mode is Mode.OFF:
+        return "Switched off: every host does as it would alone"
+    if not pools:
+        return "Ready, waiting for a first application"
+    verb = "Steering" if mode is Mode.CONTROL else "Watching"
+    return f"{verb} {counted(jobs, 'job')} of {counted(pools, 'application')}"
+
+
+def _effect_sentence(mode: Mode, effect: Effect) -> str:
+    ordered = (
+        f"So far: {counted(effect.launched, 'copy')}, {effect.won} won, {number(effect.losing_core_s)} core-seconds"
+        f" spent on losing attempts, about {seconds(effect.saved_s)} of task time saved (estimate)."
+        if effect.launched
+        else "No copy has been launched so far."
+    )
+    if mode is Mode.SHADOW:
+        return (
+            f"Shadow mode orders nothing. It would have launched {counted(effect.not_ordered, 'copy')}"
+            f" (estimate). {ordered if effect.launched else ''}".strip()
+        )
+    return ordered
+
+
+def verdict(job: JobState) -> str:
+    """The strictest answer among a job's stages to: may its tasks run twice?"""
+    found = {stage.verdict for stage in job.stages}
+    return next((name for name in ("unsafe", "unknown", "safe") if name in found), "unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPage:
+    """The head of a job's page."""
+
+    title: str
+    subtitle: str
+    figures: list[Figure]
+
+
+def job_page(job: JobState | None, record: JobRecord | None, *, source: str, name: str, now_s: float) -> JobPage:
+    """A job's head from what is live and what is remembered; either may be missing, not both."""
+    title = (job and job.name) or (record and record.name) or name
+    about = [name] if title != name else []
+    about.append(f"{record.application} ({source})" if record and record.application else source)
+    figures = []
+    if record:
+        attempts = record.attempts.values()
+        copies = [a for a in attempts if a.speculative]
+        end_s = now_s if record.ended_s is None else record.ended_s
+        about.append(f"ended: {record.outcome.value}" if record.outcome else "running")
+        figures += [
+            Figure(name="Time so far" if record.ended_s is None else "Took", value=seconds(end_s - record.submitted_s)),
+            Figure(name="Attempts", value=number(len(attempts) + record.attempts_left_out)),
+            Figure(
+                name="Copies",
+                value=number(len(copies)),
+                beside=f"{wins(copies)} won, {sum(a.end_s is None for a in copies)} live",
+            ),
+        ]
+    if job:
+        holds = f"holds {job.n_running}" + (f", at most {job.cap}" if job.cap >= 0 else "")
+        figures += [
+            Figure(name="Target", value=counted(job.target, "slot"), beside=holds),
+            Figure(
+                name="Virtual size",
+                value=number(job.virtual_size),
+                beside=f"{counted(job.remaining_tasks, 'task')} to go",
+            ),
+            Figure(name="Tail index", value=number(job.tail_index)),
+        ]
+    return JobPage(title=title, subtitle=" · ".join(about), figures=figures)
+
+
+def wins(copies: Iterable[AttemptRecord]) -> int:
+    """Copies that brought the result."""
+    return sum(copy.outcome is Outcome.SUCCESS for copy in copies)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastJob:
+    """One row of the ended jobs."""
+
+    source: str
+    job: str
+    name: str
+    took_s: float
+    n_attempts: int
+    n_copies: int
+    n_won: int
+    outcome: str
+
+
+def past_job(record: JobRecord) -> PastJob:
+    """The row for an ended job."""
+    copies = [attempt for attempt in record.attempts.values() if attempt.speculative]
+    return PastJob(
+        source=record.source,
+        job=record.job,
+        name=record.name,
+        took_s=(record.ended_s or record.submitted_s) - record.submitted_s,
+        n_attempts=len(record.attempts) + record.attempts_left_out,
+        n_copies=len(copies),
+        n_won=wins(copies),
+        outcome=record.outcome.value if record.outcome else "",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Everything known about one attempt's existence, and about its task's missing copy."""
+
+    title: str
+    placed: str
+    decisions: list[Told]
+    task: TaskState | None
+    task_title: str
+
+
+def why(
+    attempt: AttemptRecord, decisions: Iterable[Told], tasks: Iterable[TaskState], *, now_s: float, sick: bool
+) -> Why:
+    """Explains one attempt by the decisions on its task, the one that launched it first, and by its present reason."""
+    task_id = (attempt.stage, attempt.stage_attempt, attempt.index)
+    launch_first = sorted(decisions, key=lambda told: not attempt.order or told.record.order != attempt.order)
+    task = next((t for t in tasks if (t.stage, t.stage_attempt, t.index) == task_id), None)
+    end_s = now_s if attempt.end_s is None else attempt.end_s
+    state = attempt.outcome.value if attempt.outcome else "running"
+    by = f"order {attempt.order}" if attempt.order else "the host itself"
+    return Why(
+        title=label(attempt, state, end_s - attempt.start_s, sick),
+        placed=f"Attempt {attempt.attempt_number} (id {attempt.attempt}), launched by {by}.",
+        decisions=launch_first,
+        task=task,
+        task_title="Why no further copy" if task and task.running_attempts > 1 else "Why no copy at the moment",
+    )
+
+
+def refusals(tasks: Iterable[TaskState]) -> list[tuple[str, str, int]]:
+    """(stage, reason, tasks) of a job's live tasks, most frequent first."""
+    counts = Counter((f"{t.stage}.{t.stage_attempt}" if t.stage_attempt else str(t.stage), t.reason) for t in tasks)
+    return [(stage, reason, count) for (stage, reason), count in counts.most_common()]
+
+
+CHOICES = (
+    ("action", [action.label for action in Action if action is not Action.NONE]),
+    ("reason", [reason.label for reason in Reason if reason is not Reason.NONE]),
+)
+"""What decisions can be filtered by, with all values."""

@@ -1,0 +1,262 @@
+"""Which addresses does the decision page have, and what does each show? Links and forms; scripts only add comfort."""
+
+import contextlib
+import hashlib
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from controlplane.api.page import comparison, views
+from controlplane.api.page.formats import FILTERS, job_path, quantity
+from controlplane.api.page.reading import Reader
+from controlplane.api.page.timeline import WINDOW_ROWS, layout
+from controlplane.model.facts import Mode
+from controlplane.model.reasons import Action, Reason
+from controlplane.model.snapshot import TaskState
+from controlplane.runtime.history import JobRecord
+from controlplane.store.recent import DecisionFilter
+
+ROWS = 100
+"""Tasks drawn at first; a link shows up to `WINDOW_ROWS`."""
+PER_PAGE = 50
+PER_TASK = 20
+DECISIONS = 10
+HISTORY_JOBS = 20
+REFRESH_S = 5
+
+_ASSETS = {
+    path.name: path.read_bytes()
+    for path in files("controlplane.api.page").joinpath("static").iterdir()
+    if not path.name.startswith(".")
+}
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+_templates = Environment(
+    loader=PackageLoader("controlplane.api.page"),
+    autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters |= FILTERS | {
+    "quantity_of": lambda value, name: quantity(name, value),
+    "verdict": views.verdict,
+}
+_templates.globals |= {
+    "job_path": job_path,
+    "assets_version": hashlib.sha256(b"".join(_ASSETS[name] for name in sorted(_ASSETS))).hexdigest()[:12],
+}
+
+router = APIRouter(include_in_schema=False)
+
+
+def reader(request: Request) -> Reader:
+    """The page's view of the running control plane."""
+    return Reader(request.app.state.runtime)
+
+
+Read = Annotated[Reader, Depends(reader)]
+
+
+@router.get("/")
+async def overview_page(request: Request, read: Read) -> Response:
+    """Mode, effect, pools with their jobs, ended jobs, hosts, newest decisions."""
+    return await _overview(request, read)
+
+
+@router.get("/jobs/{source}/{job:path}")
+async def job_page(
+    request: Request, read: Read, source: str, job: str, attempt: int | None = None, rows: int = ROWS
+) -> Response:
+    """One job: its attempts on a time axis, and why each was copied or not."""
+    snapshot = read.snapshot()
+    pool = next((pool for pool in snapshot.pools if pool.source == source), None)
+    live = next((one for one in pool.jobs if one.job == job), None) if pool else None
+    record = read.job(source, job)
+    if live is None and record is None:
+        return _missing(request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered.")
+    tasks = [task for task in pool.tasks if task.job == job] if pool else []
+    sick = {host.host for host in snapshot.hosts if host.sick}
+    shown = min(max(rows, 1), WINDOW_ROWS)
+    decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
+    return _page(
+        request,
+        read,
+        "job.html",
+        refresh_s=REFRESH_S if live else 0,
+        view=views.job_page(live, record, source=source, name=job, now_s=read.now_s),
+        job=live,
+        timeline=layout(
+            record.attempts.values() if record else (),
+            now_s=read.now_s,
+            t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},
+            sick_hosts=sick,
+            max_rows=shown,
+        ),
+        chosen=attempt,
+        why=await _why(read, record, attempt, tasks, sick),
+        refusals=views.refusals(tasks),
+        rows_query=f"rows={shown}&" if shown != ROWS else "",
+        more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
+        decisions=decisions,
+        decisions_path=f"/decisions?{urlencode({'source': source, 'job': job})}",
+    )
+
+
+async def _why(
+    read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str]
+) -> views.Why | None:
+    """The explanation of the chosen attempt, None where none is chosen or known."""
+    chosen = job.attempts.get(attempt) if job and attempt is not None else None
+    if chosen is None:
+        return None
+    which = DecisionFilter(
+        source=job.source, stage=chosen.stage, stage_attempt=chosen.stage_attempt, index=chosen.index
+    )
+    decisions, _ = await read.decisions(which, limit=PER_TASK)
+    return views.why(chosen, decisions, tasks, now_s=read.now_s, sick=chosen.host in sick)
+
+
+@router.get("/decisions")
+async def decisions_page(
+    request: Request,
+    read: Read,
+    source: str = "",
+    job: str = "",
+    action: str = "",
+    reason: str = "",
+    before: int | None = None,
+) -> Response:
+    """Recorded decisions, newest first, by filters; an unknown action or reason matches nothing."""
+    given = {"source": source, "job": job, "action": action, "reason": reason}
+    chosen = {name: value for name, value in given.items() if value}
+    decisions, older = [], None
+    with contextlib.suppress(KeyError):
+        which = DecisionFilter(
+            source=source or None,
+            job=job or None,
+            action=Action[action.upper()] if action else None,
+            reason=Reason[reason.upper()] if reason else None,
+        )
+        decisions, older = await read.decisions(which, before=before, limit=PER_PAGE)
+    return _page(
+        request,
+        read,
+        "decisions.html",
+        filters=given,
+        filtered=bool(chosen),
+        choices=views.CHOICES,
+        decisions=decisions,
+        older=f"/decisions?{urlencode(chosen | {'before': older})}" if older else "",
+    )
+
+
+@router.get("/decisions/{decision}")
+async def decision_page(request: Request, read: Read, decision: int) -> Response:
+    """One decision; the address stays good for as long as the decision is kept."""
+    told = await read.decision(decision)
+    if told is None:
+        return _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
+    return _page(request, read, "decision.html", told=told)
+
+
+@router.get("/demo")
+async def demo_page(request: Request, read: Read) -> Response:
+    """How the contestants of `grasshopper demo` compared."""
+    rows = comparison.read(_demo_report(request))
+    if rows is None:
+        return _missing(request, read, "No comparison yet", "Run grasshopper demo, then look here again.")
+    return _page(request, read, "demo.html", view=comparison.comparison(rows))
+
+
+@router.get("/static/{name}")
+async def static_file(name: str) -> Response:
+    """An asset, from the wheel; its address carries a version, so it may be kept."""
+    content = _ASSETS.get(name)
+    if content is None:
+        return Response(status_code=404)
+    return Response(
+        content,
+        media_type=_TYPES[Path(name).suffix],
+        headers={"Cache-Control": "max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"},
+    )
+
+
+@router.post("/mode")
+async def set_mode(request: Request, read: Read) -> Response:
+    """Changes the mode for everybody, from the form on the first page."""
+    form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    reason = form.get("reason", "").strip()
+    if form.get("mode") not in {mode.value for mode in Mode} or not reason:
+        text = "Refused: choose a mode and say why; the reason is kept in the audit log."
+        return await _overview(request, read, notice=views.Notice(good=False, text=text), status_code=422)
+    role = request.scope["role"]
+    await request.app.state.runtime.set_mode(Mode(form["mode"]), reason=reason, role=role)
+    return RedirectResponse("/", status_code=303)
+
+
+async def _overview(
+    request: Request, read: Reader, notice: views.Notice | None = None, status_code: int = 200
+) -> Response:
+    snapshot = read.snapshot()
+    decisions, _ = await read.decisions(DecisionFilter(action=Action.LAUNCH_COPY), limit=DECISIONS)
+    if not decisions:
+        decisions, _ = await read.decisions(DecisionFilter(), limit=DECISIONS)
+    ended = (job for job in read.jobs() if job.ended_s is not None)
+    return _page(
+        request,
+        read,
+        "overview.html",
+        status_code=status_code,
+        refresh_s=REFRESH_S,
+        snapshot=snapshot,
+        view=views.overview(
+            snapshot,
+            read.effect(),
+            copy_share=read.cluster_copy_share,
+            dropped_events=read.dropped_events,
+        ),
+        past_jobs=[views.past_job(job) for job in islice(ended, HISTORY_JOBS)],
+        decisions=decisions,
+        modes=views.MODES,
+        notice=notice,
+        store_failure=read.store_failure,
+    )
+
+
+def _missing(request: Request, read: Reader, title: str, detail: str) -> Response:
+    return _page(request, read, "problem.html", status_code=404, title=title, detail=detail)
+
+
+def _page(
+    request: Request, read: Reader, template: str, *, status_code: int = 200, refresh_s: int = 0, **context: Any
+) -> Response:
+    navigation = [("/", "Overview"), ("/decisions", "Decisions"), ("/api/v1/openapi.json", "API")]
+    if _demo_report(request).is_file():
+        navigation.insert(2, ("/demo", "Comparison"))
+    html = _templates.get_template(template).render(
+        mode=read.mode.value,
+        here=request.url.path,
+        navigation=navigation,
+        base_url=str(request.base_url).rstrip("/"),
+        refresh_s=refresh_s,
+        **context,
+    )
+    return HTMLResponse(html, status_code, headers=_HEADERS)
+
+
+def _demo_report(request: Request) -> Path:
+    return request.app.state.demo_report
