@@ -1,0 +1,83 @@
+// How is one fact held between the moment it happens and the moment it is sent?
+package io.grasshopper.core;
+
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * One fact of the protocol: a type, its fields by wire name, and when it happened on this process's monotonic clock.
+ *
+ * <p>The age is worked out at the moment of sending, so a fact that waited or is sent again tells the truth.
+ */
+public final class Fact {
+  private static final long TIMELESS = Long.MIN_VALUE;
+  private static final int MAX_TEXT = 1024;
+  private static final int MAX_KEY = 256;
+
+  private final String type;
+  private final long atNanos;
+  private final Map<String, Object> fields = new LinkedHashMap<>();
+
+  private Fact(String type, long atNanos) {
+    this.type = type;
+    this.atNanos = atNanos;
+  }
+
+  /** A fact that happened at {@code atNanos} of {@link System#nanoTime}. */
+  public static Fact at(String type, long atNanos) {
+    return new Fact(type, atNanos);
+  }
+
+  /** A fact without an age. */
+  public static Fact timeless(String type) {
+    return new Fact(type, TIMELESS);
+  }
+
+  /** Adds a field: a number, boolean, string, map, collection or long array. */
+  public Fact with(String name, Object value) {
+    fields.put(name, value);
+    return this;
+  }
+
+  /** Adds a name that identifies something: never empty, at most 256 characters. */
+  public Fact withKey(String name, String value) {
+    return with(name, value == null || value.isEmpty() ? "?" : cut(value, MAX_KEY));
+  }
+
+  /** Adds free text: at most 1024 characters. */
+  public Fact withText(String name, String value) {
+    return with(name, value == null ? "" : cut(value, MAX_TEXT));
+  }
+
+  /** The wire's name for this kind of fact. */
+  public String type() {
+    return type;
+  }
+
+  /** One field's value, or null. */
+  public Object get(String name) {
+    return fields.get(name);
+  }
+
+  /** One integer field. */
+  public long number(String name) {
+    return ((Number) fields.get(name)).longValue();
+  }
+
+  Map<String, Object> toWire(long nowNanos) {
+    Map<String, Object> wire = new LinkedHashMap<>();
+    wire.put("type", type);
+    wire.putAll(fields);
+    if (atNanos != TIMELESS) {
+      wire.put("age_ms", Math.max(0, (nowNanos - atNanos) / 1_000_000));
+    }
+    return wire;
+  }
+
+  /** Cuts to length, and replaces lone surrogates, which JSON cannot carry. */
+  private static String cut(String text, int max) {
+    String shorter = text.length() <= max ? text : text.substring(0, max);
+    return new String(shorter.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,28 @@
+// What must a host system's shim be able to do for the sync loop?
+package io.grasshopper.core;
+
+import java.util.Map;
+
+/** The host's half of a shim. Every method is called on the sync loop's thread, inside the guard. */
+public interface Host {
+  /** The {@code driver_attached} fact, first in every full report. */
+  Fact attached();
+
+  /** Carries out an order, or refuses it; the result goes to {@link SyncLoop#applied} and its neighbours. */
+  void apply(Order order);
+
+  /** All orders of one reply are with the host: whatever they need together happens here. */
+  void settle();
+
+  /** From here on the host's own behaviour applies to this job: wishes are dropped, targets and caps are gone. */
+  void leaseEnded(String job);
+
+  /** Another control plane answers: what an earlier one still wished for is dropped in silence. */
+  void planeChanged();
+
+  /** Ends wishes whose time is over; answers nanoseconds until the next one, or {@link Long#MAX_VALUE}. */
+  long endOverdue(long nowNanos);
+
+  /** Progress columns by wire name of the attempts that have moved since the last call; empty for none. */
+  Map<String, Object> progress(long nowNanos);
+}

@@ -1,0 +1,113 @@
+// What is going on at the host right now? The facts of everything that has not ended, for a full report.
+package io.grasshopper.core;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The latest fact about each live executor, job, stage and attempt, and the ends of attempts in live stages.
+ *
+ * <p>Used by the sync loop's thread only. Finished attempts are bounded; the oldest are forgotten first.
+ */
+public final class LiveState {
+  private static final int MAX_ENDED_PER_STAGE = 20_000;
+
+  private final Map<String, Fact> executors = new LinkedHashMap<>();
+  private final Map<String, Fact> jobs = new LinkedHashMap<>();
+  private final Map<String, Fact> stages = new LinkedHashMap<>();
+  private final Map<String, List<Fact>> requestsByStage = new HashMap<>();
+  private final Map<Long, Fact> running = new LinkedHashMap<>();
+  private final Map<String, Deque<Fact>> endedByStage = new HashMap<>();
+
+  void apply(Fact fact) {
+    switch (fact.type()) {
+      case "executor_added":
+        executors.put((String) fact.get("executor"), fact);
+        break;
+      case "executor_lost":
+        executors.remove((String) fact.get("executor"));
+        break;
+      case "job_submitted":
+        jobs.put((String) fact.get("job"), fact);
+        break;
+      case "job_ended":
+        jobs.remove((String) fact.get("job"));
+        break;
+      case "stage_submitted":
+        stages.put(stageOf(fact), fact);
+        break;
+      case "resource_requested":
+        requestsByStage.computeIfAbsent(stageOf(fact), stage -> new ArrayList<>()).add(fact);
+        break;
+      case "stage_ended":
+        String stage = stageOf(fact);
+        stages.remove(stage);
+        requestsByStage.remove(stage);
+        endedByStage.remove(stage);
+        break;
+      case "attempt_started":
+        running.put(fact.number("attempt"), fact);
+        break;
+      case "attempt_ended":
+        running.remove(fact.number("attempt"));
+        if (stages.containsKey(stageOf(fact))) {
+          Deque<Fact> ended = endedByStage.computeIfAbsent(stageOf(fact), s -> new ArrayDeque<>());
+          ended.add(fact);
+          if (ended.size() > MAX_ENDED_PER_STAGE) {
+            ended.poll();
+          }
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Everything that is alive, parents first. */
+  List<Fact> report() {
+    List<Fact> all = new ArrayList<>(executors.values());
+    all.addAll(jobs.values());
+    for (Map.Entry<String, Fact> stage : stages.entrySet()) {
+      all.add(stage.getValue());
+      all.addAll(requestsByStage.getOrDefault(stage.getKey(), new ArrayList<>()));
+    }
+    endedByStage.values().forEach(all::addAll);
+    all.addAll(running.values());
+    return all;
+  }
+
+  /** The start of an attempt that is still running, or null. */
+  public Fact runningAttempt(long attempt) {
+    return running.get(attempt);
+  }
+
+  /** The starts of all running attempts. */
+  public Collection<Fact> runningAttempts() {
+    return running.values();
+  }
+
+  /** The submission of a live stage, or null. */
+  public Fact stage(long stage, long stageAttempt) {
+    return stages.get(stage + "." + stageAttempt);
+  }
+
+  /** The submissions of all live stages. */
+  public Collection<Fact> liveStages() {
+    return stages.values();
+  }
+
+  /** The latest submission of a live job, or null. */
+  public Fact job(String job) {
+    return jobs.get(job);
+  }
+
+  private static String stageOf(Fact fact) {
+    return fact.get("stage") + "." + fact.get("stage_attempt");
+  }
+}

@@ -1,0 +1,111 @@
+// Which facts go into the next request, and which go again because nobody acknowledged them?
+package io.grasshopper.core;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * Facts on their way out, in numbered batches.
+ *
+ * <p>A batch stays what it is until its sequence number is acknowledged, so sending it again is harmless. When more facts wait than
+ * fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders are not part of the live
+ * state, so a full report carries those that still wait.
+ */
+final class Outbox {
+  private static final int MAX_BATCH = 2_000;
+
+  private final int capacity;
+  private final Deque<Fact> waiting = new ArrayDeque<>();
+  private List<Fact> batch;
+  private boolean batchIsFull;
+  private boolean wantFull = true;
+  private long sequence;
+  private long dropped;
+
+  Outbox(int capacity) {
+    this.capacity = capacity;
+  }
+
+  void add(Fact fact) {
+    if (waiting.size() >= capacity) {
+      dropped += waiting.size();
+      waiting.clear();
+      wantFull = true;
+    }
+    waiting.add(fact);
+  }
+
+  /** Asks for a full report next; it replaces whatever was not acknowledged. */
+  void requireFull() {
+    wantFull = true;
+  }
+
+  boolean isEmpty() {
+    return waiting.isEmpty() && batch == null && !wantFull;
+  }
+
+  boolean isFullDue() {
+    return wantFull;
+  }
+
+  /** The batch to send now: the unacknowledged one again, a full report, or what waits. */
+  List<Fact> next(Fact attached, LiveState live) {
+    if (wantFull) {
+      List<Fact> outcomes = new ArrayList<>();
+      addOutcomes(batch, outcomes);
+      addOutcomes(waiting, outcomes);
+      waiting.clear();
+      batch = new ArrayList<>();
+      batch.add(attached);
+      batch.addAll(live.report());
+      batch.addAll(outcomes);
+      batchIsFull = true;
+      wantFull = false;
+      sequence++;
+    } else if (batch == null) {
+      batch = new ArrayList<>();
+      while (batch.size() < MAX_BATCH && !waiting.isEmpty()) {
+        batch.add(waiting.poll());
+      }
+      batchIsFull = false;
+      sequence++;
+    }
+    return batch;
+  }
+
+  private static void addOutcomes(Iterable<Fact> from, List<Fact> to) {
+    if (from != null) {
+      for (Fact fact : from) {
+        if (fact.type().equals("order_outcome")) {
+          to.add(fact);
+        }
+      }
+    }
+  }
+
+  /** The current batch has arrived. */
+  void acknowledge() {
+    batch = null;
+  }
+
+  /** The current batch is refused for good: it is dropped, and a full report takes its place. */
+  void discard() {
+    dropped += batch == null ? 0 : batch.size();
+    batch = null;
+    wantFull = true;
+  }
+
+  boolean isBatchFull() {
+    return batchIsFull;
+  }
+
+  long sequence() {
+    return sequence;
+  }
+
+  long dropped() {
+    return dropped;
+  }
+}

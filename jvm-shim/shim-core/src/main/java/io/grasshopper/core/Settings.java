@@ -1,0 +1,107 @@
+// What did the user configure? One reading of the keys that all shims share.
+package io.grasshopper.core;
+
+import java.io.IOException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.function.UnaryOperator;
+
+/** Settings under one prefix, for example {@code spark.grasshopper.}; a value that cannot be read is an error at attach. */
+public final class Settings {
+  private final UnaryOperator<String> lookup;
+
+  /** @param lookup answers the value of a key without prefix, or null */
+  public Settings(UnaryOperator<String> lookup) {
+    this.lookup = lookup;
+  }
+
+  /** False by {@code enabled=false}, {@code mode=off}, or where no {@code server} is named. */
+  public boolean isEnabled() {
+    return !"false".equals(text("enabled", "true")) && !"off".equals(mode()) && !text("server", "").isEmpty();
+  }
+
+  /** The most the user allows: {@code off}, {@code shadow} or {@code control}; control where nothing is said. */
+  public String mode() {
+    String mode = text("mode", "control");
+    if (!mode.equals("off") && !mode.equals("shadow") && !mode.equals("control")) {
+      throw new IllegalArgumentException("mode is " + mode + ", want off, shadow or control");
+    }
+    return mode;
+  }
+
+  /** Where to send. */
+  public URL endpoint() {
+    try {
+      return new URL(text("server", "").replaceAll("/+$", "") + "/shim/v1/sync");
+    } catch (MalformedURLException error) {
+      throw new IllegalArgumentException("server is not an address: " + error.getMessage());
+    }
+  }
+
+  /** The bearer token, given directly or by file; empty for none. */
+  public String token() {
+    String file = text("token.file", "");
+    if (file.isEmpty()) {
+      return text("token", "");
+    }
+    try {
+      return new String(Files.readAllBytes(Paths.get(file)), StandardCharsets.UTF_8).trim();
+    } catch (IOException error) {
+      throw new IllegalArgumentException("token.file cannot be read: " + error);
+    }
+  }
+
+  public int connectTimeoutMs() {
+    return (int) millis("connect.timeout", "2s");
+  }
+
+  /** For a whole exchange, from the first byte sent to the last one read. */
+  public int timeoutMs() {
+    return (int) millis("timeout", "2s");
+  }
+
+  /** Extra attempts one task may have running, whatever the control plane asks for. */
+  public int maxCopies() {
+    return (int) number("copies.max", 4, 0, 100);
+  }
+
+  /** Events and facts held at most; more are dropped and counted. */
+  public int queueCapacity() {
+    return (int) number("queue.capacity", 100_000, 100, 10_000_000);
+  }
+
+  public int progressIntervalMs() {
+    return (int) Math.max(20, millis("progress.interval", "200ms"));
+  }
+
+  public String text(String key, String otherwise) {
+    String value = lookup.apply(key);
+    return value == null || value.trim().isEmpty() ? otherwise : value.trim();
+  }
+
+  private long number(String key, long otherwise, long least, long most) {
+    long value = Long.parseLong(text(key, Long.toString(otherwise)));
+    return Math.min(most, Math.max(least, value));
+  }
+
+  /** Durations as Spark writes them: {@code 200ms}, {@code 2s}, {@code 1m}; a bare number is milliseconds. */
+  private long millis(String key, String otherwise) {
+    String value = text(key, otherwise);
+    String digits = value.replaceAll("[a-z]+$", "");
+    switch (value.substring(digits.length())) {
+      case "":
+      case "ms":
+        return Long.parseLong(digits);
+      case "s":
+        return Long.parseLong(digits) * 1000;
+      case "m":
+      case "min":
+        return Long.parseLong(digits) * 60_000;
+      default:
+        throw new IllegalArgumentException(key + " is not a duration: " + value);
+    }
+  }
+}

@@ -1,0 +1,370 @@
+// When does the shim talk to the control plane, and what does it do with the answer?
+package io.grasshopper.core;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One daemon thread that turns events into facts, keeps one exchange under way at most, and applies replies on the host.
+ *
+ * <p>It exchanges at the interval the last reply asked for, or 5 ms after an urgent event. It never waits for the network: an
+ * exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no answer.
+ */
+public final class SyncLoop {
+  private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
+  private static final long MILLI = 1_000_000;
+  private static final long COALESCE_NANOS = 5 * MILLI;
+  private static final long FIRST_INTERVAL_MS = 500;
+  private static final long LONGEST_INTERVAL_MS = 60_000;
+  private static final long LAST_WORDS_NANOS = 900 * MILLI;
+  private static final int REMEMBERED_ORDERS = 10_000;
+
+  private final String sourceKind;
+  private final Host host;
+  private final Guard guard;
+  private final Transport transport;
+  private final long timeoutNanos;
+  private final FactQueue queue;
+  private final LiveState live = new LiveState();
+  private final Outbox outbox;
+  private final Leases leases = new Leases(System::nanoTime);
+  private final Breaker breaker = new Breaker();
+  private final Set<Long> seenOrders = new LinkedHashSet<>();
+  private final Thread thread;
+  private final AtomicBoolean signalled = new AtomicBoolean();
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final Map<String, Object> source = new LinkedHashMap<>();
+  private volatile boolean urgent;
+  private volatile String stopReason;
+
+  private Transport.Exchange inFlight;
+  private long startedNanos;
+  private long nextDueNanos = System.nanoTime();
+  private long earliestNanos = nextDueNanos;
+  private boolean soon;
+  private long soonNanos;
+  private long intervalMs = FIRST_INTERVAL_MS;
+  private long planeEpoch = -1;
+  private long queueDropsReported;
+
+  /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
+  public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
+    this(sourceKind, host, guard, settings, new HttpTransport(settings));
+  }
+
+  SyncLoop(String sourceKind, Host host, Guard guard, Settings settings, Transport transport) {
+    this.sourceKind = sourceKind;
+    this.host = host;
+    this.guard = guard;
+    this.transport = transport;
+    this.timeoutNanos = settings.timeoutMs() * MILLI;
+    this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
+    this.outbox = new Outbox(settings.queueCapacity());
+    this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
+  }
+
+  /**
+   * Begins to exchange; events offered before are waiting in the queue.
+   *
+   * @param id the host's own name for this source
+   * @param epoch grows with every start of the same id
+   */
+  public void start(String id, long epoch) {
+    source.put("kind", sourceKind);
+    source.put("id", id);
+    source.put("epoch", epoch);
+    thread.start();
+  }
+
+  /** Where host threads leave events. */
+  public FactQueue queue() {
+    return queue;
+  }
+
+  /** Which jobs are under control. */
+  public Leases leases() {
+    return leases;
+  }
+
+  /** The live facts; for the loop's own thread. */
+  public LiveState live() {
+    return live;
+  }
+
+  /** Reports a fact; for the loop's own thread. */
+  public void emit(Fact fact) {
+    live.apply(fact);
+    outbox.add(fact);
+  }
+
+  /** The order had its effect, on this attempt where there is one, else -1. May be called from any thread. */
+  public void applied(long order, long attempt) {
+    outcome(order, "applied", "", attempt);
+  }
+
+  /** The host's present state forbids the order. May be called from any thread. */
+  public void refused(long order, String reason) {
+    outcome(order, "refused", reason, -1);
+    wakeUrgently();
+  }
+
+  /** The order's time was over before it could have its effect. May be called from any thread. */
+  public void expired(long order, String reason) {
+    outcome(order, "expired", reason, -1);
+  }
+
+  private void outcome(long order, String result, String reason, long attempt) {
+    long now = System.nanoTime();
+    queue.offer(() -> emit(Fact.at("order_outcome", now)
+        .with("order", order).with("result", result).withText("reason", reason).with("attempt", attempt)));
+  }
+
+  /** Says good-bye and ends; waits at most about a second, and not at all where the control plane is known to be away. */
+  public void stop(String reason) {
+    stopReason = reason == null ? "" : reason;
+    wake();
+    try {
+      ended.await(LAST_WORDS_NANOS + 100 * MILLI, TimeUnit.NANOSECONDS);
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void wake() {
+    if (signalled.compareAndSet(false, true)) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  private void wakeUrgently() {
+    urgent = true;
+    wake();
+  }
+
+  private void run() {
+    try {
+      while (stopReason == null && guard.isOn()) {
+        signalled.set(false);
+        if (!guard.get("sync", false, this::turn)) {
+          postpone(FIRST_INTERVAL_MS);
+        }
+        long pauseNanos = nanosToNextTurn();
+        if (pauseNanos > 0 && !signalled.get()) {
+          LockSupport.parkNanos(pauseNanos);
+        }
+      }
+      leases.endAll();
+      endLeases();
+      if (guard.isOn()) {
+        guard.run("good-bye", this::sayGoodBye);
+      }
+    } finally {
+      ended.countDown();
+    }
+  }
+
+  /** One look at everything; true when it came to its end. */
+  private boolean turn() {
+    translateEvents();
+    if (inFlight != null) {
+      collect();
+    }
+    endLeases();
+    long now = System.nanoTime();
+    if (urgent) {
+      urgent = false;
+      soonNanos = soon ? soonNanos : now + COALESCE_NANOS;
+      soon = true;
+    }
+    if (inFlight == null && now - dueNanos() >= 0) {
+      send();
+    }
+    return true;
+  }
+
+  private void postpone(long millis) {
+    earliestNanos = System.nanoTime() + millis * MILLI;
+    nextDueNanos = earliestNanos;
+  }
+
+  private long dueNanos() {
+    long due = soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
+    return Math.max(due, earliestNanos);
+  }
+
+  private void endLeases() {
+    for (String job : leases.takeEnded()) {
+      guard.run("lease end", () -> host.leaseEnded(job));
+    }
+  }
+
+  private long nanosToNextTurn() {
+    long now = System.nanoTime();
+    long exchange = inFlight != null
+        ? startedNanos + timeoutNanos - now
+        : dueNanos() - now;
+    long wish = guard.get("overdue", Long.MAX_VALUE, () -> host.endOverdue(now));
+    return Math.max(0, Math.min(exchange, Math.min(wish, leases.nanosToNextEnd())));
+  }
+
+  private void translateEvents() {
+    for (Runnable event = queue.poll(); event != null; event = queue.poll()) {
+      guard.run("event", event);
+    }
+    if (queue.dropped() != queueDropsReported) {
+      queueDropsReported = queue.dropped();
+      outbox.requireFull();
+    }
+  }
+
+  private void send() {
+    long now = System.nanoTime();
+    startedNanos = now;
+    soon = false;
+    try {
+      inFlight = transport.start(Json.write(request(now)), this::wake);
+    } catch (IOException error) {
+      outbox.discard();
+      failed(error);
+    }
+  }
+
+  private Map<String, Object> request(long now) {
+    List<Object> facts = new ArrayList<>();
+    for (Fact fact : outbox.next(host.attached(), live)) {
+      facts.add(fact.toWire(now));
+    }
+    Map<String, Object> request = new LinkedHashMap<>();
+    request.put("protocol", Reply.PROTOCOL);
+    request.put("source", source);
+    request.put("sequence", outbox.sequence());
+    request.put("full", outbox.isBatchFull());
+    request.put("dropped_events", queue.dropped() + outbox.dropped());
+    request.put("facts", facts);
+    Map<String, Object> progress = host.progress(now);
+    if (!progress.isEmpty()) {
+      request.put("progress", progress);
+    }
+    return request;
+  }
+
+  private void collect() {
+    Transport.Exchange exchange = inFlight;
+    if (!exchange.isDone()) {
+      if (System.nanoTime() - startedNanos >= timeoutNanos) {
+        inFlight = null;
+        failed(new IOException("no answer within " + timeoutNanos / MILLI + " ms"));
+      }
+      return;
+    }
+    inFlight = null;
+    try {
+      accept(Reply.decode(exchange.answer(), System.nanoTime()));
+    } catch (Transport.Rejected error) {
+      outbox.discard();
+      failed(error);
+    } catch (IOException error) {
+      failed(error);
+    }
+  }
+
+  private void failed(IOException error) {
+    if (!breaker.isOpen()) {
+      LOG.warn("Grasshopper: the control plane is away ({}); the host goes on by itself", error.getMessage());
+    }
+    postpone(breaker.failed());
+  }
+
+  private void accept(Reply reply) throws IOException {
+    if (reply.acknowledged != outbox.sequence() && !reply.wantFull) {
+      throw new IOException("the reply acknowledges " + reply.acknowledged + ", not " + outbox.sequence());
+    }
+    if (breaker.isOpen()) {
+      LOG.info("Grasshopper: the control plane answers again, after {} failures", breaker.failures());
+      breaker.succeeded();
+    }
+    outbox.acknowledge();
+    boolean again = reply.wantFull && !outbox.isBatchFull();
+    if (reply.wantFull) {
+      outbox.requireFull();
+    }
+    if (reply.planeEpoch != planeEpoch) {
+      if (planeEpoch != -1) {
+        seenOrders.clear();
+        guard.run("plane change", host::planeChanged);
+        again |= !outbox.isBatchFull();
+        outbox.requireFull();
+      }
+      planeEpoch = reply.planeEpoch;
+    }
+    leases.renew(reply);
+    intervalMs = Math.max(1, Math.min(LONGEST_INTERVAL_MS, reply.nextIntervalMs));
+    long now = System.nanoTime();
+    earliestNanos = now;
+    nextDueNanos = again || (!outbox.isEmpty() && !outbox.isFullDue()) ? now : startedNanos + intervalMs * MILLI;
+    for (Order order : reply.orders) {
+      if (remember(order.id())) {
+        obey(order, reply);
+      }
+    }
+    guard.run("settle", host::settle);
+    translateEvents();
+  }
+
+  private boolean remember(long order) {
+    if (seenOrders.size() >= REMEMBERED_ORDERS) {
+      seenOrders.remove(seenOrders.iterator().next());
+    }
+    return seenOrders.add(order);
+  }
+
+  private void obey(Order order, Reply reply) {
+    if (!reply.isControl()) {
+      refused(order.id(), "mode");
+    } else if (order.isOverdue(System.nanoTime())) {
+      expired(order.id(), "");
+    } else {
+      try {
+        host.apply(order);
+      } catch (Throwable error) {
+        guard.caught("order", error);
+        refused(order.id(), "shim_error");
+      }
+    }
+  }
+
+  private void sayGoodBye() {
+    long lastNanos = System.nanoTime() + LAST_WORDS_NANOS;
+    translateEvents();
+    emit(Fact.timeless("driver_detached").withText("reason", stopReason));
+    while (!breaker.isOpen() && !outbox.isEmpty() && System.nanoTime() - lastNanos < 0) {
+      if (inFlight == null) {
+        send();
+      }
+      LockSupport.parkNanos(Math.min(20 * MILLI, lastNanos - System.nanoTime()));
+      if (inFlight != null && inFlight.isDone()) {
+        try {
+          Reply reply = Reply.decode(inFlight.answer(), System.nanoTime());
+          inFlight = null;
+          if (reply.wantFull) {
+            return;
+          }
+          outbox.acknowledge();
+        } catch (IOException error) {
+          return;
+        }
+      }
+    }
+  }
+}

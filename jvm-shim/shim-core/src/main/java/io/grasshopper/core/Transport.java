@@ -1,0 +1,25 @@
+// How does one message get to the control plane and its answer back?
+package io.grasshopper.core;
+
+import java.io.IOException;
+
+/** Starts exchanges that run elsewhere; nothing here ever blocks the caller. */
+interface Transport {
+  /** Sends {@code body} and calls {@code whenDone} from another thread once there is an answer or a failure. */
+  Exchange start(byte[] body, Runnable whenDone);
+
+  /** One exchange under way. */
+  interface Exchange {
+    boolean isDone();
+
+    /** The answer of an exchange that is done. */
+    byte[] answer() throws IOException;
+  }
+
+  /** The control plane understood us and wants no repetition of this message. */
+  final class Rejected extends IOException {
+    Rejected(int status) {
+      super("the control plane rejects this message with status " + status);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// How is the shim put into a driver, once, and taken out again?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Daemons;
+import io.grasshopper.core.Guard;
+import io.grasshopper.core.Settings;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkContext$;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One shim in one driver. Whatever fails while it is put in leaves Spark as it is, with one warning. */
+final class Attachment {
+  private static final Logger LOG = LoggerFactory.getLogger(Attachment.class);
+  private static final long POLL_MS = 2;
+  private static final long GIVE_UP_MS = 120_000;
+  private static volatile Attachment latest;
+
+  private final Guard guard = new Guard(() -> { });
+  private final Settings settings;
+  private final SparkHost host;
+  private final boolean endsWithApplication;
+
+  private Attachment(SparkConf conf, Settings settings, boolean endsWithApplication) {
+    this.settings = settings;
+    this.host = new SparkHost(conf, settings, guard);
+    this.endsWithApplication = endsWithApplication;
+  }
+
+  /** For the plug-in, which is told about each step; null where the user has switched us off or something fails. */
+  static Attachment forPlugin(SparkConf conf) {
+    return create(conf, false);
+  }
+
+  /** For the listener alone, which has to look for its context; null where the plug-in is there, too. */
+  static Attachment forListener(SparkConf conf) {
+    if (conf.get("spark.plugins", "").contains(GrasshopperPlugin.class.getName())) {
+      return null;
+    }
+    Attachment attachment = create(conf, true);
+    if (attachment != null) {
+      Daemons.named("grasshopper-attach").newThread(() -> attachment.installWhenReady(conf)).start();
+    }
+    return attachment;
+  }
+
+  private static Attachment create(SparkConf conf, boolean endsWithApplication) {
+    try {
+      Settings settings = new Settings(key -> conf.get("spark.grasshopper." + key, null));
+      if (settings.isEnabled()) {
+        return new Attachment(conf, settings, endsWithApplication);
+      }
+      LOG.info("Grasshopper is not enabled: spark.grasshopper.server names no control plane, or enabled or mode say so");
+    } catch (Exception | LinkageError error) {
+      LOG.warn("Grasshopper stays out of this application: {}", error.toString());
+    }
+    return null;
+  }
+
+  Guard guard() {
+    return guard;
+  }
+
+  SparkHost host() {
+    return host;
+  }
+
+  int progressIntervalMs() {
+    return settings.progressIntervalMs();
+  }
+
+  /** Puts the hooks in place; called when the context is complete and before the first job. */
+  void install(SparkContext context) {
+    try {
+      host.install(context, settings.mode());
+      latest = this;
+      LOG.info("Grasshopper {} is attached to {} in mode {}", SparkAttached.SHIM_VERSION, settings.endpoint(), settings.mode());
+    } catch (Exception | LinkageError error) {
+      guard.switchOff("it could not be put into Spark " + context.version(), error);
+    }
+  }
+
+  private void installWhenReady(SparkConf conf) {
+    for (long waitedMs = 0; waitedMs < GIVE_UP_MS; waitedMs += POLL_MS) {
+      SparkContext context = Scala.orNull(SparkContext$.MODULE$.getActive());
+      if (context != null && context.conf() == conf) {
+        install(context);
+        return;
+      }
+      try {
+        Thread.sleep(POLL_MS);
+      } catch (InterruptedException error) {
+        return;
+      }
+    }
+    guard.switchOff("no SparkContext has appeared for its listener", null);
+  }
+
+  void applicationEnded() {
+    if (endsWithApplication) {
+      stop();
+    }
+  }
+
+  void stop() {
+    host.stop("application ended");
+    LOG.info("Grasshopper is detached: {}", status());
+  }
+
+  /** What the shim has cost and caught so far, as JSON; of the latest application in this driver. */
+  static String latestStatus() {
+    Attachment attachment = latest;
+    return attachment == null ? "{}" : attachment.status();
+  }
+
+  private String status() {
+    LockMeter meter = host.control().meter;
+    return String.format("{\"on\": %b, \"errors\": %d, \"lock_calls\": %d, \"lock_total_us\": %d, \"lock_longest_us\": %d}",
+        guard.isOn(), guard.errors(), meter.calls(), meter.totalNanos() / 1000, meter.longestNanos() / 1000);
+  }
+}

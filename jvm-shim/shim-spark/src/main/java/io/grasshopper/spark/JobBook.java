@@ -1,0 +1,142 @@
+// Which jobs are alive, and which Spark jobs and stages belong to each?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Fact;
+import io.grasshopper.core.SyncLoop;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.JobResult;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
+
+/** Turns Spark's jobs into the user's jobs. Used by the sync loop's thread only. */
+final class JobBook {
+  private final SyncLoop loop;
+  private final Consumer<String> onEnd;
+  private final Map<String, Job> jobs = new HashMap<>();
+  private final Map<Integer, Job> bySparkJob = new HashMap<>();
+
+  /** @param onEnd hears the key of each job that has ended */
+  JobBook(SyncLoop loop, Consumer<String> onEnd) {
+    this.loop = loop;
+    this.onEnd = onEnd;
+  }
+
+  void started(SparkListenerJobStart event, long atNanos) {
+    Job job = job(JobKey.of(event.properties(), event.jobId()), atNanos);
+    job.add(event.jobId());
+    bySparkJob.put(event.jobId(), job);
+    for (Object each : Scala.list(Scala.call(event, "stageInfos"))) {
+      StageInfo stage = (StageInfo) each;
+      job.tasksByStage.put((long) stage.stageId(), (long) stage.numTasks());
+      job.callSite = stage.name();
+      for (Object parent : Scala.list(Scala.call(stage, "parentIds"))) {
+        job.edges.add(Arrays.asList((long) (Integer) parent, (long) stage.stageId()));
+      }
+    }
+    loop.emit(job.fact());
+  }
+
+  /** A task set of this job is there, perhaps before the event of its Spark job. */
+  void ensure(JobKey key, int sparkJob, long atNanos) {
+    if (!jobs.containsKey(key.key)) {
+      Job job = job(key, atNanos);
+      job.add(sparkJob);
+      bySparkJob.put(sparkJob, job);
+      loop.emit(job.fact());
+    }
+  }
+
+  void ended(int sparkJob, JobResult result, long atNanos) {
+    Job job = bySparkJob.remove(sparkJob);
+    if (job == null) {
+      return;
+    }
+    job.active.remove(sparkJob);
+    if (result instanceof JobFailed) {
+      String message = String.valueOf(((JobFailed) result).exception().getMessage());
+      job.outcome = message.contains("cancelled") ? "killed" : "failed";
+    }
+    if (!job.key.isSql && job.active.isEmpty()) {
+      end(job, atNanos);
+    }
+  }
+
+  /** A root execution is over; those that are nested in it are not known by their own id. */
+  void sqlEnded(long execution, long atNanos) {
+    Job job = jobs.get("sql-" + execution);
+    if (job != null) {
+      end(job, atNanos);
+    }
+  }
+
+  private void end(Job job, long atNanos) {
+    jobs.remove(job.key.key);
+    bySparkJob.values().removeIf(other -> other == job);
+    loop.emit(Fact.at("job_ended", atNanos).withKey("job", job.key.key).with("outcome", job.outcome));
+    onEnd.accept(job.key.key);
+  }
+
+  boolean isLive(String job) {
+    return jobs.containsKey(job);
+  }
+
+  JobKey key(String job) {
+    Job found = jobs.get(job);
+    return found == null ? null : found.key;
+  }
+
+  /** The Spark jobs that run for this job now. */
+  Set<Integer> activeSparkJobs(String job) {
+    Job found = jobs.get(job);
+    return found == null ? Collections.emptySet() : found.active;
+  }
+
+  private Job job(JobKey key, long atNanos) {
+    return jobs.computeIfAbsent(key.key, k -> new Job(key, atNanos));
+  }
+
+  private static final class Job {
+    final JobKey key;
+    final long atNanos;
+    final Set<Integer> active = new TreeSet<>();
+    final Set<Long> hostIds = new TreeSet<>();
+    final Map<Long, Long> tasksByStage = new TreeMap<>();
+    final Set<List<Long>> edges = new LinkedHashSet<>();
+    String callSite = "";
+    String outcome = "success";
+
+    Job(JobKey key, long atNanos) {
+      this.key = key;
+      this.atNanos = atNanos;
+    }
+
+    void add(int sparkJob) {
+      active.add(sparkJob);
+      hostIds.add((long) sparkJob);
+    }
+
+    Fact fact() {
+      return Fact.at("job_submitted", atNanos)
+          .withKey("job", key.key)
+          .withText("name", key.description.isEmpty() ? callSite : key.description)
+          .with("host_ids", new ArrayList<>(hostIds))
+          .with("stages", new ArrayList<>(tasksByStage.keySet()))
+          .with("stage_tasks", new ArrayList<>(tasksByStage.values()))
+          .with("edges", new ArrayList<>(edges))
+          .with("weight", key.weight)
+          .with("copies_enabled", key.copiesEnabled)
+          .with("mode", key.mode);
+    }
+  }
+}

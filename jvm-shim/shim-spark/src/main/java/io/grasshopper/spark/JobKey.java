@@ -1,0 +1,52 @@
+// Which job, in the user's sense, does a Spark job belong to, and what did its user ask for?
+package io.grasshopper.spark;
+
+import java.util.Properties;
+
+/** The SQL root execution, else the job group, else the Spark job; with the options set by local properties. */
+final class JobKey {
+  private static final int MAX_WEIGHT = 1000;
+
+  final String key;
+  final boolean isSql;
+  final boolean isStreaming;
+  final int weight;
+  final boolean copiesEnabled;
+  /** The most this job's user allows: {@code off}, {@code shadow} or {@code control}. */
+  final String mode;
+  final String description;
+
+  private JobKey(Properties properties, int sparkJob) {
+    String sql = text(properties, "spark.sql.execution.root.id", text(properties, "spark.sql.execution.id", ""));
+    String group = text(properties, "spark.jobGroup.id", "");
+    isSql = !sql.isEmpty();
+    isStreaming = !text(properties, "sql.streaming.queryId", "").isEmpty();
+    key = isSql ? "sql-" + sql : cut(group.isEmpty() ? "job-" + sparkJob : "group-" + group);
+    weight = weight(text(properties, "spark.grasshopper.weight", "1"));
+    copiesEnabled = !"false".equals(text(properties, "spark.grasshopper.copies.enabled", "true"));
+    String wish = text(properties, "spark.grasshopper.mode", "control");
+    mode = wish.equals("off") || wish.equals("shadow") ? wish : "control";
+    description = text(properties, "spark.job.description", "");
+  }
+
+  static JobKey of(Properties properties, int sparkJob) {
+    return new JobKey(properties == null ? new Properties() : properties, sparkJob);
+  }
+
+  private static String text(Properties properties, String name, String otherwise) {
+    String value = properties.getProperty(name);
+    return value == null || value.isEmpty() ? otherwise : value;
+  }
+
+  private static String cut(String text) {
+    return text.length() <= 256 ? text : text.substring(0, 256);
+  }
+
+  private static int weight(String text) {
+    try {
+      return Math.min(MAX_WEIGHT, Math.max(1, Integer.parseInt(text)));
+    } catch (NumberFormatException error) {
+      return 1;
+    }
+  }
+}

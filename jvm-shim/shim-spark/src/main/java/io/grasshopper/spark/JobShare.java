@@ -1,0 +1,85 @@
+// How many slots does one job hold, and how many should it?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Leases;
+
+/** One job's running attempts, and its container grant while that lives. Touched under the scheduler's lock only. */
+final class JobShare {
+  private static final int NONE = -1;
+
+  final String job;
+  final int weight;
+  private final Leases leases;
+  private int running;
+  private int target = NONE;
+  private int cap = NONE;
+  private long endNanos;
+  private boolean yieldsAtTarget;
+
+  JobShare(String job, int weight, Leases leases) {
+    this.job = job;
+    this.weight = weight;
+    this.leases = leases;
+  }
+
+  void grant(int newTarget, int newCap, long newEndNanos) {
+    target = newTarget;
+    cap = newCap;
+    endNanos = newEndNanos;
+  }
+
+  /** Back to stock. */
+  void clear() {
+    target = NONE;
+    cap = NONE;
+    yieldsAtTarget = false;
+  }
+
+  boolean hasGrant() {
+    return target != NONE;
+  }
+
+  long endNanos() {
+    return endNanos;
+  }
+
+  private boolean isLive(long nowNanos) {
+    return hasGrant() && nowNanos - endNanos < 0 && leases.holds(job);
+  }
+
+  /** Whether it holds fewer slots than it should. */
+  boolean isHungry(long nowNanos) {
+    return running < target && isLive(nowNanos);
+  }
+
+  /** Who goes first within the hungry and within the others; smaller is earlier. */
+  double need(boolean hungry) {
+    return (double) running / (hungry ? target : weight);
+  }
+
+  /** Set once per round of offers: whether a hungry job comes after this one, so that it must leave slots over. */
+  void setYieldsAtTarget(boolean yields) {
+    yieldsAtTarget = yields;
+  }
+
+  /** Whether this job must not take a slot now. */
+  boolean isGated() {
+    if (target == NONE) {
+      return false;
+    }
+    boolean full = cap != NONE && running >= cap || yieldsAtTarget && running >= target;
+    return full && isLive(System.nanoTime());
+  }
+
+  void started() {
+    running++;
+  }
+
+  void ended() {
+    running--;
+  }
+
+  int running() {
+    return running;
+  }
+}

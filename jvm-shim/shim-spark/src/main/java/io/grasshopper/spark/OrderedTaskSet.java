@@ -1,0 +1,259 @@
+// How does a task set launch what was ordered, and otherwise behave exactly as Spark's own?
+package io.grasshopper.spark;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskLocality;
+import org.apache.spark.scheduler.TaskLocation;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSetExcludelist;
+import org.apache.spark.scheduler.TaskSetManager;
+import org.apache.spark.util.SystemClock;
+import scala.Enumeration;
+import scala.Option;
+import scala.Tuple3;
+
+/**
+ * Stands in for Spark's {@link TaskSetManager} from its submission on.
+ *
+ * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants and lease every override is
+ * the stock method; so it is once the guard has switched the shim off.
+ */
+final class OrderedTaskSet extends TaskSetManager {
+  private final TaskSchedulerImpl scheduler;
+  private final Control control;
+  private final JobKey job;
+  private final JobShare share;
+  private final List<Wish> wishes = new ArrayList<>();
+  private final Set<Long> dying = new HashSet<>();
+  private Wish launching;
+
+  OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
+    super(scheduler, stock.taskSet(), stock.maxTaskFailures(), scheduler.healthTrackerOpt(), new SystemClock());
+    this.scheduler = scheduler;
+    this.control = control;
+    this.job = job;
+    this.share = control.share(job);
+  }
+
+  JobKey job() {
+    return job;
+  }
+
+  JobShare share() {
+    return share;
+  }
+
+  /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
+  String wish(Wish wish) {
+    String refusal = wish.isCopy ? refusalOfCopy(wish.index) : refusalOfRunNext(wish.index);
+    if (refusal == null) {
+      wishes.add(wish);
+      control.wishing.add(this);
+    }
+    return refusal;
+  }
+
+  private String refusalOfCopy(int index) {
+    if (successful()[index]) {
+      return "task_ended";
+    }
+    if (copiesRunning()[index] == 0) {
+      return "not_running";
+    }
+    long waiting = wishes.stream().filter(wish -> wish.isCopy && wish.index == index).count();
+    return copiesRunning()[index] - 1 + waiting >= control.maxCopies ? "above_clamp" : null;
+  }
+
+  private String refusalOfRunNext(int index) {
+    if (successful()[index]) {
+      return "task_ended";
+    }
+    return copiesRunning()[index] > 0 ? "already_running" : null;
+  }
+
+  /** Remembers that an attempt was told to die; answers null, or why it must live. */
+  String condemn(long attempt, int index) {
+    int others = 0;
+    for (Object each : Scala.list(taskAttempts()[index])) {
+      TaskInfo info = (TaskInfo) each;
+      if (info.running() && info.taskId() != attempt && !dying.contains(info.taskId())) {
+        others++;
+      }
+    }
+    if (others == 0 && !successful()[index]) {
+      return "last_attempt";
+    }
+    dying.add(attempt);
+    return null;
+  }
+
+  /** Ends wishes that are overdue or have lost their object; answers the nanoseconds to the next end. */
+  long endOverdue(long nowNanos) {
+    long shortest = Long.MAX_VALUE;
+    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
+      Wish wish = each.next();
+      if (isOver(wish, nowNanos)) {
+        each.remove();
+      } else {
+        shortest = Math.min(shortest, wish.expiresNanos - nowNanos);
+      }
+    }
+    return shortest;
+  }
+
+  /** Drops all wishes, as when the lease ends; with a reason the control plane hears of it. */
+  void dropWishes(String reason) {
+    for (Wish wish : wishes) {
+      if (reason != null) {
+        control.loop.expired(wish.order, reason);
+      }
+    }
+    wishes.clear();
+  }
+
+  boolean hasWishes() {
+    return !wishes.isEmpty();
+  }
+
+  private boolean isOver(Wish wish, long nowNanos) {
+    String refusal = isZombie() ? "stage_ended" : refusalNow(wish);
+    if (refusal != null) {
+      control.loop.refused(wish.order, refusal);
+      return true;
+    }
+    if (nowNanos - wish.expiresNanos >= 0) {
+      control.loop.expired(wish.order, "no_slot");
+      return true;
+    }
+    return false;
+  }
+
+  private String refusalNow(Wish wish) {
+    if (successful()[wish.index]) {
+      return "task_ended";
+    }
+    boolean running = copiesRunning()[wish.index] > 0;
+    return wish.isCopy == running ? null : running ? "already_running" : "not_running";
+  }
+
+  @Override
+  public boolean isSchedulable() {
+    return super.isSchedulable() || !wishes.isEmpty() && !isZombie() && control.guard.isOn();
+  }
+
+  @Override
+  public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(
+      String executor, String host, Enumeration.Value maxLocality, boolean speculative) {
+    if ((share.hasGrant() || !wishes.isEmpty()) && control.guard.isOn() && !isBarrier()) {
+      long start = System.nanoTime();
+      try {
+        if (share.isGated()) {
+          return Option.empty();
+        }
+        Wish wish = serve(executor, host, speculative, start);
+        if (wish != null) {
+          launching = wish;
+          Enumeration.Value locality = locality(wish.index, host);
+          return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
+        }
+      } catch (Throwable error) {
+        control.guard.caught("offer", error);
+      } finally {
+        control.meter.leave(start);
+      }
+    }
+    return super.dequeueTaskHelper(executor, host, maxLocality, speculative);
+  }
+
+  private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
+    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
+      Wish wish = each.next();
+      if (isOver(wish, nowNanos)) {
+        each.remove();
+      } else if (wish.isDue(speculative) && wish.wants(host) && isAllowed(wish, executor, host)) {
+        each.remove();
+        return wish;
+      }
+    }
+    return null;
+  }
+
+  private boolean isAllowed(Wish wish, String executor, String host) {
+    TaskSetExcludelist excluded = Scala.orNull(taskSetExcludelistHelperOpt());
+    if (excluded != null
+        && (excluded.isNodeExcludedForTask(host, wish.index) || excluded.isExecutorExcludedForTask(executor, wish.index))) {
+      return false;
+    }
+    return !wish.isCopy || !hasRunningAttempt(wish.index, executor, host);
+  }
+
+  /** Never two running attempts of a task on one host; where there is only one host, never on one executor. */
+  private boolean hasRunningAttempt(int index, String executor, String host) {
+    boolean onlyHost = scheduler.hostToExecutors().size() <= 1;
+    for (Object each : Scala.list(taskAttempts()[index])) {
+      TaskInfo info = (TaskInfo) each;
+      if (info.running() && (onlyHost ? info.executorId().equals(executor) : info.host().equals(host))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The level the launch really has, so that an ordered launch does not loosen the delay scheduling of the rest. */
+  private Enumeration.Value locality(int index, String host) {
+    List<Object> preferred = Scala.list(Scala.call(tasks()[index], "preferredLocations"));
+    if (preferred.isEmpty()) {
+      return TaskLocality.PROCESS_LOCAL();
+    }
+    for (Object location : preferred) {
+      if (((TaskLocation) location).host().equals(host)) {
+        return TaskLocality.NODE_LOCAL();
+      }
+    }
+    return TaskLocality.ANY();
+  }
+
+  @Override
+  public void addRunningTask(long attempt) {
+    int before = runningTasks();
+    super.addRunningTask(attempt);
+    if (runningTasks() == before) {
+      return;
+    }
+    share.started();
+    long start = System.nanoTime();
+    try {
+      TaskInfo info = taskInfos().apply(attempt);
+      Wish wish = launching != null && launching.index == info.index() ? launching : null;
+      launching = null;
+      control.facts.attemptStarted(stageId(), taskSet().stageAttemptId(), info, wish == null ? 0 : wish.order);
+      if (wish != null) {
+        control.loop.applied(wish.order, attempt);
+      }
+    } catch (Throwable error) {
+      control.guard.caught("launch", error);
+    } finally {
+      control.meter.leave(start);
+    }
+  }
+
+  @Override
+  public void removeRunningTask(long attempt) {
+    int before = runningTasks();
+    super.removeRunningTask(attempt);
+    if (runningTasks() < before) {
+      share.ended();
+      dying.remove(attempt);
+    }
+  }
+
+  @Override
+  public boolean checkSpeculatableTasks(long minTimeMs) {
+    return !(control.guard.isOn() && control.loop.leases().holds(job.key)) && super.checkSpeculatableTasks(minTimeMs);
+  }
+}

@@ -1,0 +1,106 @@
+// How far is each running attempt, by what its executor last said?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.LiveState;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.scheduler.AccumulableInfo;
+import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
+import scala.Tuple4;
+
+/**
+ * Totals of attempts that have moved since the last exchange.
+ *
+ * <p>They come from our executor half; where only the listener is attached, from Spark's heartbeats.
+ */
+final class ProgressTable {
+  /** A row of the executors' message: attempt, bytes read, bytes written, records read, records written. */
+  static final int ROW = 5;
+
+  private static final String[] COLUMNS = {"bytes_read", "bytes_written", "records_read", "records_written"};
+  private static final Map<String, Integer> COLUMN_BY_ACCUMULATOR = new HashMap<>();
+
+  static {
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.input.bytesRead", 1);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.output.bytesWritten", 2);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.input.recordsRead", 3);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.output.recordsWritten", 4);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.read.remoteBytesRead", 5);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.read.localBytesRead", 5);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.read.recordsRead", 6);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.write.bytesWritten", 7);
+    COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.write.recordsWritten", 8);
+  }
+
+  private final Map<Long, Row> moved = new ConcurrentHashMap<>();
+  private volatile boolean hasExecutorHalf;
+
+  /** A message of our executor half. */
+  void report(long[] rows) {
+    hasExecutorHalf = true;
+    long now = System.nanoTime();
+    for (int at = 0; at + ROW <= rows.length; at += ROW) {
+      moved.put(rows[at], new Row(Arrays.copyOfRange(rows, at + 1, at + ROW), now));
+    }
+  }
+
+  void heartbeat(SparkListenerExecutorMetricsUpdate event) {
+    if (hasExecutorHalf) {
+      return;
+    }
+    long now = System.nanoTime();
+    for (Object each : Scala.list(Scala.call(event, "accumUpdates"))) {
+      Tuple4<?, ?, ?, ?> task = (Tuple4<?, ?, ?, ?>) each;
+      long[] sums = new long[9];
+      for (Object accumulable : Scala.list(task._4())) {
+        AccumulableInfo info = (AccumulableInfo) accumulable;
+        Integer column = info.name().isDefined() ? COLUMN_BY_ACCUMULATOR.get(info.name().get()) : null;
+        Object update = Scala.orNull(info.update());
+        if (column != null && update instanceof Long) {
+          sums[column] += (Long) update;
+        }
+      }
+      boolean hasInput = sums[1] > 0 || sums[3] > 0;
+      boolean hasOutput = sums[2] > 0 || sums[4] > 0;
+      long[] totals = {
+        hasInput ? sums[1] : sums[5], hasOutput ? sums[2] : sums[7], hasInput ? sums[3] : sums[6], hasOutput ? sums[4] : sums[8]
+      };
+      moved.put((Long) (Object) task._1(), new Row(totals, now));
+    }
+  }
+
+  /** The columns of what has moved, for attempts that still run. For the sync loop's thread. */
+  Map<String, Object> take(LiveState live, long nowNanos) {
+    Map<Long, Row> rows = new LinkedHashMap<>();
+    for (Long attempt : moved.keySet()) {
+      Row row = moved.remove(attempt);
+      if (live.runningAttempt(attempt) != null) {
+        rows.put(attempt, row);
+      }
+    }
+    Map<String, Object> columns = new LinkedHashMap<>();
+    if (rows.isEmpty()) {
+      return columns;
+    }
+    columns.put("attempt", rows.keySet());
+    columns.put("age_ms", rows.values().stream().mapToLong(row -> Math.max(0, nowNanos - row.atNanos) / 1_000_000).toArray());
+    for (int i = 0; i < COLUMNS.length; i++) {
+      int column = i;
+      columns.put(COLUMNS[i], rows.values().stream().mapToLong(row -> row.totals[column]).toArray());
+    }
+    return columns;
+  }
+
+  private static final class Row {
+    final long[] totals;
+    final long atNanos;
+
+    Row(long[] totals, long atNanos) {
+      this.totals = totals;
+      this.atNanos = atNanos;
+    }
+  }
+}

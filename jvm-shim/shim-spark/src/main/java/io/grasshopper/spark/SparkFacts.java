@@ -1,0 +1,159 @@
+// How do Spark's events and our hooks become facts, without work on Spark's threads?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Fact;
+import io.grasshopper.core.SyncLoop;
+import java.util.function.Consumer;
+import org.apache.spark.ExecutorLostFailure;
+import org.apache.spark.Resubmitted$;
+import org.apache.spark.SparkConf;
+import org.apache.spark.Success$;
+import org.apache.spark.TaskEndReason;
+import org.apache.spark.TaskFailedReason;
+import org.apache.spark.TaskKilled;
+import org.apache.spark.TaskResultLost$;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskSet;
+
+/** Every public method only leaves an event in the queue; the facts are made later, on the sync loop's thread. */
+final class SparkFacts {
+  private final SyncLoop loop;
+  private final JobBook jobs;
+  private final StageFacts stages;
+  private final double coresPerTask;
+  private final Consumer<String> onStageEnd;
+
+  /** @param onStageEnd hears, on the loop's thread, that a stage is over */
+  SparkFacts(SyncLoop loop, JobBook jobs, SparkConf conf, Consumer<String> onStageEnd) {
+    this.loop = loop;
+    this.jobs = jobs;
+    this.stages = new StageFacts(conf);
+    this.coresPerTask = Double.parseDouble(conf.get("spark.task.cpus", "1"));
+    this.onStageEnd = onStageEnd;
+  }
+
+  void executorAdded(SparkListenerExecutorAdded event) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_added", now)
+        .withKey("executor", event.executorId())
+        .withKey("host", event.executorInfo().executorHost())
+        .with("slots", (long) (event.executorInfo().totalCores() / coresPerTask))));
+  }
+
+  void executorLost(SparkListenerExecutorRemoved event) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", now)
+        .withKey("executor", event.executorId()).withText("reason", event.reason())));
+  }
+
+  void jobStarted(SparkListenerJobStart event) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> jobs.started(event, now));
+  }
+
+  void jobEnded(SparkListenerJobEnd event) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> jobs.ended(event.jobId(), event.jobResult(), now));
+  }
+
+  void sqlEnded(long execution) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> jobs.sqlEnded(execution, now));
+  }
+
+  /** Called under the scheduler's lock, with the stage as the DAG scheduler has it. */
+  void stageSubmitted(JobKey job, TaskSet set, Stage stage) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> {
+      jobs.ensure(job, set.priority(), now);
+      stages.of(job, set, stage, now).forEach(loop::emit);
+    });
+  }
+
+  void stageEnded(StageInfo info) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> {
+      loop.emit(Fact.at("stage_ended", now)
+          .with("stage", info.stageId())
+          .with("stage_attempt", info.attemptNumber())
+          .with("outcome", info.failureReason().isDefined() ? "failed" : "success")
+          .with("shuffle_write_bytes", info.taskMetrics() == null ? -1 : info.taskMetrics().shuffleWriteMetrics().bytesWritten()));
+      onStageEnd.accept(info.stageId() + "." + info.attemptNumber());
+    });
+  }
+
+  /** Called under the scheduler's lock for our task sets, and by the listener for all; the second call is without effect. */
+  void attemptStarted(int stage, int stageAttempt, TaskInfo info, long order) {
+    long now = System.nanoTime();
+    loop.queue().offer(() -> {
+      if (loop.live().runningAttempt(info.taskId()) == null) {
+        loop.emit(identity("attempt_started", stage, stageAttempt, info, order, now)
+            .withText("locality", info.taskLocality().toString()));
+      }
+    });
+  }
+
+  void attemptEnded(SparkListenerTaskEnd event) {
+    long now = System.nanoTime();
+    loop.queue().offerUrgent(() -> loop.emit(ended(event, now)));
+  }
+
+  private Fact ended(SparkListenerTaskEnd event, long atNanos) {
+    TaskInfo info = event.taskInfo();
+    Fact start = loop.live().runningAttempt(info.taskId());
+    long order = start == null ? 0 : start.number("order");
+    Fact fact = identity("attempt_ended", event.stageId(), event.stageAttemptId(), info, order, atNanos)
+        .with("outcome", outcome(event.reason()))
+        .with("duration_ms", Math.max(0, info.duration()))
+        .withText("reason", reason(event.reason()));
+    if (event.taskMetrics() != null) {
+      Volumes volumes = new Volumes(event.taskMetrics());
+      fact.with("run_ms", event.taskMetrics().executorRunTime())
+          .with("bytes_read", volumes.bytesRead)
+          .with("bytes_written", volumes.bytesWritten)
+          .with("records_read", volumes.recordsRead)
+          .with("records_written", volumes.recordsWritten)
+          .with("shuffle_bytes_read", event.taskMetrics().shuffleReadMetrics().totalBytesRead())
+          .with("shuffle_bytes_written", event.taskMetrics().shuffleWriteMetrics().bytesWritten());
+    }
+    return fact;
+  }
+
+  private static Fact identity(String type, int stage, int stageAttempt, TaskInfo info, long order, long atNanos) {
+    return Fact.at(type, atNanos)
+        .with("attempt", info.taskId())
+        .with("stage", stage)
+        .with("stage_attempt", stageAttempt)
+        .with("index", info.index())
+        .withKey("executor", info.executorId())
+        .withKey("host", info.host())
+        .with("attempt_number", info.attemptNumber())
+        .with("speculative", info.speculative())
+        .with("order", order);
+  }
+
+  private static String outcome(TaskEndReason reason) {
+    if (reason == Success$.MODULE$) {
+      return "success";
+    }
+    if (reason instanceof ExecutorLostFailure || reason == Resubmitted$.MODULE$ || reason == TaskResultLost$.MODULE$) {
+      return "lost";
+    }
+    boolean isFailure = reason instanceof TaskFailedReason && ((TaskFailedReason) reason).countTowardsTaskFailures();
+    return isFailure ? "failed" : "killed";
+  }
+
+  private static String reason(TaskEndReason reason) {
+    if (reason instanceof TaskKilled) {
+      return ((TaskKilled) reason).reason();
+    }
+    return reason instanceof TaskFailedReason ? ((TaskFailedReason) reason).toErrorString() : "";
+  }
+}

@@ -1,0 +1,348 @@
+// What does each order do to Spark's scheduler, and when is it refused?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Fact;
+import io.grasshopper.core.Guard;
+import io.grasshopper.core.Host;
+import io.grasshopper.core.Order;
+import io.grasshopper.core.Settings;
+import io.grasshopper.core.SyncLoop;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSetManager;
+
+/**
+ * The driver's side of the sync loop.
+ *
+ * <p>It decides nothing, but refuses what the present state forbids, what the user has opted out of, and everything for a job
+ * whose lease is not held. Task sets and shares are touched under the scheduler's lock, and nothing is waited for there.
+ */
+final class SparkHost implements Host {
+  private final SyncLoop loop;
+  private final JobBook jobs;
+  private final SparkFacts facts;
+  private final ProgressTable progress = new ProgressTable();
+  private final Control control;
+  private final SampledSets sample;
+  private SparkContext context;
+  private TaskSchedulerImpl scheduler;
+  private Fact attached;
+  private boolean inControl;
+  private boolean ordersPending;
+  private boolean revive;
+  private long dueNanos;
+  private boolean isDue;
+
+  SparkHost(SparkConf conf, Settings settings, Guard guard) {
+    loop = new SyncLoop("spark", this, guard, settings);
+    jobs = new JobBook(loop, this::jobEnded);
+    facts = new SparkFacts(loop, jobs, conf, this::stageEnded);
+    control = new Control(guard, loop, facts, settings.maxCopies());
+    String seed = settings.text("bench.sampleTaskSets", "");
+    sample = seed.isEmpty() ? null : new SampledSets(Long.parseLong(seed));
+  }
+
+  SparkFacts facts() {
+    return facts;
+  }
+
+  ProgressTable progress() {
+    return progress;
+  }
+
+  Control control() {
+    return control;
+  }
+
+  /** Puts the hooks in place and begins to exchange. The context is complete, and no job of the user runs yet. */
+  void install(SparkContext sparkContext, String mode) {
+    context = sparkContext;
+    scheduler = (TaskSchedulerImpl) sparkContext.taskScheduler();
+    inControl = mode.equals("control");
+    ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
+    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending);
+    TaskSetSwap.install(scheduler, control, inControl, sample);
+    loop.start(sparkContext.applicationId(), sparkContext.startTime());
+  }
+
+  void stop(String reason) {
+    loop.stop(reason);
+  }
+
+  @Override
+  public Fact attached() {
+    return attached;
+  }
+
+  @Override
+  public Map<String, Object> progress(long nowNanos) {
+    return progress.take(loop.live(), nowNanos);
+  }
+
+  @Override
+  public void apply(Order order) {
+    String refusal = inControl ? carryOut(order) : "mode";
+    if (refusal != null) {
+      loop.refused(order.id(), refusal);
+    }
+  }
+
+  private String carryOut(Order order) {
+    switch (order.type()) {
+      case "launch_copy":
+        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : wish(order, true);
+      case "run_next":
+        return ordersPending ? wish(order, false) : "fifo_mode";
+      case "kill_attempt":
+        return kill(order);
+      case "stop_job":
+        return stopJob(order);
+      case "container_grant":
+        return ordersPending ? grant(order) : "fifo_mode";
+      default:
+        return "unknown_order";
+    }
+  }
+
+  private String wish(Order order, boolean isCopy) {
+    long start = System.nanoTime();
+    synchronized (scheduler) {
+      try {
+        TaskSetManager set = set(order);
+        String refusal = refusalOf(order, set, isCopy);
+        if (refusal == null) {
+          refusal = ((OrderedTaskSet) set).wish(new Wish(order, isCopy));
+        }
+        if (refusal == null) {
+          revive = true;
+          dueBy(order.expiresNanos());
+          if (isCopy && context.executorAllocationManager().isDefined()) {
+            int index = (int) order.number("index");
+            scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
+          }
+        }
+        return refusal;
+      } finally {
+        control.meter.leave(start);
+      }
+    }
+  }
+
+  private TaskSetManager set(Order order) {
+    return Scala.orNull(
+        scheduler.taskSetManagerForAttempt((int) order.number("stage"), (int) order.number("stage_attempt")));
+  }
+
+  /** Why the set as a whole, or the job's user, forbids this order; null if nothing does. */
+  private String refusalOf(Order order, TaskSetManager set, boolean isCopy) {
+    if (set == null) {
+      long stage = order.number("stage");
+      boolean hasOther = loop.live().liveStages().stream().anyMatch(fact -> fact.number("stage") == stage);
+      return hasOther ? "other_epoch" : "unknown_stage";
+    }
+    if (set.isZombie()) {
+      return "zombie";
+    }
+    if (set.isBarrier()) {
+      return "barrier";
+    }
+    if (StageFacts.isPipelined(set.taskSet())) {
+      return "pipelined";
+    }
+    JobKey job = JobKey.of(set.taskSet().properties(), set.taskSet().priority());
+    if (job.isStreaming) {
+      return "streaming";
+    }
+    if (order.number("index") >= set.numTasks()) {
+      return "unknown_task";
+    }
+    if (!(set instanceof OrderedTaskSet)) {
+      return "stock_task_set";
+    }
+    if (isCopy && !job.copiesEnabled) {
+      return "opted_out";
+    }
+    String host = order.text("host");
+    if (!host.isEmpty() && !scheduler.hostToExecutors().contains(host)) {
+      return "unknown_host";
+    }
+    return refusalOfJob(job);
+  }
+
+  private String refusalOfJob(JobKey job) {
+    if (!job.mode.equals("control")) {
+      return "mode";
+    }
+    return loop.leases().holds(job.key) ? null : "no_lease";
+  }
+
+  private String kill(Order order) {
+    long attempt = order.number("attempt");
+    String refusal = condemn(order, attempt);
+    if (refusal != null) {
+      return refusal;
+    }
+    if (!context.killTaskAttempt(attempt, true, killReason(order))) {
+      return "not_running";
+    }
+    loop.applied(order.id(), attempt);
+    return null;
+  }
+
+  private String condemn(Order order, long attempt) {
+    synchronized (scheduler) {
+      TaskSetManager set = scheduler.taskIdToTaskSetManager().get(attempt);
+      if (set == null) {
+        return "not_running";
+      }
+      if (set.stageId() != order.number("stage") || set.taskSet().stageAttemptId() != order.number("stage_attempt")) {
+        return "other_epoch";
+      }
+      if (!(set instanceof OrderedTaskSet)) {
+        return "stock_task_set";
+      }
+      TaskInfo info = Scala.orNull(set.taskInfos().get(attempt));
+      if (info == null || !info.running()) {
+        return "not_running";
+      }
+      if (info.index() != order.number("index")) {
+        return "unknown_task";
+      }
+      if (set.isBarrier()) {
+        return "barrier";
+      }
+      String refusal = refusalOfJob(((OrderedTaskSet) set).job());
+      return refusal != null ? refusal : ((OrderedTaskSet) set).condemn(attempt, info.index());
+    }
+  }
+
+  private String stopJob(Order order) {
+    JobKey job = jobs.key(order.text("job"));
+    if (job == null) {
+      return "unknown_job";
+    }
+    String refusal = refusalOfJob(job);
+    if (refusal != null) {
+      return refusal;
+    }
+    for (int sparkJob : jobs.activeSparkJobs(job.key)) {
+      context.cancelJob(sparkJob, killReason(order));
+    }
+    loop.applied(order.id(), -1);
+    return null;
+  }
+
+  private static String killReason(Order order) {
+    return order.text("reason").isEmpty() ? "grasshopper" : "grasshopper: " + order.text("reason");
+  }
+
+  private String grant(Order order) {
+    JobKey job = jobs.key(order.text("job"));
+    if (job == null) {
+      return "unknown_job";
+    }
+    String refusal = refusalOfJob(job);
+    if (refusal != null) {
+      return refusal;
+    }
+    synchronized (scheduler) {
+      control.grant(control.share(job), (int) order.number("target"), (int) order.number("cap", -1), order.expiresNanos());
+    }
+    revive = true;
+    dueBy(order.expiresNanos());
+    loop.applied(order.id(), -1);
+    return null;
+  }
+
+  @Override
+  public void settle() {
+    if (revive && !context.isStopped()) {
+      revive = false;
+      scheduler.backend().reviveOffers();
+    }
+  }
+
+  @Override
+  public void leaseEnded(String job) {
+    synchronized (scheduler) {
+      JobShare share = control.share(job);
+      if (share != null && share.hasGrant()) {
+        control.clear(share);
+        revive = true;
+      }
+      for (OrderedTaskSet set : control.wishing) {
+        if (set.job().key.equals(job)) {
+          set.dropWishes("lease_ended");
+        }
+      }
+    }
+    settle();
+  }
+
+  @Override
+  public void planeChanged() {
+    synchronized (scheduler) {
+      control.wishing.forEach(set -> set.dropWishes(null));
+      control.wishing.clear();
+      control.shares().forEach(control::clear);
+    }
+    revive = true;
+    settle();
+  }
+
+  private void jobEnded(String job) {
+    synchronized (scheduler) {
+      control.forget(job);
+    }
+  }
+
+  private void stageEnded(String stage) {
+    dueBy(System.nanoTime());
+    if (sample != null) {
+      sample.ended(stage);
+    }
+  }
+
+  private void dueBy(long nanos) {
+    dueNanos = isDue ? Math.min(dueNanos, nanos) : nanos;
+    isDue = true;
+  }
+
+  @Override
+  public long endOverdue(long nowNanos) {
+    if (isDue && nowNanos - dueNanos >= 0) {
+      long next = sweep(nowNanos);
+      isDue = next != Long.MAX_VALUE;
+      dueNanos = nowNanos + next;
+      settle();
+    }
+    return isDue ? Math.max(0, dueNanos - nowNanos) : Long.MAX_VALUE;
+  }
+
+  private long sweep(long nowNanos) {
+    long next = Long.MAX_VALUE;
+    synchronized (scheduler) {
+      for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
+        OrderedTaskSet set = each.next();
+        next = Math.min(next, set.endOverdue(nowNanos));
+        if (!set.hasWishes()) {
+          each.remove();
+        }
+      }
+      for (JobShare share : control.shares()) {
+        if (share.hasGrant() && nowNanos - share.endNanos() >= 0) {
+          control.clear(share);
+          revive = true;
+        } else if (share.hasGrant()) {
+          next = Math.min(next, share.endNanos() - nowNanos);
+        }
+      }
+      control.meter.leave(nowNanos);
+    }
+    return next;
+  }
+}

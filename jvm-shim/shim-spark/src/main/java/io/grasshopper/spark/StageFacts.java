@@ -1,0 +1,144 @@
+// What does a task set tell about itself when it is submitted?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Fact;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.SparkConf;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.ShuffleMapTask;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.Task;
+import org.apache.spark.scheduler.TaskLocation;
+import org.apache.spark.scheduler.TaskSet;
+
+/** Builds {@code stage_submitted} and {@code resource_requested}. Used by the sync loop's thread only. */
+final class StageFacts {
+  private static final int MAX_NODES = 1000;
+  private static final int MAX_UNWRAP = 4;
+
+  private final InputBytes inputBytes = new InputBytes();
+  private final boolean commitCoordinated;
+  private final int coresPerTask;
+  private long requests;
+
+  StageFacts(SparkConf conf) {
+    commitCoordinated = conf.getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
+    coresPerTask = (int) Math.ceil(Double.parseDouble(conf.get("spark.task.cpus", "1")));
+  }
+
+  /** The submission, and the request for slots that goes with it. */
+  List<Fact> of(JobKey job, TaskSet set, Stage stage, long atNanos) {
+    List<Fact> facts = new ArrayList<>();
+    List<List<String>> hosts = preferredHosts(set.tasks());
+    facts.add(submitted(job, set, stage, hosts, atNanos));
+    Set<String> nodes = new LinkedHashSet<>();
+    hosts.forEach(nodes::addAll);
+    facts.add(Fact.at("resource_requested", atNanos)
+        .with("request", ++requests)
+        .with("count", set.tasks().length)
+        .withKey("job", job.key)
+        .with("stage", set.stageId())
+        .with("stage_attempt", set.stageAttemptId())
+        .with("cores", coresPerTask)
+        .with("nodes", nodes.size() > MAX_NODES ? Collections.emptyList() : new ArrayList<>(nodes)));
+    return facts;
+  }
+
+  private Fact submitted(JobKey job, TaskSet set, Stage stage, List<List<String>> hosts, long atNanos) {
+    Task<?>[] tasks = set.tasks();
+    String name = stage == null ? "" : stage.name();
+    return Fact.at("stage_submitted", atNanos)
+        .withKey("job", job.key)
+        .with("stage", set.stageId())
+        .with("stage_attempt", set.stageAttemptId())
+        .with("n_tasks", tasks.length)
+        .withText("name", name)
+        .with("partitions", partitions(tasks))
+        .with("input_bytes", inputBytes(tasks))
+        .with("preferred_hosts", hosts)
+        .with("kind", tasks.length > 0 && tasks[0] instanceof ShuffleMapTask ? "shuffle_map" : "result")
+        .withText("action", name.contains(" at ") ? name.substring(0, name.indexOf(" at ")) : "")
+        .withText("writer", writer(stage))
+        .with("commit_coordinated", commitCoordinated)
+        .with("barrier", tasks.length > 0 && tasks[0].isBarrier())
+        .with("pipelined", isPipelined(set))
+        .with("streaming", job.isStreaming)
+        .with("copies_enabled", job.copiesEnabled);
+  }
+
+  static boolean isPipelined(TaskSet set) {
+    return (Boolean) Scala.callOr(set, "isPipelined", false);
+  }
+
+  private static List<Long> partitions(Task<?>[] tasks) {
+    List<Long> partitions = new ArrayList<>();
+    boolean isIdentity = true;
+    for (int i = 0; i < tasks.length; i++) {
+      partitions.add((long) tasks[i].partitionId());
+      isIdentity &= tasks[i].partitionId() == i;
+    }
+    return isIdentity ? Collections.emptyList() : partitions;
+  }
+
+  private List<Long> inputBytes(Task<?>[] tasks) {
+    List<Long> bytes = new ArrayList<>();
+    boolean isKnown = false;
+    for (Task<?> task : tasks) {
+      bytes.add(inputBytes.of(task));
+      isKnown |= bytes.get(bytes.size() - 1) >= 0;
+    }
+    return isKnown ? bytes : Collections.emptyList();
+  }
+
+  private static List<List<String>> preferredHosts(Task<?>[] tasks) {
+    List<List<String>> hosts = new ArrayList<>();
+    boolean isKnown = false;
+    for (Task<?> task : tasks) {
+      Set<String> ofTask = new LinkedHashSet<>();
+      for (Object location : Scala.list(Scala.call(task, "preferredLocations"))) {
+        ofTask.add(((TaskLocation) location).host());
+      }
+      hosts.add(new ArrayList<>(ofTask));
+      isKnown |= !ofTask.isEmpty();
+    }
+    return isKnown ? hosts : Collections.emptyList();
+  }
+
+  /** The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. */
+  private static String writer(Stage stage) {
+    if (!(stage instanceof ResultStage)) {
+      return "";
+    }
+    Object function = Scala.call(stage, "func");
+    for (int i = 0; i < MAX_UNWRAP && owner(function).equals("org.apache.spark.SparkContext"); i++) {
+      Object inner = firstFunction(function);
+      if (inner == null) {
+        break;
+      }
+      function = inner;
+    }
+    return owner(function);
+  }
+
+  private static Object firstFunction(Object closure) {
+    for (Field field : closure.getClass().getDeclaredFields()) {
+      if (field.getType().getName().startsWith("scala.Function")) {
+        field.setAccessible(true);
+        return Scala.get(field, closure);
+      }
+    }
+    return null;
+  }
+
+  /** The class in which a closure was written: what stands before the first dollar sign of its own class. */
+  private static String owner(Object closure) {
+    String name = closure.getClass().getName();
+    int end = name.indexOf('$');
+    return end < 0 ? name : name.substring(0, end);
+  }
+}

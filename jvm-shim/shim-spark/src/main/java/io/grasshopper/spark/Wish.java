@@ -1,0 +1,35 @@
+// What does an order that waits for a slot still want?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Order;
+import java.util.List;
+
+/** One accepted {@code launch_copy} or {@code run_next} that has not been served. */
+final class Wish {
+  final long order;
+  final int index;
+  final boolean isCopy;
+  final long expiresNanos;
+  private final String host;
+  private final List<?> avoidHosts;
+  private final boolean beforeWaiting;
+
+  Wish(Order order, boolean isCopy) {
+    this.order = order.id();
+    this.index = (int) order.number("index");
+    this.isCopy = isCopy;
+    this.expiresNanos = order.expiresNanos();
+    this.host = order.text("host");
+    this.avoidHosts = order.list("avoid_hosts");
+    this.beforeWaiting = order.flag("before_waiting");
+  }
+
+  /** Whether it may be served in Spark's call for originals, or in the one for copies. */
+  boolean isDue(boolean speculativeCall) {
+    return isCopy ? speculativeCall || beforeWaiting : !speculativeCall;
+  }
+
+  boolean wants(String offeredHost) {
+    return host.isEmpty() ? !avoidHosts.contains(offeredHost) : host.equals(offeredHost);
+  }
+}
