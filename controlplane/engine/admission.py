@@ -49,6 +49,8 @@ class Admission:
         self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
         self._free: dict[int, tuple[Ints, Ints]] = {}
         """By pool: (free slots, running attempts) by host row."""
+        self._taken: set[tuple[int, int]] = set()
+        """(task, host row) of the copies ordered in this cycle."""
 
     @staticmethod
     def check_allocation(view: PoolView, allocation: Allocation) -> None:
@@ -93,6 +95,7 @@ class Admission:
         self._budgets.order(int(self._cluster.tasks.job[task]), source.row)
         if placement.row >= 0:
             self._free[source.row][0][placement.row] -= 1
+            self._taken.add((task, placement.row))
 
     def straggler(self, task: int) -> int:
         """Row of the live attempt of a task that the decision is about: the oldest original, else the oldest."""
@@ -109,6 +112,7 @@ class Admission:
         free, running, has_slots = self._pool_hosts(source)
         own = np.zeros(cluster.hosts.size, dtype=bool)
         own[[int(cluster.attempts.host[row]) for row in self._live(task)]] = True
+        own[[row for other, row in self._taken if other == task]] = True
         if to_host:
             row = cluster.host_rows.get(to_host, -1)
             if row < 0 or not has_slots[row] or own[row]:

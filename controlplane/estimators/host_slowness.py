@@ -5,6 +5,8 @@ Attempts that have ended are remembered and fade with a half-life; attempts that
 now, for those of a sick host may never end.
 """
 
+from math import log
+
 import numpy as np
 
 from controlplane.model.columns import Flags, Floats, Ints
@@ -12,8 +14,8 @@ from controlplane.model.columns import Flags, Floats, Ints
 HALF_LIFE_S = 300.0
 PRIOR_ATTEMPTS = 2.0
 """Attempts of typical speed that every host is believed to have run, lest one straggler make it sick."""
-MOST_TIMES = 8.0
-"""One attempt counts as no slower, and no faster, than this many times."""
+MOST_LOG = log(8.0)
+"""One attempt counts as no slower, and no faster, than eight times."""
 SLOW_TIMES = 1.25
 """From this slowness on a host comes after the others."""
 SICK_TIMES = 1.5
@@ -39,8 +41,8 @@ def log_slowness(
     n_stages = len(finished_n)
 
     def elsewhere(column: Floats) -> Floats:
-        in_stage = np.bincount(stage, weights=column, minlength=n_stages)[stage]
-        return in_stage - np.bincount(pair, weights=column)[pair]
+        in_stage = np.bincount(stage, weights=column, minlength=n_stages).astype(np.float64)
+        return in_stage[stage] - np.bincount(pair, weights=column)[pair]
 
     n = elsewhere(known.astype(float)) + finished_n[stage]
     total = elsewhere(log_cost) + finished_log_sum[stage]
@@ -60,18 +62,19 @@ class HostSlowness:
         if not np.isfinite(log_ratio):
             return
         self._grow(host + 1)
-        kept = self._kept(now_s)[host]
+        kept = float(self._kept(now_s, self._at_s[host]))
         self._n[host] = self._n[host] * kept + 1.0
-        self._log_sum[host] = self._log_sum[host] * kept + _bounded(log_ratio)
+        self._log_sum[host] = self._log_sum[host] * kept + np.clip(log_ratio, -MOST_LOG, MOST_LOG)
         self._at_s[host] = now_s
 
     def review(self, host: Ints, log_ratio: Floats) -> None:
         """Take the running attempts' evidence, all of it, instead of what the last review gave."""
         known = np.isfinite(log_ratio)
-        host, log_ratio = host[known], _bounded(log_ratio[known])
+        host, log_ratio = host[known], np.clip(log_ratio[known], -MOST_LOG, MOST_LOG)
         self._grow(int(host.max(initial=-1)) + 1)
         self._running_n = np.bincount(host, minlength=len(self._n)).astype(float)
-        self._running_log_sum = np.bincount(host, weights=log_ratio, minlength=len(self._n))
+        log_sum = np.bincount(host, weights=log_ratio, minlength=len(self._n))
+        self._running_log_sum = log_sum.astype(np.float64)
 
     def forget(self, host: int) -> None:
         """The host is gone, and its row may be given to another."""
@@ -96,24 +99,20 @@ class HostSlowness:
 
     def _evidence(self, now_s: float, n_hosts: int) -> tuple[Floats, Floats]:
         self._grow(n_hosts)
-        kept = self._kept(now_s)
+        kept = self._kept(now_s, self._at_s)
         n = self._n * kept + self._running_n
         log_sum = self._log_sum * kept + self._running_log_sum
         return n[:n_hosts], log_sum[:n_hosts]
 
-    def _kept(self, now_s: float) -> Floats:
-        """What is left of the remembered evidence."""
-        return np.exp2(-np.maximum(now_s - self._at_s, 0.0) / self._half_life_s)
+    def _kept(self, now_s: float, at_s: Floats) -> Floats:
+        """What is left of evidence that was brought up to date at `at_s`."""
+        return np.exp2(-np.maximum(now_s - at_s, 0.0) / self._half_life_s)
 
     def _grow(self, n_hosts: int) -> None:
         missing = n_hosts - len(self._n)
         if missing > 0:
             for name in ("_n", "_log_sum", "_at_s", "_running_n", "_running_log_sum"):
                 setattr(self, name, np.append(getattr(self, name), np.zeros(missing)))
-
-
-def _bounded(log_ratio: Floats) -> Floats:
-    return np.clip(log_ratio, -np.log(MOST_TIMES), np.log(MOST_TIMES))
 
 
 def rank_hosts(

@@ -99,8 +99,8 @@ class RemainingTimes:
             stages.log_cost_sum[stage] += np.log(max(busy_s, duration_s / 10) / units)
         self.history.learn(
             cluster.stage_infos[stage].fact.name,
-            stages.duration_sum_s[stage] / stages.n_finished[stage],
-            stages.log_cost_sum[stage] / stages.n_costs[stage] if stages.n_costs[stage] else float("nan"),
+            float(stages.duration_sum_s[stage] / stages.n_finished[stage]),
+            float(stages.log_cost_sum[stage] / stages.n_costs[stage]) if stages.n_costs[stage] else float("nan"),
         )
 
     def estimate(self, cluster: Cluster, rows: Ints, now_s: float, tail_index: Floats) -> Estimates:

@@ -38,7 +38,13 @@ def rows() -> list[dict]:
     base = {"unit": "ms", "peer": None, "ratio": None, "runs": len(steady), "spread": spread}
     return [
         {"name": "cycle-p50", "value": round(float(p50), 2), "goal": None, "met": None, **base},
-        {"name": "cycle-p99", "value": round(float(p99), 2), "goal": GOAL_P99_MS, "met": bool(p99 <= GOAL_P99_MS), **base},
+        {
+            "name": "cycle-p99",
+            "value": round(float(p99), 2),
+            "goal": GOAL_P99_MS,
+            "met": bool(p99 <= GOAL_P99_MS),
+            **base,
+        },
     ]
 
 

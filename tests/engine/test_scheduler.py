@@ -1,0 +1,371 @@
+"""Does a cycle decide what the papers and the laws ask for?"""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model import facts as f
+from controlplane.model.decisions import CopyWish, KillWish, ModeSet, PolicySet, Report, Result, TargetSet
+from controlplane.model.errors import BadSetting
+from controlplane.model.orders import ContainerGrant, KillAttempt, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action, Reason
+from tests.scenario import SOURCE, SPARK, Scenario
+
+pytestmark = pytest.mark.unit
+CONTROL = EngineSettings(mode=f.Mode.CONTROL)
+
+
+def refusals(scenario: Scenario, index: int = 3) -> set[Reason]:
+    """Reasons recorded against copies of one task."""
+    return {r.reason for r in scenario.records() if r.action is Action.REFUSE_COPY and r.index == index}
+
+
+@pytest.mark.parametrize("policy", ["hopper+ras", "fair+late"])
+def test_a_straggler_is_copied_to_another_host_with_its_reason(policy):
+    """The whole point: one slow attempt, one copy elsewhere, and the numbers that speak for it."""
+    allocator, speculator = policy.split("+")
+    scenario = Scenario(replace(CONTROL, allocator=allocator, speculator=speculator))
+    copies = scenario.run_with_straggler(slow=3)
+    assert [copy.index for copy in copies] == [3]
+    assert copies[0].host in {"h0", "h1", "h2"}
+    launch = next(r for r in scenario.records() if r.action is Action.LAUNCH_COPY)
+    assert launch.reason in (Reason.SAVES_SLOT_TIME, Reason.LONGEST_TO_END)
+    assert launch.inputs["t_rem_s"] > 2 * launch.inputs["t_new_s"]
+    assert launch.attempt == 3
+    assert ("wait", 0.0) in launch.alternatives
+
+
+def test_none_copies_nothing_and_claims_nothing():
+    """Without a speculator of ours the host's own shall go on."""
+    scenario = Scenario(replace(CONTROL, speculator="none"))
+    assert scenario.run_with_straggler() == []
+    assert scenario.decisions[-1].claims == {SOURCE: []}
+
+
+def test_a_bigger_task_is_not_copied():
+    """Ten times the bytes at the same speed is skew; a copy would take as long."""
+    scenario = Scenario()
+    scenario.stage(8, input_bytes=[1000] * 7 + [10_000])
+    scenario.start_all(8)
+    copies = []
+    for step in range(1, 100):
+        scenario.now_s = step / 10
+        live = scenario.scheduler.cluster.sources[SOURCE].attempts
+        read = {i: round(300 * scenario.now_s) for i in live}
+        over = [scenario.ended(i, scenario.now_s, bytes_read=1000) for i, n in read.items() if i < 7 and n >= 1000]
+        copies += scenario.tell(over, progress=read).orders.get(SOURCE, [])
+    assert not [order for order in copies if isinstance(order, LaunchCopy)]
+
+
+def test_a_starting_jvm_is_not_a_straggler():
+    """Nothing is decided before an attempt could have made its first progress."""
+    scenario = Scenario(replace(CONTROL, startup_prior_s=3.0))
+    scenario.stage(2, input_bytes=1000)
+    scenario.start_all(2)
+    for step in range(1, 29):
+        scenario.now_s = step / 10
+        assert not [o for o in scenario.tell().orders.get(SOURCE, []) if isinstance(o, LaunchCopy)]
+    task = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0]
+    assert task.reason == "too_new"
+
+
+def test_the_only_task_of_a_stage_is_copied_when_its_host_hangs():
+    """A single task has no siblings; the past of other stages must do (users name this case first)."""
+    scenario = Scenario(replace(CONTROL, startup_prior_s=1.0))
+    scenario.stage(1, input_bytes=1000)
+    scenario.tell([scenario.started(0, 0)])
+    orders = []
+    for step in range(1, 100):
+        scenario.now_s = step / 5
+        orders += scenario.tell().orders.get(SOURCE, [])
+    copies = [order for order in orders if isinstance(order, LaunchCopy)]
+    assert copies
+    assert copies[0].host != "h0"
+
+
+def test_no_copy_goes_to_a_sick_host():
+    """A host on which every attempt crawls must not get the copies of its own stragglers, or of others'."""
+    scenario = Scenario()
+    scenario.stage(12, input_bytes=1000)
+    scenario.start_all(8)
+    orders = []
+    for step in range(1, 120):
+        scenario.now_s = step / 10
+        live = scenario.scheduler.cluster.sources[SOURCE].attempts
+        read = {i: round((20 if i % 4 == 2 or i == 1 else 300) * scenario.now_s) for i in live if i < 8}
+        over = [scenario.ended(i, scenario.now_s, bytes_read=1000) for i, n in read.items() if n >= 1000]
+        orders += scenario.tell(over, progress=read).orders.get(SOURCE, [])
+    copies = [order for order in orders if isinstance(order, LaunchCopy)]
+    assert copies
+    assert "h2" not in {copy.host for copy in copies}
+    sick = {host.host for host in scenario.scheduler.snapshot(scenario.now_s).hosts if host.sick}
+    assert sick == {"h2"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"barrier": True}, Reason.BARRIER),
+        ({"pipelined": True}, Reason.PIPELINED),
+        ({"streaming": True}, Reason.STREAMING),
+        ({"copies_enabled": False}, Reason.OPTED_OUT),
+        ({"kind": "result", "action": "foreachPartition"}, Reason.UNSAFE_OUTPUT),
+        ({"kind": "result", "action": "save", "writer": "org.elasticsearch.spark.rdd.EsSpark"}, Reason.UNKNOWN_OUTPUT),
+    ],
+)
+def test_stages_that_may_not_run_twice_are_never_copied(fields, reason):
+    """The write-safety gate comes before any policy, and even before an operator."""
+    scenario = Scenario()
+    scenario.stage(8, input_bytes=1000, **fields)
+    scenario.start_all(8)
+    assert scenario.go_on(3, 8, 5.0) == []
+    wish = CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=3)
+    decision = scenario.handle(wish)
+    assert not decision.orders
+    assert decision.records[-1].reason is reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"job_copy_share": 0.0}, Reason.NO_BUDGET_JOB),
+        ({"pool_copy_share": 0.0}, Reason.NO_BUDGET_POOL),
+        ({"cluster_copy_share": 0.0}, Reason.NO_BUDGET_CLUSTER),
+        ({"max_copies_per_task": 0}, Reason.HOST_CANNOT),
+    ],
+)
+def test_budgets_are_hard(change, reason):
+    """Whatever a policy wants, the budget's no stands and is recorded."""
+    scenario = Scenario(replace(CONTROL, **change))
+    assert scenario.run_with_straggler() == []
+    assert reason in refusals(scenario)
+
+
+def test_losing_copies_use_up_their_share():
+    """Copies that lose cost core-seconds; past the share there are no more."""
+    scenario = Scenario(replace(CONTROL, losing_share=0.01, losing_allowance_core_s=0.5))
+    copies = scenario.run_with_straggler(slow=3)
+    lost = scenario.started(100, 0, index=3, speculative=True, order=copies[0].order)
+    scenario.tell([lost])
+    scenario.now_s += 1.0
+    scenario.tell([scenario.ended(100, 1.0, index=3, outcome=f.Outcome.KILLED, speculative=True)])
+    assert scenario.go_on(3, 8, 3.0) == []
+    assert Reason.NO_BUDGET_WASTE in refusals(scenario)
+
+
+def test_a_host_that_cannot_copy_is_not_asked():
+    """Capabilities are declared at attach; admission refuses the rest."""
+    scenario = Scenario(capabilities=f.Capabilities())
+    assert scenario.run_with_straggler() == []
+    assert Reason.HOST_CANNOT in refusals(scenario)
+
+
+def test_one_host_says_that_there_is_no_other():
+    """A copy on the same host would share its trouble."""
+    scenario = Scenario(hosts=1, slots=8)
+    assert scenario.run_with_straggler() == []
+    assert Reason.NO_OTHER_HOST in refusals(scenario)
+
+
+def test_shadow_records_once_and_orders_nothing():
+    """What control would have done is one record, with what it would have saved once the task has ended."""
+    scenario = Scenario(replace(CONTROL, mode=f.Mode.SHADOW))
+    assert scenario.run_with_straggler(seconds=8.0) == []
+    assert all(not decision.orders and not decision.claims.get(SOURCE) for decision in scenario.decisions)
+    launches = [r for r in scenario.records() if r.action is Action.LAUNCH_COPY]
+    assert len(launches) == 1
+    scenario.now_s = 33.0
+    outcome = scenario.tell([scenario.ended(3, 33.0, bytes_read=1000)]).outcomes[0]
+    assert (outcome.decision, outcome.result) == (launches[0].id, Result.SHADOW)
+    assert 20 < outcome.saved_s < 33
+
+
+@pytest.mark.parametrize("user_mode", [f.Mode.OFF, f.Mode.SHADOW])
+def test_the_lower_mode_counts(user_mode):
+    """A user who allows less than the server gets less."""
+    scenario = Scenario(user_mode=user_mode)
+    assert scenario.run_with_straggler() == []
+    assert scenario.decisions[-1].modes[SOURCE] is user_mode
+
+
+def with_copy(scenario: Scenario) -> LaunchCopy:
+    """Lets a straggler get its copy, as attempt 100 on the ordered host."""
+    copy = scenario.run_with_straggler(slow=3)[0]
+    scenario.tell(
+        [scenario.started(100, int(copy.host[1:]), index=3, speculative=True, order=copy.order, attempt_number=1)]
+    )
+    return copy
+
+
+def test_a_winning_copy_is_credited_with_what_the_original_still_needed():
+    """Effectiveness figures from day one: won, and an estimate of what it saved."""
+    scenario = Scenario()
+    with_copy(scenario)
+    scenario.now_s += 3.0
+    decision = scenario.tell(
+        [scenario.ended(100, 3.0, index=3, speculative=True), scenario.ended(3, 7.0, outcome=f.Outcome.KILLED)]
+    )
+    won = next(o for o in decision.outcomes if o.result is Result.WON)
+    assert won.saved_s > 10
+    job = scenario.scheduler.cluster.jobs
+    assert (job.copies_launched[0], job.copies_won[0], job.copies_lost[0]) == (1, 1, 0)
+
+
+def test_a_losing_copy_is_charged():
+    """The loser is no failure, and its core-seconds are counted."""
+    scenario = Scenario()
+    with_copy(scenario)
+    scenario.now_s += 3.0
+    facts = [scenario.ended(3, 7.0), scenario.ended(100, 3.0, index=3, outcome=f.Outcome.KILLED, speculative=True)]
+    lost = next(o for o in scenario.tell(facts).outcomes if o.result is Result.LOST)
+    assert lost.cost_core_s == 3.0
+    assert scenario.scheduler.cluster.pools.losing_core_s[0] == 3.0
+
+
+def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
+    """Off means off at once, but no task is left without an attempt."""
+    scenario = Scenario()
+    with_copy(scenario)
+    kills = [o for o in scenario.handle(ModeSet(mode=f.Mode.OFF)).orders[SOURCE] if isinstance(o, KillAttempt)]
+    assert [kill.attempt for kill in kills] == [100]
+    scenario.tell([scenario.ended(3, 5.0, outcome=f.Outcome.LOST)])
+    decision = scenario.handle(ModeSet(mode=f.Mode.OFF))
+    assert not decision.orders
+    assert decision.records[-1].reason is Reason.LAST_ATTEMPT
+    assert scenario.go_on(3, 8, 2.0) == []
+
+
+def test_an_operator_cannot_kill_both_attempts_in_one_cycle():
+    """Two wishes at once must not add up to a dead task."""
+    scenario = Scenario()
+    with_copy(scenario)
+    decision = scenario.handle(KillWish(source=SOURCE, attempt=3), KillWish(source=SOURCE, attempt=100))
+    assert [order.attempt for order in decision.orders[SOURCE]] == [3]
+    assert decision.records[-1].reason is Reason.LAST_ATTEMPT
+
+
+def test_an_operator_gets_three_copies_on_three_hosts():
+    """More than one extra attempt, as far as settings and host allow."""
+    scenario = Scenario(replace(CONTROL, max_copies_per_task=3))
+    scenario.stage(1)
+    scenario.tell([scenario.started(0, 0)])
+    orders = scenario.handle(CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0, copies=3)).orders[SOURCE]
+    assert sorted(order.host for order in orders) == ["h1", "h2", "h3"]
+
+
+def test_a_refused_order_is_not_repeated_at_once():
+    """A host that says no is asked again only after a pause."""
+    scenario = Scenario()
+    copy = scenario.run_with_straggler(slow=3)[0]
+    decision = scenario.tell([f.OrderOutcome(order=copy.order, result=f.OrderResult.REFUSED, reason="above_clamp")])
+    assert [o.result for o in decision.outcomes] == [Result.REFUSED]
+    assert scenario.go_on(3, 8, 0.8) == []
+    assert len(scenario.go_on(3, 8, 1.0)) == 1
+
+
+def test_an_order_that_nobody_answers_expires():
+    """Lost replies leave no trace but a record."""
+    scenario = Scenario()
+    scenario.run_with_straggler(slow=3)
+    scenario.now_s += 30.0
+    assert Result.EXPIRED in {outcome.result for outcome in scenario.tell().outcomes}
+    assert not scenario.scheduler.ledger.open or len(scenario.scheduler.ledger.open) == 1
+
+
+def test_targets_never_exceed_the_pool_and_follow_fixed_wishes():
+    """Two jobs, 6 and 2 of 8 slots by an operator's word."""
+    scenario = Scenario(replace(CONTROL, allocator="fixed"))
+    scenario.stage(20, job="a", stage=1)
+    scenario.stage(20, job="b", stage=2)
+    decision = scenario.handle(
+        TargetSet(source=SOURCE, job="a", target=6), TargetSet(source=SOURCE, job="b", target=2, cap=2)
+    )
+    grants = {o.job: (o.target, o.cap) for o in decision.orders[SOURCE] if isinstance(o, ContainerGrant)}
+    assert grants["b"] == (2, 2)
+    assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [6, 2]
+
+
+def test_a_pool_can_have_a_policy_of_its_own():
+    """Allocators are chosen per pool; a bad name is refused."""
+    scenario = Scenario()
+    scenario.handle(PolicySet(source=SOURCE, policy="fair+none"))
+    assert scenario.run_with_straggler() == []
+    assert scenario.scheduler.snapshot(scenario.now_s).pools[0].policy == "fair+none"
+    with pytest.raises(BadSetting, match="allocator"):
+        scenario.handle(PolicySet(source=SOURCE, policy="best+none"))
+
+
+def test_bad_settings_are_refused_whole():
+    """The old settings stay."""
+    scenario = Scenario()
+    with pytest.raises(BadSetting, match=r"engine\.speculator"):
+        scenario.scheduler.configure(replace(CONTROL, speculator="magic"))
+    assert scenario.scheduler.settings.speculator == "ras"
+
+
+def test_grants_are_renewed_before_they_expire():
+    """A grant is a lease: silence gives the slots back, so a live control plane says it again."""
+    scenario = Scenario()
+    scenario.stage(20)
+    times = []
+    for step in range(60):
+        scenario.now_s = step / 10
+        if any(isinstance(o, ContainerGrant) for o in scenario.tell().orders.get(SOURCE, [])):
+            times.append(scenario.now_s)
+    assert all(later - earlier < 3.0 for earlier, later in zip(times, times[1:], strict=False))
+    assert len(times) >= 3
+
+
+def test_the_same_history_gives_the_same_decisions_bit_for_bit():
+    """Law 2: no clock and no chance of its own."""
+
+    def decisions() -> bytes:
+        scenario = Scenario()
+        with_copy(scenario)
+        scenario.go_on(3, 8, 2.0)
+        return msgspec.json.encode([(d.records, d.outcomes, d.claims, d.orders) for d in scenario.decisions])
+
+    assert decisions() == decisions()
+
+
+def test_what_was_learned_survives_a_restart():
+    """Only learned things are stored, and they can be taken back."""
+    scenario = Scenario()
+    scenario.run_with_straggler()
+    learned = msgspec.json.decode(msgspec.json.encode(scenario.scheduler.learned()))
+    again = Scheduler(CONTROL)
+    again.restore(learned)
+    assert again.learned() == learned
+    assert again.learning.remaining.history.get("stage 1") is not None
+
+
+def test_two_drivers_share_hosts_but_not_slots():
+    """Each pool's targets sum to its own slots; a host that is sick for one is sick for the other."""
+    scenario = Scenario()
+    scenario.stage(20)
+    other = [
+        f.DriverAttached(application="other", capabilities=SPARK),
+        f.ExecutorAdded(executor="x", host="h0", slots=3),
+        f.StageSubmitted(job="j", stage=9, stage_attempt=0, n_tasks=50, kind="shuffle_map"),
+    ]
+    decision = scenario.handle(Report(source="spark:other", epoch=1, received_s=0.0, facts=other, full=True))
+    cluster = scenario.scheduler.cluster
+    jobs = cluster.jobs.rows()
+    for source, slots in ((SOURCE, 8), ("spark:other", 3)):
+        row = cluster.sources[source].row
+        assert cluster.jobs.target[jobs[cluster.jobs.pool[jobs] == row]].sum() == slots
+    assert {o.job for o in decision.orders["spark:other"]} == {"j"}
+
+
+def test_a_snapshot_is_plain_json():
+    """What state:dump returns can be read back into the same structs."""
+    scenario = Scenario()
+    with_copy(scenario)
+    snapshot = scenario.scheduler.snapshot(scenario.now_s)
+    again = msgspec.json.decode(msgspec.json.encode(snapshot), type=type(snapshot))
+    assert again == snapshot
+    assert snapshot.pools[0].jobs[0].n_copies == 1
+    assert {attempt.attempt for attempt in snapshot.pools[0].attempts} == {3, 100}

@@ -1,0 +1,200 @@
+"""Do facts change the state as they should, once, and whatever order or company they come in?"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controlplane.model import facts as f
+from controlplane.model.cluster import Changes, Cluster
+from controlplane.model.decisions import Report
+from controlplane.model.table import Table
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+
+
+def test_rows_are_reused_after_growth():
+    """Two hours of attempts must fit into the rows of those that live at once."""
+
+    class Numbers(Table):
+        COLUMNS = {"value": (np.int64, -1)}
+
+    table = Numbers(capacity=2)
+    rows = [table.add(value=i) for i in range(5)]
+    table.remove(rows[1])
+    assert table.value[rows[1]] == -1
+    assert table.add(value=9) == rows[1]
+    assert table.value[table.rows()].tolist() == [0, 9, 2, 3, 4]
+
+
+def counts(cluster: Cluster) -> dict:
+    """Everything that is counted, for comparisons."""
+    stages = cluster.stages.rows()
+    return {
+        "attempts": sorted(cluster.attempts.id[cluster.attempts.rows()].tolist()),
+        "running": cluster.executors.running[cluster.executors.rows()].tolist(),
+        "stages": [
+            [int(column[row]) for column in (cluster.stages.n_done, cluster.stages.n_active, cluster.stages.n_running)]
+            for row in stages
+        ],
+        "copies": cluster.stages.n_copies[stages].tolist(),
+        "slots": cluster.pools.slots[cluster.pools.rows()].tolist(),
+    }
+
+
+def recounted(cluster: Cluster) -> list[list[int]]:
+    """(done, active, running) of every stage, counted from the attempts and tasks themselves."""
+    out = []
+    for row in cluster.stages.rows():
+        info = cluster.stage_infos[int(row)]
+        live = [a for a in cluster.attempts.rows() if cluster.attempts.stage[a] == row]
+        active = {int(cluster.attempts.task[a]) for a in live if not cluster.tasks.done[cluster.attempts.task[a]]}
+        out.append([sum(info.done), len(active), len(live)])
+    return out
+
+
+events = st.lists(
+    st.tuples(
+        st.sampled_from(["start", "copy", "success", "killed", "failed", "lose", "add"]),
+        st.integers(0, 5),
+        st.integers(0, 2),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(events=events, repeat=st.booleans())
+def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
+    """Whatever happens in whatever order, the counters are those of the attempts that live; a fact twice is one."""
+    cluster, changes, n = Cluster(), Changes(), 0
+    scenario = [f.DriverAttached(application="a")]
+    scenario += [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=2) for i in range(3)]
+    scenario += [f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=6)]
+    cluster.apply(Report(source="s:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
+    live: dict[int, tuple[int, int]] = {}
+    for kind, index, host in events:
+        n += 1
+        where = {"executor": f"e{host}", "host": f"h{host}"}
+        fact: f.AnyFact
+        if kind in ("start", "copy"):
+            fact = f.AttemptStarted(
+                attempt=n, stage=1, stage_attempt=0, index=index, speculative=kind == "copy", **where
+            )
+            live[n] = (index, host)
+        elif kind == "lose":
+            fact = f.ExecutorLost(executor=f"e{host}")
+        elif kind == "add":
+            fact = f.ExecutorAdded(executor=f"e{host}", host=f"h{host}", slots=2)
+        else:
+            attempt = min(live, default=n)
+            index, host = live.pop(attempt, (index, host))
+            fact = f.AttemptEnded(
+                attempt=attempt,
+                stage=1,
+                stage_attempt=0,
+                index=index,
+                executor=f"e{host}",
+                host=f"h{host}",
+                outcome=f.Outcome(kind),
+                duration_ms=5,
+            )
+        report = Report(source="s:a", epoch=1, received_s=float(n), facts=[fact])
+        cluster.apply(report, changes)
+        if repeat:
+            before = counts(cluster)
+            cluster.apply(report, changes)
+            assert counts(cluster) == before
+    state = counts(cluster)
+    assert state["stages"] == recounted(cluster)
+    assert sum(state["running"]) == len(state["attempts"])
+    assert min(cluster.executors.running) >= 0
+    assert not changes.bad
+
+
+def test_a_full_report_sweeps_away_what_it_does_not_name():
+    """After a gap only the full report is the truth: attempts it leaves out are lost, jobs are over."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.start_all(2)
+    scenario.stage(1, job="other", stage=2)
+    stage = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=2, kind="shuffle_map")
+    executors = scenario.executors[:3]
+    scenario.tell([scenario.attached, *executors, f.JobSubmitted(job="job"), stage, scenario.started(0, 0)], full=True)
+    cluster = scenario.scheduler.cluster
+    assert list(cluster.sources[SOURCE].attempts) == [0]
+    assert list(cluster.sources[SOURCE].jobs) == ["job"]
+    assert cluster.pools.slots[0] == 6
+
+
+def test_an_unknown_source_is_asked_for_everything():
+    """Facts without context are not guessed at."""
+    scenario = Scenario()
+    report = Report(source="spark:new", epoch=1, received_s=0.0, facts=[f.JobSubmitted(job="j")])
+    assert scenario.handle(report).want_full == {"spark:new"}
+
+
+def test_a_newer_epoch_forgets_the_old_one():
+    """A restarted driver's attempt ids begin again and must not meet the old ones."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.start_all(2)
+    scenario.tell([scenario.attached], full=True, epoch=2)
+    assert not scenario.scheduler.cluster.sources[SOURCE].attempts
+    assert scenario.scheduler.cluster.pools.slots[scenario.scheduler.cluster.sources[SOURCE].row] == 0
+
+
+def test_a_bad_fact_is_refused_by_itself_and_names_its_field():
+    """One impossible index must not cost the rest of the message."""
+    scenario = Scenario()
+    scenario.stage(2)
+    decision = scenario.tell([scenario.started(7, 0, index=7), scenario.started(1, 1)])
+    assert decision.bad_facts == [(SOURCE, "spark:app reported attempt_started.index = 7, want < n_tasks (2)")]
+    assert list(scenario.scheduler.cluster.sources[SOURCE].attempts) == [1]
+
+
+def test_progress_columns_of_different_lengths_are_refused_whole():
+    """A torn message must not give one attempt another's bytes."""
+    scenario = Scenario()
+    scenario.stage(2, input_bytes=10)
+    scenario.start_all(2)
+    report = Report(
+        source=SOURCE, epoch=1, received_s=1.0, facts=[], progress=f.Progress(attempt=[0, 1], bytes_read=[5])
+    )
+    assert "progress.bytes_read" in scenario.handle(report).bad_facts[0][1]
+    assert scenario.scheduler.cluster.attempts.bytes_read[:2].tolist() == [0, 0]
+
+
+def test_an_end_without_a_start_counts_once():
+    """Starts may be dropped by a full queue; an end tells the whole story by itself."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.host_of[0] = 1
+    end = scenario.ended(0, 2.0)
+    scenario.now_s = 3.0
+    scenario.tell([end, end])
+    cluster = scenario.scheduler.cluster
+    assert counts(cluster)["stages"] == [[1, 0, 0]]
+    assert cluster.executors.running.tolist()[:4] == [0, 0, 0, 0]
+
+
+def test_a_task_that_lost_its_output_counts_as_unfinished_again():
+    """After a fetch failure Spark runs a finished map task again."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.start_all(2)
+    scenario.tell([scenario.ended(0, 1.0), scenario.started(5, 2, index=0)])
+    assert counts(scenario.scheduler.cluster)["stages"] == [[0, 2, 2]]
+
+
+def test_everything_is_gone_after_the_driver_detached():
+    """No orphan rows: they would be a leak, and ghosts in every sum."""
+    scenario = Scenario()
+    scenario.run_with_straggler(seconds=1.0)
+    scenario.tell([f.DriverDetached()])
+    cluster = scenario.scheduler.cluster
+    tables = (cluster.pools, cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
+    assert [len(table) for table in tables] == [0] * 6
+    assert not cluster.stage_infos
+    assert not cluster.job_infos

@@ -1,0 +1,126 @@
+"""How does a test speak to the engine? A small cluster whose facts are written down one call at a time."""
+
+from collections.abc import Iterable
+
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model import facts as f
+from controlplane.model.decisions import Decision, Report, Stimulus
+from controlplane.model.orders import AnyOrder, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+
+SPARK = f.Capabilities(max_copies=4, named_host=True, kill_copy=True, order_pending=True, hold_slots=True)
+SOURCE = "spark:app"
+
+
+class Scenario:
+    """One driver on `hosts` hosts with `slots` slots each, at a clock that the test moves."""
+
+    def __init__(
+        self,
+        settings: EngineSettings | None = None,
+        *,
+        hosts: int = 4,
+        slots: int = 2,
+        capabilities: f.Capabilities = SPARK,
+        user_mode: f.Mode = f.Mode.CONTROL,
+    ) -> None:
+        self.now_s = 0.0
+        self.scheduler = Scheduler(settings or EngineSettings(mode=f.Mode.CONTROL))
+        self.host_of: dict[int, int] = {}
+        self.attached = f.DriverAttached(application="app", capabilities=capabilities, mode=user_mode)
+        self.executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=slots) for i in range(hosts)]
+        self.decisions: list[Decision] = []
+        self.tell([self.attached, *self.executors], full=True)
+
+    def handle(self, *stimuli: Stimulus) -> Decision:
+        """One cycle."""
+        decision, _ = self.scheduler.handle(stimuli, self.now_s)
+        self.decisions.append(decision)
+        return decision
+
+    def tell(
+        self,
+        facts: Iterable[f.AnyFact] = (),
+        *,
+        progress: dict[int, int] | None = None,
+        full: bool = False,
+        epoch: int = 1,
+    ) -> Decision:
+        """One report, sent and handled at once; `progress` is bytes read by attempt."""
+        columns = f.Progress(attempt=list(progress), bytes_read=list(progress.values())) if progress else f.Progress()
+        report = Report(
+            source=SOURCE, epoch=epoch, received_s=self.now_s, facts=list(facts), progress=columns, full=full
+        )
+        return self.handle(report)
+
+    def stage(
+        self, n_tasks: int, *, job: str = "job", stage: int = 1, input_bytes: int | list[int] = 0, **fields
+    ) -> Decision:
+        """A job with one safe stage."""
+        sizes = input_bytes if isinstance(input_bytes, list) else [input_bytes] * n_tasks * bool(input_bytes)
+        given = {"kind": "shuffle_map", "name": f"stage {stage}", "input_bytes": sizes} | fields
+        return self.tell(
+            [f.JobSubmitted(job=job), f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=n_tasks, **given)]
+        )
+
+    def started(
+        self, attempt: int, host: int, *, index: int | None = None, stage: int = 1, **fields
+    ) -> f.AttemptStarted:
+        """The fact that an attempt started; its index is its id unless told."""
+        self.host_of[attempt] = host
+        where = {"executor": f"e{host}", "host": f"h{host}"}
+        index = attempt if index is None else index
+        return f.AttemptStarted(attempt=attempt, stage=stage, stage_attempt=0, index=index, **where, **fields)
+
+    def ended(
+        self,
+        attempt: int,
+        duration_s: float,
+        *,
+        index: int | None = None,
+        stage: int = 1,
+        outcome: f.Outcome = f.Outcome.SUCCESS,
+        **fields,
+    ) -> f.AttemptEnded:
+        """The fact that an attempt ended."""
+        host = self.host_of[attempt]
+        return f.AttemptEnded(
+            attempt=attempt,
+            stage=stage,
+            stage_attempt=0,
+            index=attempt if index is None else index,
+            executor=f"e{host}",
+            host=f"h{host}",
+            outcome=outcome,
+            duration_ms=round(duration_s * 1000),
+            **fields,
+        )
+
+    def start_all(self, n_tasks: int, *, stage: int = 1) -> Decision:
+        """Attempts 0..n-1 of tasks 0..n-1, round robin over the hosts."""
+        n_hosts = len(self.executors)
+        return self.tell([self.started(i, i % n_hosts, stage=stage) for i in range(n_tasks)])
+
+    def run_with_straggler(self, slow: int = 3, *, n_tasks: int = 8, seconds: float = 4.0) -> list[LaunchCopy]:
+        """Tasks of 1,000 bytes, 300 bytes/s each but the slow one at 30; returns the copies ordered."""
+        self.stage(n_tasks, input_bytes=1000)
+        self.start_all(n_tasks)
+        return self.go_on(slow, n_tasks, seconds)
+
+    def go_on(self, slow: int, n_tasks: int, seconds: float) -> list[LaunchCopy]:
+        """Let those tasks run in steps of 0.1 s; healthy ones end when they have read everything."""
+        orders: list[AnyOrder] = []
+        live = set(self.scheduler.cluster.sources[SOURCE].attempts)
+        begin_s = self.now_s
+        for step in range(1, round(seconds * 10) + 1):
+            self.now_s = begin_s + step / 10
+            read = {i: round((30 if i == slow else 300) * self.now_s) for i in live if i < n_tasks}
+            over = [i for i, n in read.items() if n >= 1000]
+            facts = [self.ended(i, self.now_s, bytes_read=1000) for i in over]
+            live -= set(over)
+            orders += self.tell(facts, progress=read).orders.get(SOURCE, [])
+        return [order for order in orders if isinstance(order, LaunchCopy)]
+
+    def records(self) -> list:
+        """All decisions so far, in order."""
+        return [record for decision in self.decisions for record in decision.records]
