@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Capabilities
@@ -14,14 +15,7 @@ from controlplane.policies.baselines.none import none
 from controlplane.policies.baselines.srpt import srpt
 from controlplane.policies.grass.ras import ras
 from controlplane.policies.hopper.allocation import hopper
-from controlplane.policies.interfaces import (
-    Allocation,
-    Allocator,
-    PoolView,
-    RunningTasks,
-    Speculation,
-    Speculator,
-)
+from controlplane.policies.interfaces import Allocator, Speculator
 
 
 class Kind(StrEnum):
@@ -75,9 +69,8 @@ class Policy:
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
 
-    def __call__(
-        self, view: PoolView | RunningTasks, settings: Mapping[str, float] | None = None
-    ) -> Allocation | Speculation:
+    def __call__(self, view: Any, settings: Mapping[str, float] | None = None) -> Any:
+        """An allocator makes an Allocation of a PoolView, a speculator a Speculation of RunningTasks."""
         return self.function(view, self.complete(settings or {}))
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:

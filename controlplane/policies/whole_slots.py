@@ -4,8 +4,10 @@ Columns have shape (n_claimants,). `order` lists the rows by precedence, first s
 """
 
 from math import fsum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.policies.interfaces import Floats, Ints, PoolView
 
@@ -13,7 +15,7 @@ TOLERANCE = 1e-9
 """What rounding may have taken from a number of slots; 2 / 1.2 * 3 slots are 5."""
 
 
-def whole(slots: Floats) -> Ints:
+def whole(slots: NDArray[np.floating[Any]]) -> Ints:
     """Whole slots in a fractional number, forgiving what rounding took.
 
     >>> whole(np.array([0.29 * 100, 2.9, 3.0]))

@@ -105,3 +105,9 @@ def test_nothing_to_share_or_nobody_to_share_it_is_no_error(pool, slots, tasks):
     """No division by zero, and no target beyond what can be used."""
     view = pool(slots, tasks, usable=tasks)
     assert hopper(view).target.tolist() == [0] * len(tasks)
+
+
+def test_equal_jobs_are_served_by_arrival(pool):
+    """Whatever their rows."""
+    view = pool(3, [3, 3], arrival_s=[2, 1], tail_index=[2.0, 2.0])
+    assert hopper(view, UNFAIR).target.tolist() == [0, 3]

@@ -35,7 +35,7 @@ def pools(draw):
     """Pools of up to a dozen claimants, some with impossible numbers; all arrive at different times."""
     n = draw(st.integers(0, 12))
     return PoolView(
-        slots=draw(st.integers(0, 200)),
+        slots=draw(st.one_of(st.integers(0, 20), st.integers(0, 400))),
         arrival_s=np.array(draw(st.permutations(range(n))), dtype=float),
         weight=draw(column(n, st.integers(1, 1000), float)),
         remaining_tasks=draw(column(n, tasks)),

@@ -1,16 +1,19 @@
 """Which running tasks deserve one more attempt? Those whose copy saves slot time (GRASS's RAS)."""
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import RunningTasks, Speculation
+from controlplane.policies.interfaces import Floats, RunningTasks, Speculation
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
+Number = TypeVar("Number", float, Floats)
 
-def ras_saving_s(running_attempts: int, t_rem_s: float, t_new_s: float) -> float:
+
+def ras_saving_s(running_attempts: Number, t_rem_s: Number, t_new_s: Number) -> Number:
     """Slot time saved by one more attempt; positive means speculating is cheaper than waiting.
 
     Waiting costs running_attempts * t_rem_s; speculating costs (running_attempts + 1) * t_new_s.
@@ -32,8 +35,9 @@ def ras(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
     known = np.isfinite(view.t_rem_s) & np.isfinite(view.t_new_s)
     t_rem_s = np.where(known, view.t_rem_s, 0.0)
     t_new_s = np.where(known, view.t_new_s, 0.0)
-    saving_s = ras_saving_s(running_attempts=view.running_attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
-    saves = saving_s > TOLERANCE * (view.running_attempts + 1) * t_new_s
+    attempts = view.running_attempts.astype(np.float64)
+    saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
+    saves = saving_s > TOLERANCE * (attempts + 1) * t_new_s
     reason = np.select(
         [~known, saves, has_more_to_do(view), t_rem_s <= t_new_s],
         [Reason.UNKNOWN_DEMAND, Reason.SAVES_SLOT_TIME, Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE],

@@ -54,8 +54,8 @@ def smallest_first(slots: int, size: Floats, order: Ints) -> Ints:
 
     >>> smallest_first(7, size=np.array([5.0, 6.25]), order=np.array([0, 1]))
     array([5, 2])
-    >>> smallest_first(5, size=np.array([2.5, 2.5, 2.5]), order=np.array([0, 1, 2]))
-    array([2, 2, 1])
+    >>> smallest_first(9, size=np.array([2.5, 2.5, 2.5, 2.5]), order=np.array([0, 1, 2, 3]))
+    array([3, 2, 2, 2])
     """
     target = hand_out(slots, whole(size), order)
     return target + hand_out(slots - int(target.sum()), whole_up(size) - target, order)
