@@ -1,11 +1,12 @@
 """How many copies may run at once, and how much may losing ones cost? Hard limits, whatever a policy wants."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from controlplane.model.cluster import Cluster
+from controlplane.model.columns import Ints
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 
@@ -32,54 +33,57 @@ def waste_allowed_core_s(total_core_s: float, share: float, allowance_core_s: fl
 
 @dataclass(slots=True)
 class Budgets:
-    """One cycle's account of copies: running and ordered ones count alike."""
+    """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike."""
 
     settings: EngineSettings
     cluster: Cluster
-    by_job: dict[int, int] = field(default_factory=dict)
-    by_pool: dict[int, int] = field(default_factory=dict)
-    ordered_by_job: dict[int, int] = field(default_factory=dict)
+    by_job: Ints
+    by_pool: Ints
+    ordered_by_job: Ints
     """Of those, the ones ordered and not yet started."""
-    everywhere: int = 0
-    slots_everywhere: int = 0
+    slots_everywhere: int
 
     @classmethod
     def of(cls, settings: EngineSettings, cluster: Cluster, now_s: float) -> "Budgets":
         """Count every copy that runs, and every one ordered whose order has not expired."""
-        budgets = cls(settings, cluster, slots_everywhere=int(cluster.pools.slots.sum()))
         tasks, size = cluster.tasks, cluster.tasks.size
         ordered = tasks.ordered_copies[:size] * (tasks.ordered_until_s[:size] > now_s)
-        for row in np.flatnonzero(tasks.alive[:size] & ((tasks.n_copies[:size] > 0) | (ordered > 0))).tolist():
-            job, pool = int(tasks.job[row]), int(tasks.pool[row])
-            budgets._count(job, pool, int(tasks.n_copies[row]))
-            budgets.order(job, pool, int(ordered[row]))
-        return budgets
+        copies = tasks.n_copies[:size] + ordered
+        rows = np.flatnonzero(tasks.alive[:size] & (copies > 0))
 
-    def order(self, job: int, pool: int, copies: int = 1) -> None:
-        """Count copies that are ordered."""
-        self.ordered_by_job[job] = self.ordered_by_job.get(job, 0) + copies
-        self._count(job, pool, copies)
+        def sums(key: Ints, values: Ints, n: int) -> Ints:
+            return np.bincount(key[rows], weights=values[rows], minlength=n).astype(np.int64)
 
-    def _count(self, job: int, pool: int, copies: int) -> None:
-        self.by_job[job] = self.by_job.get(job, 0) + copies
-        self.by_pool[pool] = self.by_pool.get(pool, 0) + copies
-        self.everywhere += copies
+        return cls(
+            settings,
+            cluster,
+            by_job=sums(tasks.job, copies, cluster.jobs.size),
+            by_pool=sums(tasks.pool, copies, cluster.pools.size),
+            ordered_by_job=sums(tasks.job, ordered, cluster.jobs.size),
+            slots_everywhere=int(cluster.pools.slots.sum()),
+        )
+
+    def order(self, job: int, pool: int) -> None:
+        """Count one more copy that is ordered."""
+        self.ordered_by_job[job] += 1
+        self.by_job[job] += 1
+        self.by_pool[pool] += 1
 
     def refusal(self, job: int, pool: int) -> Reason:
         """Why one more copy is over budget; `NONE` if it is not."""
         settings, pools = self.settings, self.cluster.pools
         slots = int(pools.slots[pool])
-        allowed = waste_allowed_core_s(
+        allowed_core_s = waste_allowed_core_s(
             total_core_s=float(pools.total_core_s[pool]),
             share=settings.losing_share,
             allowance_core_s=settings.losing_allowance_core_s,
         )
-        if pools.losing_core_s[pool] > allowed:
+        if pools.losing_core_s[pool] > allowed_core_s:
             return Reason.NO_BUDGET_WASTE
-        if self.by_job.get(job, 0) >= copy_limit(slots=slots, share=settings.job_copy_share):
+        if self.by_job[job] >= copy_limit(slots=slots, share=settings.job_copy_share):
             return Reason.NO_BUDGET_JOB
-        if self.by_pool.get(pool, 0) >= copy_limit(slots=slots, share=settings.pool_copy_share):
+        if self.by_pool[pool] >= copy_limit(slots=slots, share=settings.pool_copy_share):
             return Reason.NO_BUDGET_POOL
-        if self.everywhere >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
+        if self.by_pool.sum() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
             return Reason.NO_BUDGET_CLUSTER
         return Reason.NONE

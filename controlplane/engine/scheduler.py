@@ -144,13 +144,12 @@ class Scheduler:
         """Extra attempts of one task that both the settings and the host allow."""
         return min(self.settings.max_copies_per_task, source.attached.capabilities.max_copies)
 
-    def claims(self, source: SourceState, job: int) -> bool:
-        """Whether we speculate for a job, so that the host's own speculation shall rest."""
+    def claims(self, source: SourceState) -> bool:
+        """Whether we speculate for the jobs of a pool that are in control mode, so that the host's own shall rest."""
         return (
-            self.modes.of_job(self.cluster, source, job) is Mode.CONTROL
+            self.modes.of_source(source) is Mode.CONTROL
             and self.policy(source.name)[1].name != "none"
             and self.max_copies(source) > 0
-            and not self.cluster.jobs.ended[job]
         )
 
     # 2 ---------------------------------------------------------------------------------------------------------
@@ -415,9 +414,6 @@ class Scheduler:
         cluster, tasks = self.cluster, self.cluster.tasks
         rows = columns.rows[chosen]
         pool = tasks.pool[rows]
-        copies = np.zeros(cluster.pools.size, dtype=np.int64)
-        for row, n in budgets.by_pool.items():
-            copies[row] = n
         return RunningTasks(
             stage=tasks.stage[rows],
             running_attempts=tasks.n_live[rows],
@@ -428,7 +424,7 @@ class Scheduler:
             sibling_rate=columns.sibling_rate[chosen],
             eligible=code[chosen] == Reason.NONE,
             pool_slots=cluster.pools.slots[pool],
-            pool_copies=copies[pool],
+            pool_copies=budgets.by_pool[pool],
             pool=pool,
         )
 
@@ -457,7 +453,7 @@ class Scheduler:
         rows = columns.rows[places]
         job, pool = tasks.job[rows], tasks.pool[rows]
         first = np.searchsorted(job, job)
-        ordered = np.array([budgets.ordered_by_job.get(j, 0) for j in job[first].tolist()], dtype=np.int64)
+        ordered = budgets.ordered_by_job[job]
         room = jobs.target[job] - sums.running[job] - ordered
         waits = sums.waiting[job] > 0
         queued = waits & (room == 0) & (ordered == 0)
@@ -623,13 +619,14 @@ class Scheduler:
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""
         settings = self.settings
+        jobs, claims = self.cluster.jobs, self.claims(source)
         decision.modes[source.name] = self.modes.of_source(source)
         busy = bool(source.attempts)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms
         decision.claims[source.name] = [
             JobClaim(job=key, lease_ms=settings.lease_ms)
             for key, row in source.jobs.items()
-            if self.claims(source, row)
+            if claims and not jobs.ended[row] and jobs.mode_rank[row] == Mode.CONTROL.rank
         ]
 
     # records ---------------------------------------------------------------------------------------------------

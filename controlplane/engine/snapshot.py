@@ -11,6 +11,7 @@ from controlplane.engine.budgets import copy_limit
 from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import SourceState
+from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason, sentence
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _job(scheduler: Scheduler, source: SourceState, row: int, now_s: float) -> s
         tail_index=scheduler.learning.tail_index(source.row),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
-        leased=scheduler.claims(source, row),
+        leased=scheduler.claims(source) and scheduler.modes.of_job(cluster, source, row) is Mode.CONTROL,
     )
 
 

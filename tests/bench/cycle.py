@@ -35,6 +35,7 @@ def rows() -> list[dict]:
     steady = np.array(elapsed_ms[10:])
     spread = [round(float(q), 2) for q in np.percentile(steady, [5, 95])]
     p50, p99 = np.percentile(steady, [50, 99])
+    met = bool(p99 <= GOAL_P99_MS)
     base = {"unit": "ms", "peer": None, "ratio": None, "runs": len(steady), "spread": spread}
     return [
         {"name": "cycle-p50", "value": round(float(p50), 2), "goal": None, "met": None, **base},

@@ -1,6 +1,7 @@
 """Does a cycle decide what the papers and the laws ask for?"""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -315,7 +316,7 @@ def test_grants_are_renewed_before_they_expire():
         scenario.now_s = step / 10
         if any(isinstance(o, ContainerGrant) for o in scenario.tell().orders.get(SOURCE, [])):
             times.append(scenario.now_s)
-    assert all(later - earlier < 3.0 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later - earlier < 3.0 for earlier, later in pairwise(times))
     assert len(times) >= 3
 
 

@@ -68,14 +68,13 @@ events = st.lists(
 @given(events=events, repeat=st.booleans())
 def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
     """Whatever happens in whatever order, the counters are those of the attempts that live; a fact twice is one."""
-    cluster, changes, n = Cluster(), Changes(), 0
+    cluster, changes = Cluster(), Changes()
     scenario = [f.DriverAttached(application="a")]
     scenario += [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=2) for i in range(3)]
     scenario += [f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=6)]
     cluster.apply(Report(source="s:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
     live: dict[int, tuple[int, int]] = {}
-    for kind, index, host in events:
-        n += 1
+    for n, (kind, index, host) in enumerate(events, 1):
         where = {"executor": f"e{host}", "host": f"h{host}"}
         fact: f.AnyFact
         if kind in ("start", "copy"):
