@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from controlplane import __version__
-from controlplane.api import decisions, health, operate, problems, reads
+from controlplane.api import decisions, docs, health, operate, problems, reads
 from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.shim import PATH, ShimEndpoint
@@ -36,7 +36,7 @@ def build(
         openapi_url="/api/v1/openapi.json",
     )
     app.state.runtime = runtime
-    for part in (decisions, operate, reads, health):
+    for part in (decisions, operate, reads, health, docs):
         app.include_router(part.router)
     if pages is not None:
         app.include_router(pages)

@@ -1,7 +1,8 @@
 """How do facts become orders while the clock runs? One task owns the engine; everything else only leaves it messages.
 
-A cycle runs when messages have arrived (gathered for `cycle_gap_ms`, and never for more than `cycle_share` of the
-time) or when the engine's next timer is due. A sync is answered by the first cycle that saw its facts, so an order
+A cycle runs when messages have arrived or when the engine's next timer is due. Cycles start at least `cycle_gap_ms`
+apart, so that facts gather, and take no more than `cycle_share` of the time while anybody could be kept waiting by
+them: when every source waits for its reply, nobody can. A sync is answered by the first cycle that saw its facts, so an order
 leaves in the same round trip as the fact that caused it. Orders born of a timer wait in the source's outbox for its
 next sync, which is never far: sources with running work are told to come again every `fast_interval_ms`.
 """
@@ -83,8 +84,10 @@ class Runtime:
         self.failures = 0
         self._queue: list[_Message] = []
         self._wake = asyncio.Event()
+        self._all_wait = asyncio.Event()
         self._due_s = clock()
-        self._not_before_s = 0.0
+        self._gap_end_s = 0.0
+        self._share_end_s = 0.0
         self._chores_s = 0.0
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
@@ -184,9 +187,7 @@ class Runtime:
     async def _run(self) -> None:
         while True:
             await self._work()
-            pause_s = self._not_before_s - self.clock()
-            if pause_s > 0:
-                await asyncio.sleep(pause_s)
+            await self._gather()
             self._cycle()
             self._do_chores(self.clock())
 
@@ -200,10 +201,24 @@ class Runtime:
             async with asyncio.timeout(wait_s):
                 await self._wake.wait()
 
+    async def _gather(self) -> None:
+        """Lets messages come in until the next cycle may start."""
+        pause_s = self._gap_end_s - self.clock()
+        if pause_s > 0:
+            await asyncio.sleep(pause_s)
+        pause_s = self._share_end_s - self.clock()
+        if pause_s > 0 and len(self._queue) < len(self.sources):
+            self._all_wait.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._all_wait.wait()
+
     def _enqueue(self, stimulus: Stimulus, source: Source | None = None) -> Future[Any]:
         done = asyncio.get_running_loop().create_future()
         self._queue.append(_Message(stimulus, done, source))
         self._wake.set()
+        if len(self._queue) >= len(self.sources):
+            self._all_wait.set()
         return done
 
     # -- one cycle ------------------------------------------------------------------------------------------------
@@ -221,7 +236,8 @@ class Runtime:
             self._fail(batch)
             took_s = self.clock() - start_s
         self.metrics.cycle_seconds.observe(took_s)
-        self._not_before_s = start_s + max(self.settings.cycle_gap_ms / 1000, took_s / self.settings.cycle_share)
+        self._gap_end_s = start_s + self.settings.cycle_gap_ms / 1000
+        self._share_end_s = start_s + took_s / self.settings.cycle_share
 
     def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:
         self.cycle = decision.cycle

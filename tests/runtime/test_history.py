@@ -1,0 +1,106 @@
+"""Does the page's record tell what happened, and stay small?"""
+
+import pytest
+
+from controlplane.model.decisions import Report
+from controlplane.model.facts import (
+    AttemptEnded,
+    AttemptStarted,
+    DriverAttached,
+    ExecutorLost,
+    JobEnded,
+    JobSubmitted,
+    Outcome,
+    StageSubmitted,
+)
+from controlplane.runtime.history import History
+from controlplane.runtime.parameters import RuntimeSettings
+
+pytestmark = pytest.mark.unit
+
+
+def start(attempt, **more):
+    place = {"stage": 1, "stage_attempt": 0, "index": attempt, "executor": "1", "host": "h"}
+    return AttemptStarted(attempt=attempt, **(place | more))
+
+
+def end(attempt, outcome=Outcome.SUCCESS, **more):
+    place = {"stage": 1, "stage_attempt": 0, "index": attempt, "executor": "1", "host": "h", "duration_ms": 500}
+    return AttemptEnded(attempt=attempt, outcome=outcome, **(place | more))
+
+
+def tell(history, facts, *, at_s=10.0, full=False):
+    history.add(Report(source="spark:a", epoch=1, received_s=at_s, facts=facts, full=full))
+
+
+@pytest.fixture
+def history():
+    history = History(RuntimeSettings(history_jobs=3, history_attempts=10, history_age_s=100.0))
+    job = [JobSubmitted(job="j"), StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=50)]
+    tell(history, [DriverAttached(application="a"), *job])
+    return history
+
+
+def test_an_attempt_is_told_from_launch_to_end(history):
+    tell(history, [start(1, speculative=True, order=9, age_ms=1000)], at_s=20.0)
+    tell(history, [end(1, Outcome.KILLED, reason="another attempt succeeded")], at_s=25.0)
+    job, attempt = history.find("spark:a", 1)
+    assert job.application == "a"
+    assert (attempt.start_s, attempt.end_s, attempt.order, attempt.speculative) == (19.0, 25.0, 9, True)
+    assert (attempt.outcome, attempt.reason) == (Outcome.KILLED, "another attempt succeeded")
+
+
+def test_an_end_tells_of_a_start_that_was_dropped(history):
+    tell(history, [end(1)], at_s=20.0)
+    assert history.find("spark:a", 1)[1].start_s == 19.5
+
+
+def test_facts_told_twice_change_nothing(history):
+    tell(history, [start(1), end(1)], at_s=20.0)
+    before = history.find("spark:a", 1)[1]
+    tell(history, [start(1), end(1, Outcome.FAILED)], at_s=30.0)
+    assert history.find("spark:a", 1)[1] == before
+
+
+def test_a_loser_that_ends_after_its_job_still_gets_its_outcome(history):
+    tell(history, [start(1), JobEnded(job="j")], at_s=20.0)
+    tell(history, [end(1, Outcome.KILLED)], at_s=21.0)
+    assert history.find("spark:a", 1)[1].outcome is Outcome.KILLED
+
+
+def test_attempts_of_a_lost_executor_are_lost(history):
+    tell(history, [start(1), start(2, executor="2"), ExecutorLost(executor="1")], at_s=20.0)
+    outcomes = [attempt.outcome for attempt in history.job("spark:a", "j").attempts.values()]
+    assert outcomes == [Outcome.LOST, None]
+
+
+def test_a_full_report_ends_the_jobs_it_does_not_name(history):
+    tell(history, [JobSubmitted(job="other")], at_s=30.0, full=True)
+    assert history.job("spark:a", "j").ended_s == 30.0
+    assert history.job("spark:a", "other").ended_s is None
+
+
+def test_old_and_surplus_jobs_go_first_ended_ones(history):
+    tell(history, [JobEnded(job="j")], at_s=20.0)
+    tell(history, [JobSubmitted(job=str(n)) for n in range(3)], at_s=21.0)
+    history.prune(22.0)
+    assert [job.job for job in history.jobs()] == ["2", "1", "0"]
+    tell(history, [JobEnded(job="0")], at_s=23.0)
+    history.prune(124.0)
+    assert [job.job for job in history.jobs()] == ["2", "1"]
+
+
+def test_attempts_of_a_job_that_never_ends_are_bounded(history):
+    for n in range(0, 40, 2):
+        tell(history, [start(n), end(n), start(n + 1)])
+        tell(history, [end(n + 1)])
+    history.prune(11.0)
+    job = history.job("spark:a", "j")
+    assert len(job.attempts) == 10
+    assert job.attempts_left_out == 30
+
+
+def test_stages_of_a_job_that_never_ends_are_bounded(history):
+    for n in range(3000):
+        tell(history, [StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=1)])
+    assert len(history.job("spark:a", "j").stages) <= 1000

@@ -1,0 +1,232 @@
+"""Does every sync get the reply of the cycle that saw its facts, at the pace that was asked for?"""
+
+import asyncio
+
+import pytest
+
+from controlplane.model.decisions import Decision
+from controlplane.model.facts import Mode
+from controlplane.model.orders import KillAttempt
+from controlplane.model.parameters import EngineSettings
+from controlplane.runtime.live import Runtime
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.runtime.sources import Busy
+from controlplane.store.parameters import StoreSettings
+from controlplane.store.store import Store
+from controlplane.wire.envelope import Source, SyncRequest
+from tests.plane import message, running, working
+
+pytestmark = pytest.mark.unit
+
+
+class Engine:
+    """Stands in for the scheduler: notes each batch, and orders what the test wants."""
+
+    def __init__(self):
+        self.settings = EngineSettings(mode=Mode.CONTROL)
+        self.batches = []
+        self.orders = {}
+        self.cost_s = 0.0
+        self.due_s = float("inf")
+        self.clock = None
+
+    def handle(self, batch, now_s):
+        self.batches.append((now_s, [each.source for each in batch]))
+        if self.clock is not None:
+            self.clock.now_s += self.cost_s
+        decision = Decision(cycle=len(self.batches), orders=self.orders)
+        self.orders = {}
+        due_s, self.due_s = self.due_s, float("inf")
+        return decision, due_s
+
+    def learned(self):
+        return {}
+
+
+def request(name, sequence=1, **more):
+    return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=True, **more)
+
+
+def run(tmp_path, scenario, **settings):
+    """Runs a scenario(runtime, engine) with a real clock and a scripted engine."""
+
+    async def whole():
+        engine = Engine()
+        store = Store(StoreSettings(url=str(tmp_path / "store.db")))
+        runtime = Runtime(engine, RuntimeSettings(**settings), store, plane_epoch=1)
+        runtime.start()
+        try:
+            await scenario(runtime, engine)
+        finally:
+            await runtime.stop()
+            store.close()
+
+    asyncio.run(whole())
+
+
+def test_facts_that_come_together_share_a_cycle(tmp_path):
+    async def scenario(runtime, engine):
+        await runtime.sync(request("first"))
+        replies = await asyncio.gather(*(runtime.sync(request(f"app-{n}")) for n in range(10)))
+        assert len({reply.cycle for reply in replies}) == 1
+        assert len(engine.batches) == 2
+
+    run(tmp_path, scenario)
+
+
+def test_a_fact_after_a_pause_is_not_kept_waiting(tmp_path):
+    """Gathering is for busy times; a lonely driver gets its order in the same round trip, at once."""
+
+    async def scenario(runtime, engine):
+        started_s = runtime.clock()
+        await runtime.sync(request("lonely"))
+        assert runtime.clock() - started_s < 0.4
+
+    run(tmp_path, scenario, cycle_gap_ms=500)
+
+
+def test_cycles_keep_their_distance(tmp_path):
+    async def scenario(runtime, engine):
+        for sequence in range(1, 4):
+            await runtime.sync(request("app", sequence))
+        starts = [start_s for start_s, _ in engine.batches]
+        assert min(b - a for a, b in zip(starts, starts[1:], strict=False)) >= 0.05
+
+    run(tmp_path, scenario, cycle_gap_ms=50)
+
+
+def test_long_cycles_leave_most_of_the_time_to_others(tmp_path):
+    """A cycle of 50 ms at a share of a quarter: the next one starts no earlier than 200 ms after it."""
+
+    async def scenario(runtime, engine):
+        real, skipped = runtime.clock, [0.0]
+
+        def clock():
+            return real() + skipped[0]
+
+        def handle(batch, now_s, handle=engine.handle):
+            skipped[0] += 0.05
+            return handle(batch, now_s)
+
+        runtime.clock, engine.handle = clock, handle
+        await runtime.sync(request("one"))
+        await runtime.sync(request("two"))
+        starts = [start_s for start_s, _ in engine.batches]
+        assert starts[-1] - starts[-2] >= 0.19
+
+    run(tmp_path, scenario, cycle_gap_ms=0)
+
+
+def test_a_long_cycle_does_not_wait_when_every_source_waits(tmp_path):
+    async def scenario(runtime, engine):
+        real, skipped = runtime.clock, [0.0]
+
+        def handle(batch, now_s, handle=engine.handle):
+            skipped[0] += 0.5
+            return handle(batch, now_s)
+
+        runtime.clock, engine.handle = lambda: real() + skipped[0], handle
+        await runtime.sync(request("only", 1))
+        await runtime.sync(request("only", 2))
+        starts = [start_s for start_s, _ in engine.batches]
+        assert starts[-1] - starts[-2] < 1.0
+
+    run(tmp_path, scenario, cycle_gap_ms=0)
+
+
+def test_a_timer_runs_a_cycle_without_facts(tmp_path):
+    async def scenario(runtime, engine):
+        engine.due_s = runtime.clock() + 0.03
+        await runtime.sync(request("app"))
+        for _ in range(100):
+            if engine.batches[-1][1] == []:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the timer never ran")
+
+    run(tmp_path, scenario)
+
+
+def test_orders_for_a_source_that_did_not_ask_wait_for_its_next_sync(tmp_path):
+    async def scenario(runtime, engine):
+        await runtime.sync(request("a"))
+        order = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
+        engine.orders = {"spark:a": [order]}
+        assert (await runtime.sync(request("b"))).orders == []
+        reply = await runtime.sync(request("a", 2))
+        assert [each.order for each in reply.orders] == [1]
+        assert (await runtime.sync(request("a", 3))).orders == []
+
+    run(tmp_path, scenario)
+
+
+def test_a_full_queue_is_busy_and_takes_no_note_of_the_message(tmp_path):
+    """The shim sends the same message again, so its number must still be unheard of."""
+
+    async def scenario(runtime, engine):
+        await runtime.sync(request("first"))
+        waiting = [asyncio.ensure_future(runtime.sync(request(f"app-{n}"))) for n in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await runtime.sync(request("late"))
+        await asyncio.gather(*waiting)
+        assert (await runtime.sync(request("late"))).acknowledged == 1
+
+    run(tmp_path, scenario, queue_reports=2, cycle_gap_ms=100)
+
+
+def test_sources_with_running_work_come_often_and_idle_ones_seldom(plane):
+    assert plane.reply(message(1, working(), full=True))["next_interval_ms"] == 100
+    idle = plane.reply(message(1, working()[:1], full=True, source="app-2"))
+    assert idle["next_interval_ms"] == 2000
+
+
+def test_many_sources_come_less_often(tmp_path):
+    with running(tmp_path, runtime={"sources_per_s": 1}) as plane:
+        assert plane.reply(message(1, working(), full=True))["next_interval_ms"] == 1000
+
+
+def test_jobs_are_claimed_in_control_only(plane):
+    assert [claim["job"] for claim in plane.reply(message(1, working(), full=True))["claims"]] == ["job-1"]
+    plane.client.put("/api/v1/mode", json={"mode": "shadow", "reason": "test"})
+    reply = plane.reply(message(2))
+    assert reply["mode"] == "shadow"
+    assert "claims" not in reply
+
+
+def test_the_kill_switch_and_changed_settings_outlive_a_restart(tmp_path):
+    with running(tmp_path) as plane:
+        plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too many copies"})
+        wish = {"engine": {"max_copies_per_task": 1}, "reason": "be careful"}
+        assert plane.client.patch("/api/v1/settings", json=wish).status_code == 200
+    with running(tmp_path) as plane:
+        assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
+        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
+        assert [entry["reason"] for entry in plane.client.get("/api/v1/audit").json()["items"]] == [
+            "be careful",
+            "too many copies",
+        ]
+
+
+def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
+    with running(tmp_path) as plane:
+        plane.client.patch("/api/v1/settings", json={"engine": {"speculator": "late"}, "reason": "try"})
+    with running(tmp_path, engine={"mode": "control", "speculator": "none"}) as plane:
+        assert plane.client.get("/api/v1/settings").json()["engine"]["speculator"] == "none"
+
+
+def test_what_was_learned_is_restored(tmp_path):
+    with running(tmp_path) as plane:
+        plane.reply(message(1, working(), full=True))
+        before = plane.runtime.scheduler.learned()
+    with running(tmp_path) as plane:
+        assert plane.runtime.scheduler.learned().keys() == before.keys()
+
+
+def test_the_snapshot_is_at_most_a_second_old(plane):
+    plane.reply(message(1, working(), full=True))
+    first = plane.runtime.snapshot()
+    plane.clock.advance(0.5)
+    assert plane.runtime.snapshot() is first
+    plane.clock.advance(0.6)
+    assert plane.runtime.snapshot() is not first

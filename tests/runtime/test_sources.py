@@ -1,0 +1,162 @@
+"""Are messages that come twice, late, or not at all dealt with as the protocol says?"""
+
+import pytest
+
+from controlplane.model.facts import Mode
+from controlplane.model.orders import KillAttempt
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.runtime.sources import Busy, Outbox, Sources, StaleReport, Verdict
+from controlplane.wire.envelope import Source, SyncRequest
+from tests.plane import attached, message, running, started, working
+
+pytestmark = pytest.mark.unit
+
+
+def request(sequence, *, source="a", epoch=1, full=False):
+    return SyncRequest(protocol=1, source=Source("spark", source, epoch), sequence=sequence, full=full)
+
+
+def test_the_same_message_twice_is_applied_once_and_answered_alike(plane):
+    """A shim that lost the reply sends again; doing so must be harmless."""
+    first = plane.reply(message(1, working(), full=True))
+    cycle = plane.runtime.cycle
+    assert plane.reply(message(1, working(), full=True)) == first
+    assert plane.runtime.cycle == cycle
+
+
+def test_a_gap_asks_for_everything_and_changes_nothing(plane):
+    """Facts between the two are missing, so what came after cannot be trusted to add up."""
+    plane.reply(message(1, working(), full=True))
+    reply = plane.reply(message(3, [started(99)]))
+    assert reply["want_full"]
+    assert "claims" not in reply
+    attempts = plane.client.get("/api/v1/attempts").json()["items"]
+    assert {each["attempt"]["attempt"] for each in attempts} == {0, 1, 2, 3}
+
+
+def test_a_full_report_closes_the_gap(plane):
+    plane.reply(message(1, working(), full=True))
+    plane.reply(message(3))
+    assert "want_full" not in plane.reply(message(4, working(), full=True))
+    assert "want_full" not in plane.reply(message(5))
+
+
+def test_a_source_nobody_has_met_is_asked_for_everything(plane):
+    """After a restart of the control plane, shims go on with their numbers."""
+    assert plane.reply(message(17))["want_full"]
+
+
+def test_an_older_epoch_is_refused(plane):
+    """Two drivers of one id cannot both be alive; the older one's facts are history."""
+    plane.reply(message(1, [attached()], full=True, epoch=8))
+    response = plane.sync(message(2, epoch=7))
+    assert response.status_code == 409
+    assert response.json()["errors"][0]["field"] == "source.epoch"
+
+
+def test_a_newer_epoch_starts_afresh(plane):
+    plane.reply(message(5, working(), full=True, epoch=7))
+    assert plane.reply(message(1, epoch=8))["want_full"]
+    plane.reply(message(2, [attached()], full=True, epoch=8))
+    assert plane.client.get("/api/v1/attempts").json()["items"] == []
+
+
+def test_an_older_sequence_is_refused(plane):
+    plane.reply(message(5, [attached()], full=True))
+    response = plane.sync(message(4))
+    assert response.status_code == 409
+    assert response.json()["errors"][0]["field"] == "sequence"
+
+
+def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, monkeypatch):
+    """After an exception nobody knows which facts were applied."""
+    plane.reply(message(1, working(), full=True))
+    handle = plane.runtime.scheduler.handle
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", lambda *_: 1 / 0)
+    response = plane.sync(message(2))
+    assert (response.status_code, response.json()["code"]) == (500, "cycle_failed")
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", handle)
+    assert plane.reply(message(2))["want_full"]
+    assert "want_full" not in plane.reply(message(3, working(), full=True))
+
+
+def test_a_silent_source_is_forgotten(plane):
+    plane.reply(message(1, working(), full=True))
+    plane.clock.advance(61)
+    plane.reply(message(1, [attached("app-2")], full=True, source="app-2"))
+    plane.clock.advance(2)
+    plane.reply(message(2, source="app-2"))
+    assert [each["source"] for each in plane.client.get("/api/v1/pools").json()["items"]] == ["spark:app-2"]
+    assert plane.reply(message(2))["want_full"]
+
+
+def test_full_reports_are_asked_for_at_a_bounded_rate():
+    """A thousand drivers must not send everything at once after a restart."""
+    sources = Sources(RuntimeSettings(full_reports_per_s=10))
+    verdicts = [sources.receive(request(9, source=str(n)), 0.0)[1] for n in range(30)]
+    assert verdicts.count(Verdict.ASK_FULL) == 1
+    waits = [source.full_slot_s for source in sources]
+    assert waits == pytest.approx([n / 10 for n in range(30)])
+
+
+def test_a_source_told_to_wait_is_asked_when_its_turn_comes():
+    sources = Sources(RuntimeSettings(full_reports_per_s=10))
+    sources.receive(request(9, source="first"), 0.0)
+    assert sources.receive(request(9, source="second"), 0.0)[1] is Verdict.WAIT
+    assert sources.receive(request(10, source="second"), 0.05)[1] is Verdict.WAIT
+    assert sources.receive(request(11, source="second"), 0.11)[1] is Verdict.ASK_FULL
+    assert sources.receive(request(12, source="second", full=True), 0.12)[1] is Verdict.APPLY
+
+
+def test_a_waiting_source_gets_no_claims_and_a_longer_interval(tmp_path):
+    with running(tmp_path, runtime={"full_reports_per_s": 1}) as plane:
+        plane.reply(message(9, source="app-1"))
+        reply = plane.reply(message(9, source="app-2"))
+    assert "want_full" not in reply
+    assert "claims" not in reply
+    assert reply["mode"] == Mode.SHADOW.value
+    assert 900 <= reply["next_interval_ms"] <= 1100
+
+
+def test_more_sources_than_allowed_are_told_to_come_again():
+    sources = Sources(RuntimeSettings(max_sources=1))
+    sources.receive(request(1, source="a", full=True), 0.0)
+    with pytest.raises(Busy):
+        sources.receive(request(1, source="b", full=True), 0.0)
+
+
+def test_stale_reports_change_nothing():
+    sources = Sources(RuntimeSettings())
+    source, _ = sources.receive(request(5, full=True), 0.0)
+    with pytest.raises(StaleReport):
+        sources.receive(request(4, full=True), 1.0)
+    assert (source.sequence, source.heard_s) == (5, 0.0)
+
+
+def kill(order, ttl_ms=1000):
+    return KillAttempt(order=order, ttl_ms=ttl_ms, attempt=1, stage=1, stage_attempt=0, index=0)
+
+
+def test_orders_wait_for_the_next_sync_and_lose_the_time_they_waited():
+    outbox = Outbox()
+    outbox.put([kill(1)], 0.0)
+    (order,) = outbox.take(0.4)
+    assert order.ttl_ms == 600
+    outbox.heard(in_order=True)
+    assert outbox.take(0.5) == []
+
+
+def test_orders_of_a_lost_reply_are_sent_once_more_but_never_late():
+    outbox = Outbox()
+    outbox.put([kill(1), kill(2, ttl_ms=100)], 0.0)
+    assert len(outbox.take(0.0)) == 2
+    outbox.heard(in_order=False)
+    assert [order.order for order in outbox.take(0.2)] == [1]
+
+
+def test_a_repeated_reply_leaves_out_expired_orders():
+    """A time to live counts from receipt, so an old reply must not bring an old order to life."""
+    outbox = Outbox()
+    outbox.put([kill(1, ttl_ms=100), kill(2, ttl_ms=1000)], 0.0)
+    outbox.take(0.0)
+    assert [order.order for order in outbox.again(0.5)] == [2]
