@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from controlplane.api.page import comparison, views
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
-from controlplane.api.page.timeline import WINDOW_ROWS, layout
+from controlplane.api.page.timeline import WINDOW_ROWS, layout, most_interesting
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import TaskState
@@ -92,6 +92,14 @@ async def job_page(
     sick = {host.host for host in snapshot.hosts if host.sick}
     shown = min(max(rows, 1), WINDOW_ROWS)
     decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
+    timeline = layout(
+        record.attempts.values() if record else (),
+        now_s=read.now_s,
+        t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},
+        sick_hosts=sick,
+        max_rows=shown,
+    )
+    chosen = most_interesting(timeline) if attempt is None else attempt
     return _page(
         request,
         read,
@@ -99,15 +107,9 @@ async def job_page(
         refresh_s=REFRESH_S if live else 0,
         view=views.job_page(live, record, source=source, name=job, now_s=read.now_s),
         job=live,
-        timeline=layout(
-            record.attempts.values() if record else (),
-            now_s=read.now_s,
-            t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},
-            sick_hosts=sick,
-            max_rows=shown,
-        ),
-        chosen=attempt,
-        why=await _why(read, record, attempt, tasks, sick),
+        timeline=timeline,
+        chosen=chosen,
+        why=await _why(read, record, chosen, tasks, sick),
         refusals=views.refusals(tasks),
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,

@@ -27,21 +27,21 @@ def seconds(value: float | None) -> str:
 def number(value: float | None) -> str:
     """A plain number: whole where it is whole, else three digits that matter.
 
-    >>> [number(v) for v in (12.0, 1.23456, 12345678, float("nan"))]
-    ['12', '1.23', '12,345,678', '—']
+    >>> [number(v) for v in (12.0, -0.0, 1.23456, 12345678, float("nan"))]
+    ['12', '0', '1.23', '12,345,678', '—']
     """
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
+        return f"{int(value):,}"
     return f"{value:.3g}"
 
 
 def quantity(name: str, value: float | None) -> str:
     """A decision's input, by the unit that its name ends in.
 
-    >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("slots", 8)
-    ('4.2 s', '2.5 MB', '8')
+    >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("rate", 4e6), quantity("slots", 8)
+    ('4.2 s', '2.5 MB', '4 M/s', '8')
     """
     if name.endswith("_core_s"):
         return f"{number(value)} core-s"
@@ -49,7 +49,19 @@ def quantity(name: str, value: float | None) -> str:
         return seconds(value) if value is None or value >= 0 else f"-{seconds(-value)}"
     if "bytes" in name:
         return size(value)
+    if name.endswith("rate") and value is not None and value >= 1000:
+        return f"{size(value).replace('B', '').strip()}/s"
     return number(value)
+
+
+def input_name(name: str) -> str:
+    """An input's name without the unit, which stands at its value.
+
+    >>> input_name("t_rem_s"), input_name("sibling_rate"), input_name("losing_core_s")
+    ('t_rem', 'sibling rate', 'losing')
+    """
+    bare = name.removesuffix("_core_s").removesuffix("_s")
+    return bare if bare.startswith("t_") else words(bare)
 
 
 def size(value: float | None) -> str:
@@ -100,4 +112,4 @@ def job_path(source: str, job: str) -> str:
     return f"/jobs/{quote(source, safe='')}/{quote(job, safe='')}"
 
 
-FILTERS = {f.__name__: f for f in (seconds, number, quantity, size, share, words, counted)} | {"job_path": job_path}
+FILTERS = {f.__name__: f for f in (seconds, number, quantity, size, share, words, counted, input_name)} | {"job_path": job_path}

@@ -100,6 +100,13 @@ def layout(
     )
 
 
+def most_interesting(timeline: Timeline) -> int | None:
+    """The attempt to explain first: the newest copy of the first task that raced, None without a race."""
+    if not timeline.rows or len(timeline.rows[0].bars) < 2:
+        return None
+    return timeline.rows[0].bars[-1].record.attempt
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Axis:
     begin_s: float

@@ -1,0 +1,347 @@
+"""What can be done from a terminal? `grasshopper serve`, `demo`, `decisions`, `config`, `mode` and `jars`.
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, 4 not found, 5 not
+allowed. Everything heavy is imported by the command that needs it, so help is quick.
+"""
+
+import json
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+from urllib.parse import quote
+
+import typer
+
+from controlplane.model.facts import Mode
+
+REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
+EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
+TIMEOUT_S = 10.0
+
+app = typer.Typer(
+    name="grasshopper",
+    help="Speculation-aware scheduling for Spark and YARN.",
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, "
+    "4 not found, 5 not allowed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+decisions = typer.Typer(help="What was decided, and why?", no_args_is_help=True)
+config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
+mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
+app.add_typer(decisions, name="decisions")
+app.add_typer(config, name="config")
+app.add_typer(mode, name="mode")
+
+
+class Output(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class World(StrEnum):
+    """Where the demo's slowness lies."""
+
+    INDEPENDENT = "independent"
+    DATA = "data"
+
+
+AsOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")]
+ServerOption = Annotated[
+    str, typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane.")
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="GRASSHOPPER__CLIENT__TOKEN",
+        show_envvar=True,
+        help="Bearer token; GRASSHOPPER__CLIENT__TOKEN_FILE may name a file instead.",
+    ),
+]
+SERVER = "http://127.0.0.1:7272"
+
+
+@app.command()
+def serve(
+    config_file: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; loopback unless tokens are set.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = None,
+    port_file: Annotated[Path | None, typer.Option(help="Write the port here once the server listens.")] = None,
+    store: Annotated[str | None, typer.Option(help="SQLAlchemy URL or path of an SQLite file.")] = None,
+    mode_name: Annotated[Mode | None, typer.Option("--mode", help="What is allowed at start.")] = None,
+    allocator: Annotated[str | None, typer.Option(help="How many slots may each job hold?")] = None,
+    speculator: Annotated[str | None, typer.Option(help="Which attempts deserve a copy?")] = None,
+    log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
+) -> None:
+    """Run the control plane until Ctrl-C or SIGTERM; prints its address once it listens."""
+    given = {
+        "server": {"host": host, "port": port},
+        "store": {"url": store},
+        "engine": {"mode": mode_name, "allocator": allocator, "speculator": speculator},
+        "log": {"format": log_format},
+    }
+    overrides = {
+        section: chosen
+        for section, values in given.items()
+        if (chosen := {name: value for name, value in values.items() if value is not None})
+    }
+    settings = _load(config_file, overrides)
+
+    def tell(address: str) -> None:
+        typer.echo(f"Grasshopper listens on {address}")
+        if port_file:
+            _write_whole(port_file, address.rpartition(":")[2])
+
+    from controlplane import main
+
+    main.serve(settings, on_start=tell)
+
+
+@app.command()
+def demo(
+    rounds: Annotated[int, typer.Option(help="Rounds of all contestants; more than one gives intervals.", min=1)] = 1,
+    world: Annotated[World, typer.Option(help="Is slowness drawn per attempt, or does it lie in the data?")] = (
+        World.INDEPENDENT
+    ),
+) -> None:
+    """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
+    from spark_listener import demo as spark_demo
+
+    try:
+        spark_demo.run(rounds=rounds, world=world.value)
+    except ModuleNotFoundError as missing:
+        if missing.name != "pyspark":
+            raise
+        _fail("the demo needs Spark: pip install 'grasshopper-scheduler[spark]'", REFUSED)
+
+
+@app.command()
+def jars() -> None:
+    """Print the path of the Spark shim's jar, for `--jars` or `spark.jars`."""
+    from spark_listener import jar_path
+
+    try:
+        typer.echo(jar_path())
+    except FileNotFoundError as missing:
+        _fail(str(missing), REFUSED)
+
+
+@decisions.command("list")
+def list_decisions(
+    source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",
+    job: Annotated[str, typer.Option(help="Only this job.")] = "",
+    action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
+    reason: Annotated[str, typer.Option(help="Only this reason, for example on_schedule.")] = "",
+    limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """List the newest decisions."""
+    given = {"source": source, "job": job, "action": action, "reason": reason}
+    query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
+    found = _call(server, token, "GET", "/decisions", params=query)["items"]
+    if output is Output.JSON:
+        _print_json(found)
+    else:
+        _print_table(
+            ("id", "action", "job", "task", "outcome", "why"),
+            [(d["id"], d["action"], d["job"], _task(d), d["result"], d["sentence"]) for d in found],
+        )
+
+
+@decisions.command("explain")
+def explain_decision(
+    decision: Annotated[int, typer.Argument(help="Id of a decision.", min=0)],
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Say why one decision came out as it did, and what came of it."""
+    found = _call(server, token, "GET", f"/decisions/{decision}")
+    if output is Output.JSON:
+        _print_json(found)
+    else:
+        _print_decision(found)
+
+
+@decisions.command("why")
+def why_attempt(
+    source: Annotated[str, typer.Argument(help="Source of the attempt, as kind:id.")],
+    attempt: Annotated[int, typer.Argument(help="Id of the attempt.", min=0)],
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Say why an attempt's task was copied, or why it was not."""
+    found = _call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
+    if output is Output.JSON:
+        _print_json(found)
+        return
+    copied = "was copied" if found["copied"] else "was not copied"
+    typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
+    for decision in found["decisions"]:
+        typer.echo("")
+        _print_decision(decision)
+
+
+@config.command("validate")
+def validate_config(config_file: Annotated[Path, typer.Argument(help="A YAML file of settings.")]) -> None:
+    """Check a file of settings together with the environment, and change nothing."""
+    _load(config_file, {})
+    typer.echo(f"{config_file} is right")
+
+
+@config.command("show")
+def show_config(
+    config_file: ConfigOption = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Print every setting in force; secrets are masked."""
+    from controlplane.settings import leaves
+
+    settings = _load(config_file, {})
+    values = dict(leaves(settings.model_dump(mode="json")))
+    origins = {name: settings.origins.get(name, "default") for name in values}
+    if output is Output.JSON:
+        _print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
+    else:
+        headings = ("setting", "value", "origin") if origin else ("setting", "value")
+        _print_table(headings, [(name, value, origins[name])[: len(headings)] for name, value in values.items()])
+
+
+@mode.command("get")
+def get_mode(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token: TokenOption = None) -> None:
+    """Print the mode everywhere and of each source."""
+    _print_mode(_call(server, token, "GET", "/mode"), output)
+
+
+@mode.command("set")
+def set_mode(
+    name: Annotated[Mode, typer.Argument(help="off, shadow or control.")],
+    reason: Annotated[str, typer.Option(help="Why; kept in the audit log.")],
+    source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before running copies are killed.")] = False,
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Set the mode. `off` is the kill switch: copies that run are killed, so it asks first."""
+    if name is Mode.OFF and not yes:
+        typer.confirm("Copies that run will be killed. Go on?", abort=True)
+    wish = {"mode": name.value, "source": source, "reason": reason}
+    _print_mode(_call(server, token, "PUT", "/mode", json=wish), output)
+
+
+def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
+    """The settings, or exit code 2 with every problem."""
+    from controlplane.settings import BadSettings, load
+
+    try:
+        return load(path, overrides)
+    except BadSettings as bad:
+        _fail(str(bad), USAGE)
+
+
+def _call(server: str, token: str | None, method: str, path: str, **request: Any) -> Any:
+    """The JSON answer of the REST API, or an exit with the code for what went wrong."""
+    import requests
+
+    token = token or _token_from_file()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    address = f"{server.rstrip('/')}/api/v1{path}"
+    try:
+        reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
+        body = reply.json()
+    except requests.JSONDecodeError:
+        _fail(f"{server} does not answer like Grasshopper (status {reply.status_code})", REFUSED)
+    except (requests.ConnectionError, requests.Timeout):
+        _fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
+    except requests.RequestException as error:
+        _fail(f"--server: {error}", USAGE)
+    if not reply.ok:
+        _fail(body.get("detail") or body.get("title") or f"status {reply.status_code}", _exit_code(reply.status_code))
+    return body
+
+
+def _exit_code(status: int) -> int:
+    """The exit code for an HTTP status that is not a success."""
+    return EXIT_CODES.get(status, REFUSED)
+
+
+def _token_from_file() -> str | None:
+    path = os.environ.get("GRASSHOPPER__CLIENT__TOKEN_FILE")
+    try:
+        return Path(path).read_text().strip() if path else None
+    except OSError as error:
+        _fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Writes a file so that nobody ever reads a part of it."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(text + "\n")
+    draft.replace(path)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"grasshopper: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def _task(decision: dict[str, Any]) -> str:
+    return f"{decision['stage']}/{decision['index']}" if decision["index"] >= 0 else ""
+
+
+def _print_decision(decision: dict[str, Any]) -> None:
+    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result']}  ({decision['reason']})")
+    typer.echo(f"  {decision['sentence']}")
+    _print_pairs("inputs", decision["inputs"].items())
+    _print_pairs("else", decision["alternatives"])
+    for outcome in decision["outcomes"]:
+        saved = f", saved about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
+        because = f": {outcome['reason']}" if outcome["reason"] else ""
+        typer.echo(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
+
+
+def _print_pairs(title: str, pairs: Any) -> None:
+    told = ", ".join(f"{name} {'unknown' if value is None else f'{value:g}'}" for name, value in pairs)
+    if told:
+        typer.echo(f"  {title}: {told}")
+
+
+def _print_mode(state: dict[str, Any], output: Output) -> None:
+    if output is Output.JSON:
+        _print_json(state)
+    else:
+        _print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2))
+
+
+def _print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headings, box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console.width = 1000
+    console.print(table)
+
+
+if __name__ == "__main__":
+    app()
