@@ -66,6 +66,8 @@ def share_out(slots: int, weight: Floats, most: Ints, order: Ints) -> Ints:
     array([2, 4, 4])
     >>> share_out(5, np.array([1.0, 1.0, 1.0]), np.array([9, 9, 9]), order=np.arange(3))
     array([2, 2, 1])
+    >>> share_out(5, np.array([1.0, 0.0]), np.array([2, 9]), order=np.arange(2))
+    array([2, 3])
     """
     given = np.zeros_like(most)
     sharing = (most > 0) & (weight > 0)

@@ -66,6 +66,14 @@ def test_a_host_recovers_with_the_half_life():
     assert not hosts.sick(100.0 + 10 * HALF_LIFE_S, N_HOSTS)[SICK]
 
 
+def test_hosts_may_turn_up_one_by_one():
+    """Rows are given out as hosts are first heard of."""
+    hosts = HostSlowness()
+    for host in range(3):
+        hosts.attempt_ended(host, 0.0, now_s=0.0)
+    assert hosts.confidence(0.0, 3).tolist() == [1 / 3] * 3
+
+
 def test_a_forgotten_row_starts_anew():
     """Rows are given to other hosts when a host is gone."""
     hosts = HostSlowness()

@@ -20,8 +20,13 @@ def test_srpt_serves_the_least_work_first_and_unknown_work_last(pool):
 
 def test_fair_shares_by_weight_and_passes_on_what_a_job_cannot_use(pool):
     """Max-min fairness: 3 of 12 stay with the job that can use no more."""
-    view = pool(12, [9, 9, 9], weight=[2, 1, 1], usable=[3, 9, 9])
-    assert allocator("fair")(view).target.tolist() == [3, 5, 4]
+    view = pool(12, [9, 9, 9], weight=[2, 1, 2], usable=[3, 9, 9])
+    assert allocator("fair")(view).target.tolist() == [3, 3, 6]
+
+
+def test_fair_gives_odd_slots_to_the_largest_remainder(pool):
+    """Of 4 slots 1.33 and 2.67 are due; the first row has no right to the odd one."""
+    assert allocator("fair")(pool(4, [9, 9], weight=[1, 2])).target.tolist() == [1, 3]
 
 
 def test_fixed_targets_come_first_and_the_others_share_the_rest(pool):

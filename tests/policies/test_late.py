@@ -68,7 +68,7 @@ def test_a_task_that_never_moved_goes_before_those_that_end_some_day(running):
 
 def test_equal_rates_make_no_stragglers(running):
     """Rounding must not turn one of many equal tasks into the slowest."""
-    rates = [3 * 0.1] * 4 + [0.3] * 4
+    rates = [3 * 0.1] * 6 + [0.3] * 2
     assert wanted(running([1.0] * 8, T_NEW_S, progress_rate=rates)) == []
 
 

@@ -46,3 +46,11 @@ def test_bigger_tasks_are_named_skew(stage, name):
 def test_a_task_alone_is_not_skewed(running):
     """There is nothing to be bigger than."""
     assert speculator("ras")(running([9.0], [9.0])).reason.tolist() == [Reason.ON_SCHEDULE]
+
+
+def test_the_borders_are_not_moved_by_rounding(running):
+    """Half as long again is not yet long; three quarters of the siblings' rate is not slow."""
+    just_long = running([2.0, 1.0], [9.0, 9.0])
+    assert speculator("ras")(just_long).reason.tolist() == [Reason.ON_SCHEDULE] * 2
+    just_slow = running([8.0, 1.0], [9.0, 9.0], progress_rate=[0.3, 0.4], sibling_rate=[0.4, 0.4])
+    assert speculator("ras")(just_slow).reason.tolist() == [Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE]
