@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -17,10 +18,14 @@ from spark_listener.local_cluster import free_port
 
 
 @contextlib.contextmanager
-def control_plane(contestant: Contestant, work_dir: Path, timeout_s: float = 90.0) -> Iterator[str]:
-    """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError."""
+def control_plane(contestant: Contestant, *, work_dir: Path, report: Path, timeout_s: float = 90.0) -> Iterator[str]:
+    """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError.
+
+    Its pages show `report`, once the demo has written it.
+    """
     port = free_port("127.0.0.1")
     url = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve())}
     log_path = work_dir / f"control-plane-{contestant.name}.log"
     store = f"sqlite:///{(work_dir / contestant.name).resolve()}.db"
     with log_path.open("wb") as log:
@@ -30,7 +35,8 @@ def control_plane(contestant: Contestant, work_dir: Path, timeout_s: float = 90.
                 "--store", store, "--mode", "control",
                 "--allocator", str(contestant.allocator), "--speculator", str(contestant.speculator),
             ],
-            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            start_new_session=True,
         )  # fmt: skip
     try:
         deadline_s = time.monotonic() + timeout_s

@@ -26,6 +26,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     """All contestants, the same seeds for each, control planes that keep learning from round to round."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that it ends what it started, too
     console = Console()
+    report = build_dir / "demo.json"
     work_dir = build_dir / "demo"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
@@ -34,17 +35,17 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     with contextlib.ExitStack() as servers:
         console.print("Starting the control planes and a Spark cluster: one master, four workers.")
         addresses = {
-            contestant.name: servers.enter_context(control_plane(contestant, work_dir))
+            contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
             for contestant in four
             if contestant.allocator
         }
         with LocalCluster(log_dir=work_dir / "cluster") as cluster:
-            outcomes = run_rounds(four, worlds, addresses, cluster, work_dir, console)
+            outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
         stock = outcomes[four[0].name]
         rows = [row(contestant, outcomes[contestant.name], stock, world_kind) for contestant in four]
         print_table(rows, console)
-        write_json(rows, build_dir / "demo.json")
-        console.print(f"Written: {build_dir / 'demo.json'}; logs and event logs: {work_dir}")
+        write_json(rows, report)
+        console.print(f"Written: {report}; logs and event logs: {work_dir}")
         keep_page(addresses[four[-1].name], console)
     if not all(one.results_equal_stock for one in rows):
         raise SystemExit("a contestant's results differ from stock Spark's")
@@ -53,13 +54,13 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
 def run_rounds(
     competitors: Sequence[Contestant],
     worlds: list[World],
+    workload: Workload,
     addresses: dict[str, str],
     cluster: LocalCluster,
     work_dir: Path,
     console: Console,
 ) -> dict[str, list[Outcome]]:
     """Each round runs every contestant once, starting with another one each time."""
-    workload = Workload()
     inputs = workload.write_inputs(work_dir / "inputs")
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
