@@ -1,4 +1,4 @@
-"""What would a driver on a small cluster with a sick host report? A scripted one that obeys orders, on its own clock."""
+"""What would a driver on a small cluster with a sick host report? A scripted one that obeys orders by its own clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -63,6 +63,7 @@ class Job:
     waiting: list[int] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     begun: bool = False
+    copies_won: int = 0
     target: int = SLOTS_PER_HOST * len(HOSTS)
 
 
@@ -96,6 +97,15 @@ class ScriptedDriver:
             self._advance(STEP_S)
             self.now_s += STEP_S
 
+    def run_into_race(self, name: str, limit_s: float = 60.0) -> None:
+        """Plays on until a copy of the job has won and another one runs beside its original."""
+        while not (self._jobs[name].copies_won and self._races(name)):
+            assert self.now_s < limit_s, f"{name} has no race"
+            self.run(self.now_s + STEP_S)
+
+    def _races(self, name: str) -> bool:
+        return any(attempt.job == name and attempt.order for attempt in self._attempts.values())
+
     def _work(self) -> None:
         for attempt in list(self._attempts.values()):
             if attempt.id not in self._attempts:
@@ -103,6 +113,7 @@ class ScriptedDriver:
             attempt.read = min(attempt.read + attempt.bytes_per_s * STEP_S, TASK_BYTES)
             if attempt.read >= TASK_BYTES:
                 self._end(attempt, Outcome.SUCCESS)
+                self._jobs[attempt.job].copies_won += attempt.order > 0
                 for other in [a for a in self._attempts.values() if (a.job, a.index) == (attempt.job, attempt.index)]:
                     self._end(other, Outcome.KILLED, "another attempt succeeded")
                 self._finish(self._jobs[attempt.job], attempt.index)
@@ -205,7 +216,7 @@ class ScriptedDriver:
     def _greeting(self) -> list[AnyFact]:
         attached = DriverAttached(
             self._application, name="nightly-report", user="ann", host_version="Spark 4.3.0",
-            capabilities=Capabilities(max_copies=4, named_host=True, kill_copy=True, hold_slots=True),
+            capabilities=Capabilities(max_copies=4, named_host=True, kill_copy=True, order_pending=True),
         )  # fmt: skip
         return [attached, *(ExecutorAdded(f"executor-{host}", host, SLOTS_PER_HOST) for host in HOSTS)]
 

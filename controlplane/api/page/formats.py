@@ -112,4 +112,6 @@ def job_path(source: str, job: str) -> str:
     return f"/jobs/{quote(source, safe='')}/{quote(job, safe='')}"
 
 
-FILTERS = {f.__name__: f for f in (seconds, number, quantity, size, share, words, counted, input_name)} | {"job_path": job_path}
+_FUNCTIONS = (seconds, number, quantity, size, share, words, counted, input_name, job_path)
+FILTERS = {function.__name__: function for function in _FUNCTIONS}
+"""What templates may call, by name."""

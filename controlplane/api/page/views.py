@@ -67,12 +67,14 @@ class Told:
 
     @property
     def result(self) -> str:
-        """The newest outcome; a refusal to copy has none and says nothing."""
+        """The newest outcome; what was never ordered has none."""
         if self.outcomes:
             return self.outcomes[-1].result.value
         if self.record.action is Action.REFUSE_COPY:
             return "no copy"
-        return Result.PENDING.value if self.record.order else "recorded"
+        if self.record.order:
+            return Result.PENDING.value
+        return Result.SHADOW.value if self.record.mode is Mode.SHADOW else "recorded"
 
     @property
     def wall_utc(self) -> str:

@@ -1,0 +1,259 @@
+"""Does every page say what it should, to anybody, whatever users call their jobs?"""
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+
+from controlplane.api.page.formats import job_path
+from tests.browser.conftest import HOSTILE_ID, HOSTILE_NAME, Clock, jobs, local_client, make_app, through
+from tests.browser.scripted_driver import ScriptedDriver
+
+pytestmark = pytest.mark.unit
+
+SOURCE = "spark:app-1"
+JOIN = job_path(SOURCE, "join")
+REPORT = [
+    {
+        "contestant": name,
+        "title": title,
+        "world": "independent",
+        "rounds": 1,
+        "jobs": 12,
+        "mean_job_s": mean_s,
+        "mean_job_interval_s": None,
+        "median_job_s": mean_s,
+        "p95_job_s": 2 * mean_s,
+        "copies_launched": 4.0,
+        "copies_won": 2.0,
+        "losing_core_s": 3.5,
+        "results_equal_stock": True,
+    }
+    for name, title, mean_s in (("stock", "Stock <off>", 20.0), ("hopper+ras", "Grasshopper hopper+ras", 10.0))
+]
+
+
+def links(html: str) -> list[str]:
+    """Addresses that a page links to."""
+    return [unescape(address) for address in re.findall(r'href="([^"]*)"', html)]
+
+
+def bars(html: str) -> list[tuple[str, str]]:
+    """(address, label) of every attempt on a timeline."""
+    found = re.findall(r'<a id="bar-\d+" class="bar [^"]*" href="([^"]*)" aria-label="([^"]*)"', html)
+    return [(unescape(address), unescape(label)) for address, label in found]
+
+
+def test_an_empty_control_plane_says_how_to_attach(fresh: TestClient) -> None:
+    """The first thing that people see must tell them what to do next."""
+    html = fresh.get("/").text
+    assert "No application is attached" in html
+    assert "spark.plugins=io.grasshopper.spark.GrasshopperPlugin" in html
+    assert "spark.grasshopper.server=http://127.0.0.1" in html
+
+
+def test_the_overview_shows_jobs_hosts_and_effect(played: TestClient) -> None:
+    """Live jobs with their slots, the ended one, the sick host, and what copies brought."""
+    html = played.get("/").text
+    assert f'href="{JOIN}"' in html
+    assert "users by country" in html
+    assert "▲ sick" in html
+    assert re.search(r"So far: \d+ copies, \d+ won, .* saved \(estimate\)", html)
+
+
+def test_names_and_ids_of_users_are_only_ever_text(played: TestClient) -> None:
+    """Job names are user input; none may become markup, and an odd id must not lose its page."""
+    for address in ("/", "/decisions", job_path(SOURCE, HOSTILE_ID)):
+        reply = played.get(address)
+        assert reply.status_code == 200
+        assert "<script>alert" not in reply.text
+        assert "<img" not in reply.text
+    assert job_path(SOURCE, HOSTILE_ID) in links(played.get("/").text)
+    assert HOSTILE_NAME in unescape(played.get(job_path(SOURCE, HOSTILE_ID)).text)
+
+
+def test_a_filter_value_comes_back_as_text(played: TestClient) -> None:
+    """A query is user input as well."""
+    html = played.get("/decisions", params={"job": '"><script>alert(1)</script>'}).text
+    assert "<script>alert" not in html
+    assert "No decision matches" in html
+
+
+def test_the_timeline_tells_originals_copies_winners_and_kills_apart(played: TestClient) -> None:
+    """By shape and words, not by colour alone."""
+    html = played.get(JOIN).text
+    labels = [label for _, label in bars(html)]
+    assert any("original on" in label and "killed" in label for label in labels)
+    assert any("copy on" in label and ", won after" in label for label in labels)
+    assert any("(sick)" in label for label in labels)
+    for sign in ("won", "killed", "running", "sick"):
+        assert html.count(f'<use href="#sign-{sign}"') > 1
+    assert 'class="copy"' in html
+
+
+def test_a_winning_copy_explains_itself_behind_a_plain_link(played: TestClient) -> None:
+    """Why: the decision's sentence, its inputs, what else there was, and what came of it."""
+    address = next(address for address, label in bars(played.get(JOIN).text) if "copy on" in label and "won" in label)
+    assert address.endswith("#why")
+    why = played.get(JOIN + address).text.partition('id="why"')[2].partition("</aside>")[0]
+    assert "A copy saves" in why
+    assert "<dt>t_rem</dt>" in why
+    assert "Else: " in why
+    assert "saved about" in why
+
+
+def test_a_running_original_says_why_it_has_no_copy(played: TestClient) -> None:
+    """Why not: the present reason of the task."""
+    address = next(
+        address for address, label in bars(played.get(JOIN).text) if "original" in label and "running" in label
+    )
+    why = played.get(JOIN + address).text.partition('id="why"')[2].partition("</aside>")[0]
+    assert "Why no " in why
+    assert "Why tasks have no copy at the moment" in why
+
+
+def test_a_job_explains_its_first_race_unasked(played: TestClient) -> None:
+    """Whoever opens a job wants to know about its copies."""
+    assert "launched by order" in played.get(JOIN).text
+
+
+def test_an_unsafe_job_is_marked_and_says_why(played: TestClient) -> None:
+    """A stage that writes where it likes is never copied, and the page says so."""
+    assert ">unsafe</span>" in played.get(job_path(SOURCE, "export")).text
+    html = played.get("/decisions", params={"job": "export", "action": "refuse_copy"}).text
+    assert "could write its output twice" in html
+
+
+def test_an_ended_job_stays_readable(played: TestClient) -> None:
+    """The question why is often asked afterwards."""
+    html = played.get(job_path(SOURCE, "report")).text
+    assert "ended: success" in html
+    assert len(bars(html)) >= 20
+
+
+def test_decisions_are_filtered(played: TestClient) -> None:
+    """By action, reason and job; what is unknown matches nothing and breaks nothing."""
+    html = played.get("/decisions", params={"action": "launch_copy"}).text
+    assert "launch copy</a>" in html
+    assert "refuse copy</a>" not in html
+    assert "No decision matches" in played.get("/decisions", params={"reason": "no_such_reason"}).text
+
+
+def test_every_decision_is_reached_by_paging(played: TestClient) -> None:
+    """Pages neither overlap nor leave gaps."""
+    seen: list[str] = []
+    address: str | None = "/decisions"
+    while address:
+        html = played.get(address).text
+        seen += re.findall(r'href="/decisions/(\d+)"', html)
+        address = next((link for link in links(html) if "before=" in link), None)
+    assert len(seen) == len(set(seen))
+    assert seen == sorted(seen, key=int, reverse=True)
+    first = played.get("/api/v1/decisions", params={"limit": 1000}).json()["items"]
+    assert len(seen) == len(first)
+
+
+def test_one_decision_has_a_page_of_its_own(played: TestClient) -> None:
+    """A permalink with inputs, outcome and the same as JSON."""
+    listing = played.get("/decisions", params={"action": "launch_copy"}).text
+    address = re.search(r'href="(/decisions/\d+)"', listing)[1]
+    html = played.get(address).text
+    assert "What it was made from" in html
+    assert f"curl -s http://127.0.0.1/api/v1{address}" in html
+
+
+@pytest.mark.parametrize("address", ["/decisions/1", "/jobs/spark%3Anone/none", "/demo"])
+def test_what_does_not_exist_is_a_page_with_a_way_back(fresh: TestClient, address: str) -> None:
+    """Readers get words and a link, and programs the status."""
+    reply = fresh.get(address)
+    assert reply.status_code == 404
+    assert "Back to the overview" in reply.text
+
+
+def test_the_mode_form_sets_the_mode_and_keeps_the_reason(fresh: TestClient) -> None:
+    """The kill switch works without scripts, and says later who used it and why."""
+    reply = fresh.post("/mode", data={"mode": "off", "reason": "too many copies"})
+    assert reply.status_code == 303
+    assert "Switched off" in fresh.get(reply.headers["location"]).text
+    entry = fresh.get("/api/v1/audit").json()["items"][0]
+    assert entry["reason"] == "too many copies"
+
+
+@pytest.mark.parametrize("form", [{"mode": "off"}, {"mode": "off", "reason": " "}, {"mode": "on", "reason": "x"}, {}])
+def test_a_bad_mode_form_changes_nothing_and_says_so(fresh: TestClient, form: dict[str, str]) -> None:
+    """A mode without a reason, or one that does not exist."""
+    reply = fresh.post("/mode", data=form)
+    assert reply.status_code == 422
+    assert "Refused" in reply.text
+    assert fresh.get("/api/v1/mode").json()["mode"] == "shadow"
+
+
+def test_another_site_cannot_press_the_kill_switch(fresh: TestClient) -> None:
+    """A web page elsewhere can make a browser post a form; the browser says where it came from."""
+    form = {"mode": "off", "reason": "mischief"}
+    assert fresh.post("/mode", data=form, headers={"origin": "http://example.com"}).status_code == 403
+    assert fresh.get("/api/v1/mode").json()["mode"] == "shadow"
+
+
+def test_with_tokens_the_page_asks_for_one_and_reading_is_not_operating(tmp_path: Path) -> None:
+    """Browsers send the token as a password; a reader's does not change the mode."""
+    app = make_app(tmp_path, Clock(), auth={"read_token": "reader", "operate_token": "operator"})
+    with local_client(app) as client:
+        assert client.get("/").status_code == 401
+        assert client.get("/", auth=("", "reader")).status_code == 200
+        form = {"mode": "off", "reason": "test"}
+        assert client.post("/mode", data=form, auth=("", "reader")).status_code == 403
+        assert client.post("/mode", data=form, auth=("", "operator")).status_code == 303
+
+
+def test_shadow_mode_orders_nothing_and_calls_its_numbers_estimates(tmp_path: Path) -> None:
+    """What would have been is never shown as what was."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock)) as client:
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(14.0)
+        html = client.get("/").text
+        assert re.search(r"Shadow mode orders nothing\. It would have launched [1-9]\d* cop(y|ies) \(estimate\)", html)
+        assert "shadow: not ordered" in html
+        assert not any("copy on" in label for _, label in bars(client.get(job_path(SOURCE, "report")).text))
+
+
+def test_the_demo_page_compares_contestants(tmp_path: Path) -> None:
+    """Bars to scale, numbers beside them, and no more said than one round can tell."""
+    (tmp_path / "demo.json").write_text(json.dumps(REPORT))
+    with local_client(make_app(tmp_path, Clock())) as client:
+        html = client.get("/demo").text
+        assert "Stock &lt;off&gt;" in html
+        assert "One round shows how it works" in html
+        assert float(re.search(r'class="mean" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(42.0)
+        assert float(re.search(r'class="ours" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(21.0)
+        assert '<a href="/demo"' in client.get("/").text
+
+
+def test_a_broken_demo_report_is_no_comparison(tmp_path: Path) -> None:
+    """A half-written file must not break the page."""
+    (tmp_path / "demo.json").write_text('[{"contestant": "stock"')
+    with local_client(make_app(tmp_path, Clock())) as client:
+        assert client.get("/demo").status_code == 404
+
+
+def test_pages_allow_nothing_from_elsewhere(played: TestClient) -> None:
+    """No script, style or request to other servers, no inline script, and no framing."""
+    for address in ("/", JOIN, "/decisions"):
+        reply = played.get(address)
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
+        tags = " ".join(re.findall(r"<[a-z][^>]*>", reply.text))
+        assert not re.search(r"<script(?! src=\"/static/)|<style|\sstyle=|\son\w+=", tags)
+        assert not [link for link in links(reply.text) if link.startswith(("http", "//"))]
+
+
+def test_assets_come_with_the_package(played: TestClient) -> None:
+    """Each one that a page names, with its type; nothing else is served from there."""
+    for address in [link for link in links(played.get("/").text) if link.startswith("/static/")]:
+        assert played.get(address).status_code == 200
+    assert played.get("/static/page.css").headers["content-type"].startswith("text/css")
+    assert played.get("/static/" + quote("../pages.py", safe="")).status_code == 404

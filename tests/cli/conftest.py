@@ -1,0 +1,56 @@
+"""A real control plane on a loopback port, for the commands that talk to one."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from controlplane.main import build_app
+from controlplane.settings import load
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Its address. Reading needs the token `reader`, operating needs `operator`."""
+    folder: Path = tmp_path_factory.mktemp("plane")
+    overrides = {
+        "store": {"url": str(folder / "cli.db")},
+        "auth": {"read_token": "reader", "operate_token": "operator", "shim_token": "shim"},
+        "runtime": {"snapshot_age_s": 0.0},
+    }
+    plane = uvicorn.Server(uvicorn.Config(build_app(load(overrides=overrides)), port=0, log_level="warning"))
+    thread = threading.Thread(target=plane.run)
+    thread.start()
+    while not plane.started:
+        time.sleep(0.01)
+    address = f"http://127.0.0.1:{plane.servers[0].sockets[0].getsockname()[1]}"
+    _one_skewed_job(address)
+    yield address
+    plane.should_exit = True
+    thread.join()
+
+
+def _one_skewed_job(address: str) -> None:
+    """A driver that may only be watched reports one job, so that there are decisions to look at."""
+    facts = [
+        {"type": "driver_attached", "application": "app-1", "capabilities": {"max_copies": 1, "order_pending": True}},
+        {"type": "executor_added", "executor": "1", "host": "h1", "slots": 4},
+        {"type": "job_submitted", "job": "report"},
+        {"type": "stage_submitted", "job": "report", "stage": 0, "stage_attempt": 0, "n_tasks": 2, "action": "foreach"},
+        {
+            "type": "attempt_started", "attempt": 7, "stage": 0, "stage_attempt": 0, "index": 1, "executor": "1",
+            "host": "h1", "age_ms": 60_000,
+        },
+    ]  # fmt: skip
+    report = {
+        "protocol": 1,
+        "source": {"kind": "spark", "id": "app-1", "epoch": 1},
+        "sequence": 1,
+        "full": True,
+        "facts": facts,
+    }
+    httpx.post(f"{address}/shim/v1/sync", json=report, headers={"Authorization": "Bearer shim"}).raise_for_status()

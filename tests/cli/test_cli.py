@@ -1,0 +1,185 @@
+"""Does every command do what its help says, and end with the documented code?"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+from click.testing import Result
+from typer.testing import CliRunner
+
+from controlplane.cli import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE, app
+
+pytestmark = pytest.mark.unit
+
+
+def run(*arguments: str, token: str = "", server: str = "", answers: str = "", **environment: str) -> Result:
+    """One command line, in this process."""
+    extra = {"GRASSHOPPER__CLIENT__SERVER": server, "GRASSHOPPER__CLIENT__TOKEN": token} | environment
+    given = {name: value for name, value in extra.items() if value}
+    return CliRunner().invoke(app, list(arguments), input=answers, env=given)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Help must be quick: no web framework, no numbers, no database, no Spark."""
+    script = (
+        "import sys; from typer.testing import CliRunner; from controlplane.cli import app;"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
+        "print([m for m in ('fastapi', 'numpy', 'sqlalchemy', 'pyspark', 'pydantic', 'requests') if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_decisions_are_listed_and_filtered(server: str) -> None:
+    """As a table for people and as JSON for programs."""
+    table = run("decisions", "list", token="reader", server=server)
+    assert table.exit_code == 0
+    assert "could write its output twice" in table.stdout
+    listed = run("decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader", server=server)
+    assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
+
+
+def test_a_decision_is_explained(server: str) -> None:
+    """With its sentence and inputs."""
+    listed = run("decisions", "list", "--action", "refuse_copy", "-o", "json", token="reader", server=server)
+    decision = json.loads(listed.stdout)[0]
+    told = run("decisions", "explain", str(decision["id"]), token="reader", server=server)
+    assert decision["sentence"] in told.stdout
+
+
+def test_an_attempt_says_why_it_was_not_copied(server: str) -> None:
+    """The question an engineer on call asks."""
+    told = run("decisions", "why", "spark:app-1", "7", token="reader", server=server)
+    assert "was not copied: A second attempt of this stage could write its output twice." in told.stdout
+
+
+def test_the_mode_is_set_with_a_reason(server: str) -> None:
+    """And read back."""
+    assert run("mode", "set", "control", "--reason", "trial", token="operator", server=server).exit_code == 0
+    told = run("mode", "get", "-o", "json", token="reader", server=server)
+    assert json.loads(told.stdout)["mode"] == "control"
+
+
+def test_off_asks_before_it_kills(server: str) -> None:
+    """Nothing destructive without a yes."""
+    arguments = ("mode", "set", "off", "--reason", "trial")
+    assert run(*arguments, token="operator", server=server, answers="n\n").exit_code == REFUSED
+    assert json.loads(run("mode", "get", "-o", "json", token="reader", server=server).stdout)["mode"] != "off"
+    assert run(*arguments, "--yes", token="operator", server=server).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "token", "code"),
+    [
+        (("decisions", "explain", "1"), "reader", NOT_FOUND),
+        (("decisions", "why", "spark:none", "1"), "reader", NOT_FOUND),
+        (("decisions", "list"), "", NOT_ALLOWED),
+        (("mode", "set", "shadow", "--reason", "x"), "reader", NOT_ALLOWED),
+        (("decisions", "list", "--action", "dance"), "reader", REFUSED),
+        (("mode", "set", "shadow", "--reason", ""), "operator", REFUSED),
+        (("mode", "set", "sideways", "--reason", "x"), "operator", USAGE),
+        (("mode", "set", "shadow"), "operator", USAGE),
+    ],
+)
+def test_exit_codes_tell_what_went_wrong(server: str, arguments: tuple[str, ...], token: str, code: int) -> None:
+    """As documented, with one line on standard error."""
+    told = run(*arguments, token=token, server=server)
+    assert told.exit_code == code
+    assert told.stderr
+
+
+def test_a_server_that_is_not_there_has_its_own_code() -> None:
+    """Port 1 on loopback answers nobody."""
+    told = run("mode", "get", server="http://127.0.0.1:1")
+    assert told.exit_code == UNREACHABLE
+    assert "cannot be reached" in told.stderr
+
+
+def test_a_token_comes_from_a_file(server: str, tmp_path: Path) -> None:
+    """So that it stands in no process list."""
+    secret = tmp_path / "token"
+    secret.write_text("reader\n")
+    assert run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(secret)).exit_code == 0
+    told = run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(tmp_path / "none"))
+    assert told.exit_code == USAGE
+
+
+def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -> None:
+    """A typing error is found before a restart, not after."""
+    right, wrong = tmp_path / "right.yaml", tmp_path / "wrong.yaml"
+    right.write_text("engine: {mode: control}\n")
+    wrong.write_text("engine: {max_copies_per_task: 99}\nserver: {prot: 80}\n")
+    assert run("config", "validate", str(right)).exit_code == 0
+    told = run("config", "validate", str(wrong))
+    assert told.exit_code == USAGE
+    assert "engine.max_copies_per_task" in told.stderr
+    assert "server.prot" in told.stderr
+
+
+def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
+    """File, environment or default, for each value."""
+    file = tmp_path / "plane.yaml"
+    file.write_text("engine: {allocator: fair}\nauth: {read_token: hush}\n")
+    told = run("config", "show", "--config", str(file), "-o", "json", GRASSHOPPER__ENGINE__SPECULATOR="late")
+    shown = json.loads(told.stdout)
+    assert shown["engine.allocator"] == {"value": "fair", "origin": str(file)}
+    assert shown["engine.speculator"] == {"value": "late", "origin": "environment"}
+    assert shown["engine.mode"]["origin"] == "default"
+    assert "hush" not in told.stdout
+    table = run("config", "show", "--config", str(file), "--origin").stdout
+    assert str(file) in table
+
+
+def test_serving_others_without_tokens_is_refused() -> None:
+    """A port open to everybody must ask for a token."""
+    told = run("serve", "--host", "0.0.0.0", "--port", "0")
+    assert told.exit_code == USAGE
+    assert "server.host" in told.stderr
+
+
+def test_an_unknown_policy_is_refused_before_serving(tmp_path: Path) -> None:
+    """The message names the setting."""
+    told = run("serve", "--port", "0", "--store", str(tmp_path / "x.db"), "--allocator", "lottery")
+    assert told.exit_code == USAGE
+    assert "allocator" in told.stderr
+
+
+def test_jars_prints_a_path_or_says_how_to_get_one() -> None:
+    """Either the jar is there, or the message says what builds it."""
+    told = run("jars")
+    if told.exit_code == 0:
+        assert Path(told.stdout.strip()).is_file()
+    else:
+        assert told.exit_code == REFUSED
+        assert "grasshopper-spark.jar" in told.stderr
+
+
+def test_serve_tells_its_port_and_ends_on_sigterm(tmp_path: Path) -> None:
+    """Port 0 takes a free one; scripts read it from a file, people from the first line."""
+    port_file = tmp_path / "port"
+    command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", "0", "--port-file", str(port_file)]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [*command, "--store", str(tmp_path / "x.db"), "--mode", "control", "--speculator", "late"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+    )  # fmt: skip
+    try:
+        deadline_s = time.monotonic() + 30
+        while not port_file.exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
+        address = f"http://127.0.0.1:{int(port_file.read_text())}"
+        assert process.stdout.readline() == f"Grasshopper listens on {address}\n"
+        settings = requests.get(f"{address}/api/v1/settings", timeout=5).json()["engine"]
+        assert (settings["mode"], settings["allocator"], settings["speculator"]) == ("control", "hopper", "late")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+        process.stdout.close()
