@@ -47,6 +47,7 @@ UNIT = (
 TEST = (
     *UNIT,
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
+    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 6),
     _pytest("browser", "-m", "browser", minutes=8),
     _pytest("integration", "-m", "integration", minutes=25),
 )
