@@ -31,14 +31,18 @@ def main(report: str) -> int:
         pins.write_text("\n".join(PINNED.findall((ROOT / "requirements/run.lock").read_text())))
         pip = (str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(pins))
         subprocess.run([*pip, str(wheel)], check=True)
-        subprocess.run([str(python.with_name("grasshopper")), "config", "show"], check=True, cwd=place, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [str(python.with_name("grasshopper")), "config", "show"], check=True, cwd=place, stdout=subprocess.DEVNULL
+        )
 
         shutil.copytree(ROOT / "tests", place / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", place)
         borrowed = Path(subprocess.check_output([str(python), "-c", _PURELIB], text=True).strip())
         (borrowed / "zz-test-tools.pth").write_text(sysconfig.get_path("purelib") + "\n")
         tests = (str(python), "-m", "pytest", "-m", "unit and not checkout", f"--junitxml={report}")
-        return subprocess.run(tests, cwd=place, env=os.environ | {"GRASSHOPPER_WHEEL": str(wheel)}, check=False).returncode
+        return subprocess.run(
+            tests, cwd=place, env=os.environ | {"GRASSHOPPER_WHEEL": str(wheel)}, check=False
+        ).returncode
 
 
 _PURELIB = "import sysconfig; print(sysconfig.get_path('purelib'))"
