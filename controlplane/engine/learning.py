@@ -52,8 +52,9 @@ class Learning:
         for info, fact in changes.stages_ended:
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
-                work_s = float(cluster.stages.duration_sum_s[info.row])
-                self.transfer.observe(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
+                if any(parent == fact.stage for parent, _ in job.edges):
+                    work_s = float(cluster.stages.duration_sum_s[info.row])
+                    self.transfer.observe(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
 
     def _attempt_ended(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
         fact, stages, stage = ended.fact, cluster.stages, ended.stage

@@ -19,8 +19,12 @@ MOST_LOG = log(8.0)
 SLOW_TIMES = 1.25
 """From this slowness on a host comes after the others."""
 SICK_TIMES = 1.5
-SICK_CONFIDENCE = 0.5
-"""A host is sick from this slowness on, once that much of it is seen rather than believed."""
+SPREAD = 0.7
+DEVIATIONS = 1.5
+"""A host is sick when it is slower than this even if chance has been against it by so many standard errors.
+
+`SPREAD` is the deviation of the log of a Pareto with tail index 1.4: on a healthy host, too, a few attempts crawl.
+"""
 
 
 def log_slowness(
@@ -94,8 +98,9 @@ class HostSlowness:
 
     def sick(self, now_s: float, n_hosts: int) -> Flags:
         """Hosts that get no copies; shape (n_hosts,)."""
-        slow = self.slowness(now_s, n_hosts) >= SICK_TIMES
-        return slow & (self.confidence(now_s, n_hosts) >= SICK_CONFIDENCE)
+        n, log_sum = self._evidence(now_s, n_hosts)
+        n += PRIOR_ATTEMPTS
+        return log_sum / n - DEVIATIONS * SPREAD / np.sqrt(n) >= np.log(SICK_TIMES)
 
     def _evidence(self, now_s: float, n_hosts: int) -> tuple[Floats, Floats]:
         self._grow(n_hosts)

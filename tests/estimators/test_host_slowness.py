@@ -161,3 +161,19 @@ def test_the_only_holder_of_the_input_comes_last():
 def test_no_host_left_is_an_empty_answer():
     """The engine then says that no other healthy host has room."""
     assert rank(forbidden=[True, True, True]) == []
+
+
+def test_two_crawling_attempts_among_healthy_ones_do_not_make_a_host_sick():
+    """Tails are heavy everywhere: a host whose slots happen to hold two stragglers must still take copies."""
+    hosts = HostSlowness()
+    for second in range(8):
+        hosts.attempt_ended(0, 0.0, float(second))
+    hosts.review(np.array([0, 0]), np.log([8.0, 8.0]))
+    assert not hosts.sick(10.0, 1)[0]
+
+
+def test_a_host_on_which_everything_crawls_is_sick_after_a_few_attempts():
+    """A sick host must be found before it has taken many copies."""
+    hosts = HostSlowness()
+    hosts.review(np.zeros(4, dtype=np.int64), np.log(np.full(4, 4.0)))
+    assert hosts.sick(10.0, 1)[0]
