@@ -94,8 +94,8 @@ class AuthSection(Section):
         return _read_secret(f"auth.{role}_token_file", path) if path else None
 
     def tokens(self) -> dict[str, str]:
-        """Role by token."""
-        return {token: role for role in ("read", "operate", "shim") if (token := self.token(role))}
+        """Token by role; one token may stand for several roles."""
+        return {role: token for role in ("read", "operate", "shim") if (token := self.token(role))}
 
 
 class ClientSection(Section):
@@ -180,7 +180,8 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
 def check(settings: Settings) -> None:
     """What no single field can tell: known policies, and tokens wherever others can reach us."""
     check_engine(settings.engine_settings())
-    if not settings.server.loopback and not settings.auth.tokens():
+    tokens = settings.auth.tokens()
+    if not settings.server.loopback and not tokens:
         want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"
         raise BadSettings((BadSetting("server.host", settings.server.host, want),))
 

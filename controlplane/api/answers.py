@@ -40,7 +40,7 @@ def shows(kind: Any, *problems: int, status: int = 200) -> dict[str, Any]:
     responses: dict[int, Any] = {
         status: {"description": "Done", "content": {"application/json": {"schema": reference}}}
     }
-    for code in sorted({401, 403, 500, *problems}):
+    for code in sorted({400, 401, 403, 413, 500, *problems}):
         content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         responses[code] = {"description": TITLES[code][1], "content": content}
     return {"responses": responses, "status_code": status}

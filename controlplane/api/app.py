@@ -11,9 +11,13 @@ from controlplane import __version__
 from controlplane.api import decisions, docs, health, operate, problems, reads
 from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
+from controlplane.api.limits import BodyLimit
 from controlplane.api.shim import PATH, ShimEndpoint
 from controlplane.runtime.live import Runtime
 from controlplane.wire import schema
+
+REST_BODY_BYTES = 2**20
+"""No operator's wish is longer."""
 
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
@@ -41,6 +45,7 @@ def build(
     if pages is not None:
         app.include_router(pages)
     problems.install(app)
+    app.add_middleware(BodyLimit, max_body_bytes=REST_BODY_BYTES)
     app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes)
     app.add_middleware(Auth, tokens=tokens)
     app.openapi = lambda: _openapi(app)

@@ -23,11 +23,11 @@ _ROLES_OF = {"read": {"read"}, "operate": {"read", "operate"}, "shim": {"shim"}}
 
 
 class Auth:
-    """ASGI middleware that refuses what the caller may not do, and notes the role in `scope["role"]`."""
+    """ASGI middleware that refuses what the caller may not do; `scope["role"]` is the role in which it does it."""
 
     def __init__(self, app: ASGIApp, *, tokens: Mapping[str, str]) -> None:
         self._app = app
-        self._tokens = [(token.encode(), role) for token, role in tokens.items()]
+        self._tokens = [(role, token.encode()) for role, token in tokens.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it with 401 or 403."""
@@ -42,13 +42,13 @@ class Auth:
     def _check_token(self, scope: Scope):
         needed = needed_role(scope["method"], scope["path"])
         given = bearer(header(scope, b"authorization"))
-        role = next((role for token, role in self._tokens if hmac.compare_digest(token, given)), None)
-        if role is None:
+        roles = [role for role, token in self._tokens if hmac.compare_digest(token, given)]
+        if not roles:
             challenge = 'Bearer realm="grasshopper", Basic realm="grasshopper"'
             return problem(401, f"{needed} token wanted", headers={"www-authenticate": challenge})
-        if needed not in _ROLES_OF[role]:
-            return problem(403, f"the {role} token may not do this; {needed} may")
-        scope["role"] = role
+        if needed not in set().union(*(_ROLES_OF[role] for role in roles)):
+            return problem(403, f"the {roles[0]} token may not do this; {needed} may")
+        scope["role"] = needed
         return None
 
     def _check_local(self, scope: Scope):

@@ -144,7 +144,9 @@ class Runtime:
 
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
-        return await asyncio.shield(self._enqueue(wish))
+        decision = await asyncio.shield(self._enqueue(wish))
+        self._snapshot = None
+        return decision
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> Decision:
         """Sets the mode everywhere, or for one source; audited, and kept over a restart where it is for everybody."""
@@ -164,7 +166,7 @@ class Runtime:
         """The published state, at most `max_age_s` old (the setting `snapshot_age_s` unless told)."""
         now_s = self.clock()
         limit_s = self.settings.snapshot_age_s if max_age_s is None else max_age_s
-        if self._snapshot is None or now_s - self._snapshot.now_s > limit_s:
+        if self._snapshot is None or now_s - self._snapshot.now_s >= limit_s:
             self._snapshot = self.scheduler.snapshot(now_s)
         return self._snapshot
 

@@ -70,7 +70,7 @@ class Writer:
         while True:
             if not batch:
                 batch = self._next_batch()
-            if self._try(lambda batch=batch: self._write(batch)):
+            if self._settled(batch):
                 batch = []
                 with self._wake:
                     self._busy = False
@@ -93,11 +93,12 @@ class Writer:
             self._busy = n_rows > 0
             return [self._queue.popleft() for _ in range(n_rows)]
 
-    def _try(self, work: Callable[[], None]) -> bool:
-        """Does the work; a refusal is told once, when it starts, and once when it is over."""
+    def _settled(self, batch: list[_Row]) -> bool:
+        """Writes the rows or gives them up; False to try again. A failure is told when it starts and when it ends."""
         try:
-            work()
+            self._write(batch)
         except _ROWS_AT_FAULT as error:
+            self.dropped += len(batch)
             _log.error("store_rows_refused", error=str(error))
         except Exception as error:
             reason = str(getattr(error, "orig", None) or error)

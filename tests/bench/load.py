@@ -1,4 +1,4 @@
-"""How is a control plane put under the load of many drivers? Bare HTTP over asyncio, so that the client costs little."""
+"""How is a control plane put under the load of many drivers? By bare HTTP, so that the client costs little."""
 
 import asyncio
 import json
@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 FIRST_SEQUENCE = 10**9
 """Sequence numbers of one width, so that a body is put together from prepared bytes."""
@@ -160,5 +161,5 @@ def server(code: str, *arguments: str, core: int | None = 0) -> Iterator[tuple[i
 
 def cpu_s(pid: int) -> float:
     """CPU seconds that a process has used."""
-    fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

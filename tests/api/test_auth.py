@@ -1,0 +1,105 @@
+"""Who may do what, with tokens and without?"""
+
+import base64
+
+import pytest
+from fastapi.testclient import TestClient
+
+from controlplane import settings
+from controlplane.settings import BadSettings
+from tests.plane import attached, message, running
+
+pytestmark = pytest.mark.unit
+
+TOKENS = {"read_token": "may-read", "operate_token": "may-operate", "shim_token": "is-shim"}
+MODE = {"mode": "shadow", "reason": "test"}
+REQUESTS = {
+    "read": ("GET", "/api/v1/jobs", None),
+    "metrics": ("GET", "/metrics", None),
+    "page": ("GET", "/", None),
+    "operate": ("PUT", "/api/v1/mode", MODE),
+    "sync": ("POST", "/shim/v1/sync", message(1, [attached()], full=True)),
+    "unknown": ("GET", "/nothing/here", None),
+}
+EXPECTED = {
+    "may-read": {"read": 200, "metrics": 200, "page": 200, "operate": 403, "sync": 403, "unknown": 404},
+    "may-operate": {"read": 200, "metrics": 200, "page": 200, "operate": 200, "sync": 403, "unknown": 404},
+    "is-shim": {"read": 403, "metrics": 403, "page": 403, "operate": 403, "sync": 200, "unknown": 403},
+    "wrong": dict.fromkeys(REQUESTS, 401),
+    "": dict.fromkeys(REQUESTS, 401),
+}
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    with running(tmp_path, auth=TOKENS) as plane:
+        yield plane
+
+
+@pytest.mark.parametrize("token", EXPECTED)
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_role_may_do_its_own_and_no_more(guarded, token, name):
+    method, path, body = REQUESTS[name]
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    response = guarded.client.request(method, path, json=body, headers=headers)
+    assert response.status_code == EXPECTED[token][name]
+    if response.status_code in (401, 403):
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_browsers_may_send_the_token_as_a_password(guarded):
+    login = base64.b64encode(b"anybody:may-read").decode()
+    assert guarded.client.get("/", headers={"authorization": f"Basic {login}"}).status_code == 200
+    assert "Basic" in guarded.client.get("/").headers["www-authenticate"]
+
+
+def test_one_token_may_stand_for_every_role(tmp_path):
+    with running(tmp_path, auth=dict.fromkeys(TOKENS, "the-one")) as plane:
+        for method, path, body in REQUESTS.values():
+            response = plane.client.request(method, path, json=body, headers={"authorization": "Bearer the-one"})
+            assert response.status_code in (200, 404)
+
+
+def test_probes_need_no_token(guarded):
+    assert guarded.client.get("/livez").status_code == 200
+    assert guarded.client.get("/readyz").status_code == 200
+
+
+def test_a_refused_caller_changes_nothing(guarded):
+    for token in ("may-read", "is-shim", "wrong"):
+        guarded.client.put("/api/v1/mode", json=MODE | {"mode": "off"}, headers={"authorization": f"Bearer {token}"})
+    assert guarded.runtime.mode.value == "control"
+    assert guarded.runtime.store.audit_log() == []
+
+
+def test_without_tokens_another_machine_is_refused(plane):
+    """Also where something in front of us lets it through."""
+    other = TestClient(plane.client.app, base_url="http://127.0.0.1", client=("10.0.0.9", 4711))
+    assert other.get("/api/v1/jobs").status_code == 403
+    assert other.post("/shim/v1/sync", json=message(1)).status_code == 403
+
+
+def test_without_tokens_a_web_page_cannot_reach_us_by_a_name_of_its_own(plane):
+    response = plane.client.get("/api/v1/jobs", headers={"host": "evil.example"})
+    assert response.status_code == 403
+    assert plane.client.get("/api/v1/jobs", headers={"host": "localhost:7272"}).status_code == 200
+
+
+def test_another_sites_form_is_refused(plane):
+    headers = {"origin": "http://evil.example"}
+    assert plane.client.put("/api/v1/mode", json=MODE, headers=headers).status_code == 403
+    headers = {"origin": "http://127.0.0.1"}
+    assert plane.client.put("/api/v1/mode", json=MODE, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.5", "::", "plane.example"])
+def test_without_tokens_no_address_but_loopback_is_served(host):
+    with pytest.raises(BadSettings) as error:
+        settings.load(None, {"server": {"host": host}})
+    assert error.value.problems[0].field == "server.host"
+    settings.load(None, {"server": {"host": host}, "auth": TOKENS})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "localhost", "::1"])
+def test_loopback_needs_no_tokens(host):
+    settings.load(None, {"server": {"host": host}})

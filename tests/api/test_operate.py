@@ -1,0 +1,145 @@
+"""Does an operator get what was asked for, or nothing and a reason?"""
+
+import pytest
+
+from tests.plane import message, started, working
+
+pytestmark = pytest.mark.unit
+
+SOURCE = "spark:app-1"
+
+
+@pytest.fixture
+def busy(plane):
+    """Four tasks on four hosts, the first of which has a copy on the last host."""
+    facts = [*working(), started(10, index=0, host=3, speculative=True, attempt_number=1)]
+    plane.reply(message(1, facts, full=True))
+    return plane
+
+
+def orders(plane, sequence, kind):
+    return [order for order in plane.reply(message(sequence)).get("orders", []) if order["type"] == kind]
+
+
+def test_the_kill_switch_kills_copies_and_stops_new_ones(busy):
+    response = busy.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"})
+    assert response.json() == {"mode": "off", "sources": {SOURCE: "off"}}
+    assert [order["attempt"] for order in orders(busy, 2, "kill_attempt")] == [10]
+    (entry,) = busy.client.get("/api/v1/audit").json()["items"]
+    assert (entry["role"], entry["action"], entry["reason"]) == ("local", "mode", "too hot")
+
+
+def test_one_source_may_have_a_mode_of_its_own(busy):
+    busy.client.put("/api/v1/mode", json={"mode": "shadow", "source": SOURCE, "reason": "look first"})
+    assert busy.client.get("/api/v1/mode").json() == {"mode": "control", "sources": {SOURCE: "shadow"}}
+    assert busy.reply(message(2))["mode"] == "shadow"
+    nobody = {"mode": "off", "source": "spark:nobody", "reason": "?"}
+    assert busy.client.put("/api/v1/mode", json=nobody).status_code == 404
+
+
+def test_a_changed_setting_keeps_the_mode(busy):
+    busy.client.put("/api/v1/mode", json={"mode": "shadow", "reason": "look first"})
+    wish = {"engine": {"max_copies_per_task": 1}, "reason": "careful"}
+    assert busy.client.patch("/api/v1/settings", json=wish).status_code == 200
+    assert busy.client.get("/api/v1/mode").json()["mode"] == "shadow"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"mode": "fast", "reason": "x"}, "mode"),
+        ({"mode": "off"}, "reason"),
+        ({"mode": "off", "reason": ""}, "reason"),
+        ({"mode": "off", "reason": "x", "force": True}, "force"),
+    ],
+)
+def test_a_bad_mode_is_refused_and_named(busy, body, field):
+    response = busy.client.put("/api/v1/mode", json=body)
+    assert response.status_code == 422
+    assert [each["field"] for each in response.json()["errors"]] == [field]
+    assert busy.runtime.mode.value == "control"
+
+
+@pytest.mark.parametrize(
+    ("engine", "field"),
+    [
+        ({"lease_ms": 1}, "engine.lease_ms"),
+        ({"lease_ms": "soon"}, "engine.lease_ms"),
+        ({"no_such": 1}, "engine.no_such"),
+        ({"allocator": "magic"}, "engine.allocator"),
+        ({"speculator": "magic"}, "engine.speculator"),
+        ({"allocator_settings": {"fairness_epsilon": 2.0}}, "engine.allocator_settings.fairness_epsilon"),
+        ({"allocator": "fair", "allocator_settings": {"fairness_epsilon": 0.1}}, "engine.allocator_settings"),
+    ],
+)
+def test_settings_are_changed_whole_or_not_at_all(busy, engine, field):
+    before = busy.client.get("/api/v1/settings").json()
+    wish = {"engine": {"max_copies_per_task": 1} | engine, "reason": "test"}
+    response = busy.client.patch("/api/v1/settings", json=wish)
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"].startswith(field)
+    assert busy.client.get("/api/v1/settings").json() == before
+
+
+def test_a_dry_run_only_tells(busy):
+    wish = {"engine": {"max_copies_per_task": 1}, "reason": "test"}
+    response = busy.client.patch("/api/v1/settings?dry_run=true", json=wish)
+    assert response.json()["engine"]["max_copies_per_task"] == 1
+    assert busy.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 2
+    assert busy.runtime.store.audit_log() == []
+
+
+def test_a_change_of_what_has_changed_meanwhile_is_refused(busy):
+    seen = busy.client.get("/api/v1/settings").headers["etag"]
+    wish = {"engine": {"max_copies_per_task": 1}, "reason": "test"}
+    assert busy.client.patch("/api/v1/settings", json=wish, headers={"if-match": seen}).status_code == 200
+    assert busy.client.patch("/api/v1/settings", json=wish, headers={"if-match": seen}).status_code == 412
+    mode = {"mode": "off", "reason": "x"}
+    assert busy.client.put("/api/v1/mode", json=mode, headers={"if-match": '"other"'}).status_code == 412
+
+
+def test_a_fixed_target_holds_under_the_allocator_fixed(busy):
+    busy.client.patch("/api/v1/settings", json={"engine": {"allocator": "fixed"}, "reason": "by hand"})
+    wish = {"target": 3, "cap": 5, "reason": "promised"}
+    assert busy.client.put(f"/api/v1/jobs/{SOURCE}/job-1/target", json=wish).status_code == 200
+    (grant,) = busy.client.get("/api/v1/grants").json()["items"]
+    assert (grant["target"], grant["cap"]) == (3, 5)
+    assert [(order["target"], order["cap"]) for order in orders(busy, 2, "container_grant")][-1:] == [(3, 5)]
+    assert busy.client.delete(f"/api/v1/jobs/{SOURCE}/job-1/target?reason=done").status_code == 200
+    assert busy.client.put(f"/api/v1/jobs/{SOURCE}/other/target", json=wish).status_code == 404
+
+
+def test_a_pool_may_have_a_policy_of_its_own(busy):
+    wish = {"policy": "fair+late", "reason": "compare"}
+    assert busy.client.put(f"/api/v1/pools/{SOURCE}/policy", json=wish).status_code == 200
+    assert busy.client.get(f"/api/v1/pools/{SOURCE}").json()["policy"] == "fair+late"
+    bad = busy.client.put(f"/api/v1/pools/{SOURCE}/policy", json={"policy": "magic", "reason": "x"})
+    assert bad.status_code == 422
+    assert busy.client.delete(f"/api/v1/pools/{SOURCE}/policy?reason=done").status_code == 200
+    assert busy.client.get(f"/api/v1/pools/{SOURCE}").json()["policy"] == "hopper+ras"
+
+
+def test_a_chosen_attempt_is_killed(busy):
+    response = busy.client.post(f"/api/v1/attempts/{SOURCE}/10:kill", json={"reason": "try"})
+    assert response.status_code == 202
+    (told,) = response.json()["decisions"]
+    assert (told["action"], told["reason"], told["attempt"]) == ("kill_attempt", "operator", 10)
+    assert [order["attempt"] for order in orders(busy, 2, "kill_attempt")] == [10]
+
+
+def test_a_tasks_last_attempt_is_not_killed(busy):
+    (told,) = busy.client.post(f"/api/v1/attempts/{SOURCE}/2:kill", json={"reason": "try"}).json()["decisions"]
+    assert told["reason"] == "last_attempt"
+    assert orders(busy, 2, "kill_attempt") == []
+    assert busy.client.post(f"/api/v1/attempts/{SOURCE}/99:kill", json={"reason": "try"}).status_code == 404
+
+
+def test_a_chosen_task_is_copied(busy):
+    wish = {"copies": 2, "reason": "try"}
+    response = busy.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json=wish)
+    assert response.status_code == 202
+    copies = orders(busy, 2, "launch_copy")
+    assert [order["index"] for order in copies] == [2, 2]
+    assert "host-2" not in {order["host"] for order in copies}
+    assert busy.client.post(f"/api/v1/tasks/{SOURCE}/1/0/99:copy", json=wish).status_code == 404
+    assert busy.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json=wish | {"copies": 99}).status_code == 422

@@ -1,0 +1,202 @@
+"""Does REST tell what is live, page by page, and does every error name its field?"""
+
+import pytest
+
+from tests.plane import ended, message, running, working
+
+pytestmark = pytest.mark.unit
+
+SOURCE = "spark:app-1"
+
+
+@pytest.fixture
+def busy(plane):
+    """A control plane that watches one job of four tasks."""
+    requested = {"type": "resource_requested", "request": 1, "count": 2, "job": "job-1", "stage": 1, "stage_attempt": 0}
+    plane.reply(message(1, [*working(), requested], full=True))
+    return plane
+
+
+def items(plane, path):
+    response = plane.client.get(f"/api/v1/{path}")
+    assert response.status_code == 200, response.text
+    return response.json()["items"]
+
+
+def test_pools_and_applications_are_listed(busy):
+    (pool,) = items(busy, "pools")
+    assert (pool["source"], pool["slots"], pool["running"], pool["policy"]) == (SOURCE, 16, 4, "hopper+ras")
+    (application,) = items(busy, "applications")
+    assert (application["application"], application["jobs"]) == ("app-1", ["job-1"])
+    assert application["capabilities"]["max_copies"] == 4
+    assert busy.client.get(f"/api/v1/pools/{SOURCE}").json() == pool
+
+
+def test_jobs_stages_tasks_and_attempts_are_listed(busy):
+    (job,) = items(busy, "jobs")
+    assert (job["job"], job["name"], job["n_running"]) == ("job-1", "count words", 4)
+    (stage,) = items(busy, f"stages?source={SOURCE}&job=job-1")
+    assert (stage["stage"]["n_tasks"], stage["stage"]["verdict"]) == (4, "safe")
+    assert [task["task"]["index"] for task in items(busy, "tasks?stage=1")] == [0, 1, 2, 3]
+    assert [each["attempt"]["attempt"] for each in items(busy, "attempts")] == [0, 1, 2, 3]
+    assert items(busy, "attempts?job=other") == []
+
+
+def test_requests_grants_and_hosts_are_listed(busy):
+    assert [each["count"] for each in items(busy, "requests")] == [2]
+    (grant,) = items(busy, "grants")
+    assert (grant["job"], grant["leased"]) == ("job-1", True)
+    assert grant["target"] > 0
+    assert [host["host"] for host in items(busy, "hosts")] == [f"host-{n}" for n in range(4)]
+
+
+def test_lists_are_paged_without_gap_or_repetition(busy):
+    seen, cursor = [], None
+    while True:
+        page = busy.client.get("/api/v1/attempts", params={"limit": 3} | ({"cursor": cursor} if cursor else {})).json()
+        seen += [each["attempt"]["attempt"] for each in page["items"]]
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+    assert seen == [0, 1, 2, 3]
+
+
+def test_the_dump_is_the_snapshot(busy):
+    dump = busy.client.get("/api/v1/state:dump").json()
+    assert dump["schema_version"] == 1
+    assert dump["pools"][0]["jobs"][0]["stages"][0]["name"] == ""
+
+
+def test_an_ended_job_is_told_by_its_history(busy):
+    busy.clock.advance(2.0)
+    gone = [ended(n, host=n, duration_ms=2000) for n in range(4)]
+    busy.reply(message(2, [*gone, {"type": "job_ended", "job": "job-1"}]))
+    history = busy.client.get(f"/api/v1/jobs/{SOURCE}/job-1/history").json()
+    assert history["outcome"] == "success"
+    assert [attempt["outcome"] for attempt in history["attempts"]] == ["success"] * 4
+
+
+def test_names_with_slashes_are_found(plane):
+    """A job group is named by its user."""
+    plane.reply(message(1, working(job="group-a/b c"), full=True))
+    assert plane.client.get(f"/api/v1/jobs/{SOURCE}/group-a%2Fb%20c").json()["job"] == "group-a/b c"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pools/spark:nobody",
+        f"jobs/{SOURCE}/nothing",
+        "jobs/spark:nobody/job-1",
+        f"jobs/{SOURCE}/nothing/history",
+        f"attempts/{SOURCE}/99/why",
+        f"tasks/{SOURCE}/1/0/99/why",
+        "decisions/12345",
+        "no/such/path",
+    ],
+)
+def test_what_is_not_there_is_a_problem_document(busy, path):
+    response = busy.client.get(f"/api/v1/{path}")
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("decisions?limit=0", "limit"),
+        ("decisions?limit=many", "limit"),
+        ("decisions?cursor=-1", "cursor"),
+        ("decisions?action=dance", "action"),
+        ("decisions?reason=because", "reason"),
+        ("decisions?stage=-3", "stage"),
+        ("decisions/nine", "decision"),
+        ("jobs?limit=1001", "limit"),
+        (f"attempts/{SOURCE}/x/why", "attempt"),
+    ],
+)
+def test_a_bad_parameter_is_named(busy, path, field):
+    response = busy.client.get(f"/api/v1/{path}")
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    assert [each["field"] for each in response.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize("body", [b" " * 2**21, iter([b" " * 2**20] * 2)], ids=["stated", "chunked"])
+def test_a_body_that_is_too_large_is_refused(busy, body):
+    response = busy.client.put("/api/v1/mode", content=body, headers={"content-type": "application/json"})
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_other_methods_are_problem_documents(busy):
+    response = busy.client.delete("/api/v1/jobs")
+    assert response.status_code == 405
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_our_own_faults_are_problem_documents(busy, monkeypatch):
+    monkeypatch.setattr(busy.runtime.scheduler, "snapshot", lambda _now_s: 1 / 0)
+    busy.clock.advance(5.0)
+    response = busy.client.get("/api/v1/jobs")
+    assert response.status_code == 500
+    assert response.headers["content-type"] == "application/problem+json"
+    assert "ZeroDivision" not in response.text
+
+
+def test_decisions_are_told_with_sentence_inputs_and_filters(busy):
+    (grant,) = items(busy, "decisions?action=grant&job=job-1")
+    assert grant["reason"] == "allocator"
+    assert "slots in the pool" in grant["sentence"]
+    assert grant["inputs"]["slots"] == 16
+    assert busy.client.get(f"/api/v1/decisions/{grant['id']}").json() == grant
+    assert items(busy, "decisions?action=kill_attempt") == []
+
+
+def test_the_reason_why_a_task_is_not_copied_is_told(busy):
+    why = busy.client.get(f"/api/v1/tasks/{SOURCE}/1/0/2/why").json()
+    assert not why["copied"]
+    assert why["sentence"]
+    assert busy.client.get(f"/api/v1/attempts/{SOURCE}/2/why").json() == why
+
+
+def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
+    document = busy.client.get("/api/v1/openapi.json").json()
+    assert "/shim/v1/sync" in document["paths"]
+
+    def references(node):
+        if isinstance(node, dict):
+            yield from ([node["$ref"]] if "$ref" in node else [])
+            node = list(node.values())
+        if isinstance(node, list):
+            for each in node:
+                yield from references(each)
+
+    schemas = document["components"]["schemas"]
+    wanted = {reference.removeprefix("#/components/schemas/") for reference in references(document)}
+    assert wanted <= schemas.keys()
+    assert "/shim/v1/sync" in busy.client.get("/docs").text
+
+
+def test_probes_and_metrics(busy):
+    assert busy.client.get("/livez").text == "ok\n"
+    assert busy.client.get("/readyz?verbose").text == "[+]engine ok\n[+]store ok\n"
+    metrics = busy.client.get("/metrics").text
+    assert 'grasshopper_decisions_total{action="grant",mode="control",reason="allocator"} 1.0' in metrics
+    assert 'grasshopper_pool_slots{pool="spark:app-1"} 16.0' in metrics
+    assert "grasshopper_build_info" in metrics
+
+
+def test_a_store_that_cannot_record_is_told_and_stops_no_decision(tmp_path):
+    with running(tmp_path, store={"url": str(tmp_path / "missing" / "plane.db")}) as plane:
+        assert plane.reply(message(1, working(), full=True))["claims"]
+        for _ in range(200):
+            if "store" in (ready := plane.client.get("/readyz")).text:
+                break
+        assert ready.status_code == 200
+        assert "[!]store: " in ready.text
+        assert "grasshopper_store_recording 0.0" in plane.client.get("/metrics").text
+        page = plane.client.get("/api/v1/decisions").json()
+        assert page["items"]
+        assert not page["complete"]

@@ -1,0 +1,125 @@
+"""Is every setting found where it was put, checked, and named when it is wrong?"""
+
+import dataclasses
+
+import pytest
+
+from controlplane import settings
+from controlplane.model.errors import BadSetting
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.settings import BadSettings
+from controlplane.store.parameters import StoreSettings
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A function that writes a YAML file."""
+
+    def write(text):
+        path = tmp_path / "grasshopper.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def problems(path=None, overrides=None):
+    with pytest.raises(BadSettings) as error:
+        settings.load(path, overrides)
+    return [problem.field for problem in error.value.problems]
+
+
+def test_without_anything_the_defaults_of_the_dataclasses_hold():
+    """They are written once, where they are used."""
+    found = settings.load()
+    assert found.engine_settings() == EngineSettings()
+    assert found.runtime_settings() == RuntimeSettings()
+    assert found.store_settings() == StoreSettings()
+    assert found.engine_settings().mode is Mode.SHADOW
+    assert found.origins == {}
+
+
+def test_a_later_layer_wins_and_every_value_knows_its_origin(file, monkeypatch):
+    path = file("engine: {lease_ms: 1000, order_ttl_ms: 500, speculator: late}\nserver: {port: 1}\n")
+    monkeypatch.setenv("GRASSHOPPER__ENGINE__LEASE_MS", "2000")
+    monkeypatch.setenv("GRASSHOPPER__SERVER__PORT", "2")
+    found = settings.load(path, {"server": {"port": 3}})
+    assert (found.engine.order_ttl_ms, found.engine.lease_ms, found.server.port) == (500, 2000, 3)
+    assert found.origins == {
+        "engine.order_ttl_ms": str(path),
+        "engine.speculator": str(path),
+        "engine.lease_ms": "environment",
+        "server.port": "command line",
+    }
+
+
+def test_policy_settings_come_from_the_environment_too(monkeypatch):
+    monkeypatch.setenv("GRASSHOPPER__ENGINE__ALLOCATOR_SETTINGS__FAIRNESS_EPSILON", "0.3")
+    assert settings.load().engine_settings().allocator_settings == {"fairness_epsilon": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("engine: {lease_ms: 1}", "engine.lease_ms"),
+        ("engine: {lease_ms: soon}", "engine.lease_ms"),
+        ("engine: {mode: fast}", "engine.mode"),
+        ("engine: {allocator: magic}", "engine.allocator"),
+        ("engine: {allocator_settings: {magic: 1}}", "engine.allocator_settings.magic"),
+        ("engine: {allocator_settings: {fairness_epsilon: 7}}", "engine.allocator_settings.fairness_epsilon"),
+        ("server: {port: 99999}", "server.port"),
+        ("server: {prot: 1}", "server.prot"),
+        ("sever: {port: 1}", "sever"),
+        ("runtime: {cycle_share: 0}", "runtime.cycle_share"),
+        ("store: {keep_rows: 0}", "store.keep_rows"),
+        ("log: {level: loud}", "log.level"),
+        ("engine: [", "config"),
+        ("just text", "config"),
+    ],
+)
+def test_a_bad_setting_is_named_in_full(file, text, field):
+    assert problems(file(text)) == [field]
+
+
+def test_all_bad_settings_are_told_at_once(file):
+    assert problems(file("engine: {lease_ms: 1}\nserver: {port: -1}")) == ["server.port", "engine.lease_ms"]
+
+
+def test_a_missing_file_is_told(tmp_path):
+    assert problems(tmp_path / "nothing.yaml") == ["config"]
+
+
+def test_a_misspelt_section_in_the_environment_is_told(monkeypatch):
+    monkeypatch.setenv("GRASSHOPPER__SEVER__PORT", "1")
+    assert problems() == ["GRASSHOPPER__SEVER__PORT"]
+
+
+def test_secrets_are_read_from_files_and_never_shown(tmp_path):
+    secret = tmp_path / "token"
+    secret.write_text("abc123\n")
+    found = settings.load(None, {"auth": {"read_token_file": str(secret), "operate_token": "xyz789"}})
+    assert found.auth.tokens() == {"read": "abc123", "operate": "xyz789"}
+    assert "xyz789" not in repr(found)
+    assert "xyz789" not in found.model_dump_json()
+
+
+@pytest.mark.parametrize("content", [None, "", " \n"])
+def test_a_secret_that_cannot_be_read_is_told_by_its_setting(tmp_path, content):
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_text(content)
+    overrides = {"server": {"host": "0.0.0.0"}, "auth": {"shim_token_file": str(path)}}
+    assert problems(None, overrides) == ["auth.shim_token_file"]
+
+
+def test_engine_settings_are_changed_whole_or_not_at_all():
+    before = EngineSettings()
+    after = settings.change_engine(before, {"lease_ms": 500, "speculator": "late"})
+    assert after == dataclasses.replace(before, lease_ms=500, speculator="late")
+    with pytest.raises(BadSettings) as error:
+        settings.change_engine(before, {"lease_ms": 500, "speculator": "magic", "order_ttl_ms": 1})
+    assert all(isinstance(problem, BadSetting) for problem in error.value.problems)
