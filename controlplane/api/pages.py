@@ -13,9 +13,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from controlplane.api.page import comparison, views
+from controlplane.api.page.allocation import AllocationChart, allocation_chart
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
-from controlplane.api.page.timeline import WINDOW_ROWS, layout, most_interesting
+from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import TaskState
@@ -26,6 +27,7 @@ ROWS = 100
 """Tasks drawn at first; a link shows up to `WINDOW_ROWS`."""
 PER_PAGE = 50
 PER_TASK = 20
+GRANTS_DRAWN = 400
 DECISIONS = 10
 HISTORY_JOBS = 20
 REFRESH_S = 5
@@ -94,6 +96,7 @@ async def job_page(
     decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
     timeline = layout(
         record.attempts.values() if record else (),
+        begin_s=record.submitted_s if record else read.now_s,
         now_s=read.now_s,
         t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},
         sick_hosts=sick,
@@ -113,6 +116,7 @@ async def job_page(
         refusals=views.refusals(tasks),
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
+        allocation=await _allocation(read, record, timeline),
         decisions=decisions,
         decisions_path=f"/decisions?{urlencode({'source': source, 'job': job})}",
     )
@@ -130,6 +134,24 @@ async def _why(
     )
     decisions, _ = await read.decisions(which, limit=PER_TASK)
     return views.why(chosen, decisions, tasks, now_s=read.now_s, sick=chosen.host in sick)
+
+
+async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline) -> AllocationChart | None:
+    """The chart of the job's slots, None before the first grant or attempt."""
+    if job is None or not timeline.rows:
+        return None
+    grants, _ = await read.decisions(
+        DecisionFilter(source=job.source, job=job.job, action=Action.GRANT), limit=GRANTS_DRAWN
+    )
+    if not grants:
+        return None
+    return allocation_chart(
+        job.attempts.values(),
+        [told.record for told in grants],
+        begin_s=timeline.begin_s,
+        span_s=timeline.span_s,
+        now_s=read.now_s if job.ended_s is None else job.ended_s,
+    )
 
 
 @router.get("/decisions")

@@ -4,8 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+from controlplane.api.page.allocation import allocation_chart
 from controlplane.api.page.timeline import Timeline, layout, most_interesting
-from controlplane.model.facts import Outcome
+from controlplane.model.decisions import DecisionRecord
+from controlplane.model.facts import Mode, Outcome
+from controlplane.model.reasons import Action, Reason
 from controlplane.runtime.history import AttemptRecord
 
 pytestmark = pytest.mark.unit
@@ -28,7 +31,7 @@ def record(attempt: int, index: int, start_s: float, end_s: float | None = None,
 
 def place(*records: AttemptRecord, now_s: float = 10.0, max_rows: int = 1000, **more: object) -> Timeline:
     """The layout of some attempts."""
-    return layout(records, now_s=now_s, max_rows=max_rows, **({"t_rem_s": {}, "sick_hosts": ()} | more))
+    return layout(records, now_s=now_s, max_rows=max_rows, **({"begin_s": 0.0, "t_rem_s": {}, "sick_hosts": ()} | more))
 
 
 def test_bars_stand_in_proportion_to_time() -> None:
@@ -101,3 +104,29 @@ def test_ticks_are_few_and_within_the_axis(span_s: float) -> None:
     assert 2 <= len(ticks) <= 7
     assert all(0 <= x < 100 for x, _ in ticks)
     assert len({label for _, label in ticks}) == len(ticks)
+
+
+def grant(at_s: float, target: float, virtual_size: float) -> DecisionRecord:
+    """A grant in a pool of four slots."""
+    return DecisionRecord(
+        id=1,
+        cycle=1,
+        at_s=at_s,
+        mode=Mode.CONTROL,
+        policy="hopper+ras",
+        action=Action.GRANT,
+        reason=Reason.ALLOCATOR,
+        source="spark:app-1",
+        inputs={"slots": 4.0, "target": target, "virtual_size": virtual_size},
+    )
+
+
+def test_slots_step_where_they_changed_and_stay_inside_the_chart() -> None:
+    """Held slots come from the attempts themselves; a virtual size beyond the pool is drawn at its edge."""
+    attempts = [record(0, 0, 0.0, 5.0), record(1, 1, 0.0)]
+    chart = allocation_chart(
+        attempts, [grant(5.0, 1.0, 1.0), grant(0.0, 2.0, 9.0)], begin_s=0.0, span_s=10.0, now_s=10.0
+    )
+    assert chart.held == "M0.00 50.00H50.00V75.00H100.00V100H0Z"
+    assert chart.target == "M0.00 50.00H50.00V75.00H100.00"
+    assert chart.virtual_size == "M0.00 0.00H50.00V75.00H100.00"

@@ -56,12 +56,14 @@ class Timeline:
     """(percent, label)"""
     height_px: int
     left_out: int
+    begin_s: float
     span_s: float
 
 
 def layout(
     attempts: Iterable[AttemptRecord],
     *,
+    begin_s: float,
     now_s: float,
     t_rem_s: Mapping[int, float],
     sick_hosts: Collection[str],
@@ -69,16 +71,17 @@ def layout(
 ) -> Timeline:
     """Places the attempts of one job. Tasks that raced come first, then those that run, then the slowest.
 
-    `t_rem_s` holds the estimated time to the end of running attempts, where there is one.
+    The axis starts at `begin_s`, or where the first attempt does if that is earlier. `t_rem_s` holds the estimated
+    time to the end of running attempts, where there is one.
     """
     tasks = [
         sorted(group, key=lambda record: (record.start_s, record.attempt))
         for _, group in groupby(sorted(attempts, key=_task), key=_task)
     ]
     if not tasks:
-        return Timeline(rows=[], ticks=[], height_px=0, left_out=0, span_s=0.0)
+        return Timeline(rows=[], ticks=[], height_px=0, left_out=0, begin_s=begin_s, span_s=0.0)
     tasks.sort(key=lambda records: _interest(records, now_s))
-    begin_s = min(records[0].start_s for records in tasks)
+    begin_s = min(begin_s, *(records[0].start_s for records in tasks))
     last_s = max(_end_s(record, now_s) for records in tasks for record in records)
     axis = _Axis(begin_s=begin_s, span_s=max(last_s - begin_s, 0.1) * 1.04, now_s=now_s)
     rows: list[Row] = []
@@ -96,6 +99,7 @@ def layout(
         ticks=_ticks(axis.span_s),
         height_px=y_px,
         left_out=len(tasks) - len(rows),
+        begin_s=begin_s,
         span_s=axis.span_s,
     )
 

@@ -1,5 +1,6 @@
 """What does each page say? Sentences, figures and counts made from a snapshot and from recorded decisions."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ MODES = (
 )
 
 
+_NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=s\b)")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 ESTIMATES = {"t_rem": "Time to an attempt's end", "t_new": "Duration of a fresh attempt"}
 
 
@@ -63,7 +66,7 @@ class Told:
     @property
     def sentence(self) -> str:
         """The reason with its numbers."""
-        return sentence(self.record.reason, self.record.inputs)
+        return _NUMBER_AND_UNIT.sub(_NO_BREAK, sentence(self.record.reason, self.record.inputs))
 
     @property
     def result(self) -> str:
@@ -205,12 +208,10 @@ def _effect_sentence(mode: Mode, effect: Effect) -> str:
         if effect.launched
         else "No copy has been launched so far."
     )
-    if mode is Mode.SHADOW:
-        return (
-            f"Shadow mode orders nothing. It would have launched {counted(effect.not_ordered, 'copy')}"
-            f" (estimate). {ordered if effect.launched else ''}".strip()
-        )
-    return ordered
+    if mode is not Mode.SHADOW:
+        return ordered
+    would = f" It would have launched {counted(effect.not_ordered, 'copy')} (estimate)." if effect.not_ordered else ""
+    return f"Shadow mode orders nothing.{would} {ordered if effect.launched else ''}".strip()
 
 
 def verdict(job: JobState) -> str:
