@@ -1,21 +1,18 @@
 """How does the state look from outside? Turns the columns into the structs of `state:dump`."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from controlplane.engine.budgets import copy_limit
+from controlplane.engine.learning import Learning
+from controlplane.engine.steering import Steering
 from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
-from controlplane.model.cluster import SourceState
+from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason, sentence
-
-if TYPE_CHECKING:
-    from controlplane.engine.scheduler import Scheduler
 
 
 def _known(value: float) -> float | None:
@@ -24,22 +21,37 @@ def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def take_snapshot(scheduler: Scheduler, now_s: float) -> s.Snapshot:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """What a snapshot is taken of, and when."""
+
+    cluster: Cluster
+    learning: Learning
+    steering: Steering
+    now_s: float
+
+
+def take_snapshot(cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float) -> s.Snapshot:
     """Everything that is live, at one moment."""
+    moment = _Moment(cluster=cluster, learning=learning, steering=steering, now_s=now_s)
     return s.Snapshot(
-        cycle=scheduler.cycle,
+        cycle=cycle,
         now_s=now_s,
-        mode=scheduler.modes.everywhere,
-        pools=[_pool(scheduler, source, now_s) for source in scheduler.cluster.sources.values()],
-        hosts=_hosts(scheduler, now_s),
-        accuracy=scheduler.learning.accuracy.summary(),
+        mode=steering.everywhere,
+        pools=[_pool(moment, source) for source in cluster.sources.values()],
+        hosts=_hosts(moment),
+        accuracy=learning.accuracy.summary(),
     )
 
 
-def _hosts(scheduler: Scheduler, now_s: float) -> list[s.HostState]:
-    cluster, learned = scheduler.cluster, scheduler.learning.hosts
+def _hosts(moment: _Moment) -> list[s.HostState]:
+    cluster, learned = moment.cluster, moment.learning.hosts
     n = cluster.hosts.size
-    slowness, confidence, sick = learned.slowness(now_s, n), learned.confidence(now_s, n), learned.sick(now_s, n)
+    slowness, confidence, sick = (
+        learned.slowness(moment.now_s, n),
+        learned.confidence(moment.now_s, n),
+        learned.sick(moment.now_s, n),
+    )
     rows = cluster.executors.rows()
     host = cluster.executors.host[rows]
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)
@@ -58,8 +70,8 @@ def _hosts(scheduler: Scheduler, now_s: float) -> list[s.HostState]:
     ]
 
 
-def _pool(scheduler: Scheduler, source: SourceState, now_s: float) -> s.PoolState:
-    cluster, attached = scheduler.cluster, source.attached
+def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
+    cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
     tasks = [task for stage in stage_rows for task in cluster.stage_infos[stage].task_rows.values()]
@@ -74,31 +86,31 @@ def _pool(scheduler: Scheduler, source: SourceState, now_s: float) -> s.PoolStat
         ui_url=attached.ui_url,
         capabilities=attached.capabilities,
         user_mode=attached.mode,
-        mode=scheduler.modes.of_source(source),
-        policy="+".join(policy.name for policy in scheduler.policy(source.name)),
+        mode=moment.steering.mode(source),
+        policy=moment.steering.policy_name(source.name),
         slots=int(pools.slots[row]),
         running=len(source.attempts),
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
-        copy_budget=copy_limit(slots=int(pools.slots[row]), share=scheduler.settings.pool_copy_share),
+        copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
         total_core_s=float(pools.total_core_s[row]),
-        tail_index=scheduler.learning.tail_index(row),
-        tail_samples=scheduler.learning.tail_samples(row),
+        tail_index=moment.learning.tail_index(row),
+        tail_samples=moment.learning.tail_samples(row),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
-        last_heard_s=max(0.0, now_s - source.heard_s),
+        last_heard_s=max(0.0, moment.now_s - source.heard_s),
         executors=[
             s.ExecutorState(
                 executor=name,
                 host=cluster.host_names[int(executors.host[executor])],
                 slots=int(executors.slots[executor]),
                 running=int(executors.running[executor]),
-                age_s=float(now_s - executors.added_s[executor]),
+                age_s=float(moment.now_s - executors.added_s[executor]),
             )
             for name, executor in source.executors.items()
         ],
-        jobs=[_job(scheduler, source, job, now_s) for job in source.jobs.values()],
-        tasks=[_task(scheduler, task, now_s) for task in tasks if cluster.tasks.n_live[task]],
-        attempts=[_attempt(scheduler, attempt, now_s) for attempt in source.attempts.values()],
+        jobs=[_job(moment, source, job) for job in source.jobs.values()],
+        tasks=[_task(moment, task) for task in tasks if cluster.tasks.n_live[task]],
+        attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
         requests=[
             s.RequestState(
                 request=fact.request,
@@ -109,25 +121,25 @@ def _pool(scheduler: Scheduler, source: SourceState, now_s: float) -> s.PoolStat
                 memory_bytes=fact.memory_bytes,
                 priority=fact.priority,
                 nodes=fact.nodes,
-                age_s=now_s - asked_s,
+                age_s=moment.now_s - asked_s,
             )
             for fact, asked_s in source.requests.values()
         ],
     )
 
 
-def _job(scheduler: Scheduler, source: SourceState, row: int, now_s: float) -> s.JobState:
-    cluster, jobs, info = scheduler.cluster, scheduler.cluster.jobs, scheduler.cluster.job_infos[row]
-    stages = [_stage(scheduler, stage, now_s) for stage in sorted(info.stage_rows)]
+def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
+    cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
+    stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
     open_rows = [stage for stage in info.stage_rows if not cluster.stages.closing[stage]]
     return s.JobState(
         source=source.name,
         job=info.key,
         name=info.name,
         host_ids=info.host_ids,
-        mode=scheduler.modes.of_job(cluster, source, row),
+        mode=moment.steering.mode_of_job(cluster, source, row),
         weight=float(jobs.weight[row]),
-        age_s=float(now_s - jobs.submitted_s[row]),
+        age_s=float(moment.now_s - jobs.submitted_s[row]),
         stages=stages,
         edges=info.edges,
         remaining_tasks=int(sum(cluster.stages.n_tasks[r] - cluster.stages.n_done[r] for r in open_rows)),
@@ -139,15 +151,15 @@ def _job(scheduler: Scheduler, source: SourceState, row: int, now_s: float) -> s
         losing_core_s=float(jobs.losing_core_s[row]),
         virtual_size=float(jobs.virtual_size[row]),
         transfer_ratio=float(jobs.transfer_ratio[row]),
-        tail_index=scheduler.learning.tail_index(source.row),
+        tail_index=moment.learning.tail_index(source.row),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
-        leased=scheduler.claims(source) and scheduler.modes.of_job(cluster, source, row) is Mode.CONTROL,
+        leased=moment.steering.claims(source) and moment.steering.mode_of_job(cluster, source, row) is Mode.CONTROL,
     )
 
 
-def _stage(scheduler: Scheduler, row: int, now_s: float) -> s.StageState:
-    stages, fact = scheduler.cluster.stages, scheduler.cluster.stage_infos[row].fact
+def _stage(moment: _Moment, row: int) -> s.StageState:
+    stages, fact = moment.cluster.stages, moment.cluster.stage_infos[row].fact
     word = verdict(fact)
     return s.StageState(
         job=fact.job,
@@ -161,17 +173,17 @@ def _stage(scheduler: Scheduler, row: int, now_s: float) -> s.StageState:
         n_copies=int(stages.n_copies[row]),
         verdict=word.label,
         verdict_reason=word.because,
-        age_s=float(now_s - stages.submitted_s[row]),
+        age_s=float(moment.now_s - stages.submitted_s[row]),
     )
 
 
-def _task(scheduler: Scheduler, row: int, now_s: float) -> s.TaskState:
-    cluster, tasks, attempts = scheduler.cluster, scheduler.cluster.tasks, scheduler.cluster.attempts
+def _task(moment: _Moment, row: int) -> s.TaskState:
+    cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
     live = [attempt for attempt in info.live if attempts.task[attempt] == row]
     inputs = {
-        "elapsed_s": float(now_s - min(attempts.start_s[live])),
+        "elapsed_s": float(moment.now_s - min(attempts.start_s[live])),
         "t_rem_s": float(min(attempts.t_rem_s[live])),
         "t_new_s": float(min(attempts.t_new_s[live])),
         "running_attempts": float(tasks.n_live[row]),
@@ -193,8 +205,8 @@ def _task(scheduler: Scheduler, row: int, now_s: float) -> s.TaskState:
     )
 
 
-def _attempt(scheduler: Scheduler, row: int, now_s: float) -> s.AttemptState:
-    cluster, attempts = scheduler.cluster, scheduler.cluster.attempts
+def _attempt(moment: _Moment, row: int) -> s.AttemptState:
+    cluster, attempts = moment.cluster, moment.cluster.attempts
     info = cluster.stage_infos[int(attempts.stage[row])]
     progress = _known(attempts.progress[row])
     return s.AttemptState(
@@ -208,7 +220,7 @@ def _attempt(scheduler: Scheduler, row: int, now_s: float) -> s.AttemptState:
         host=cluster.host_names[int(attempts.host[row])],
         speculative=bool(attempts.speculative[row]),
         order=int(attempts.order[row]),
-        elapsed_s=float(now_s - attempts.start_s[row]),
+        elapsed_s=float(moment.now_s - attempts.start_s[row]),
         progress=-1.0 if progress is None else progress,
         bytes_read=int(attempts.bytes_read[row]),
         records_read=int(attempts.records_read[row]),

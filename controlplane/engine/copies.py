@@ -1,0 +1,105 @@
+"""How does a wish for a copy, or for an attempt's end, become an order? Past admission, on the record."""
+
+from controlplane.engine.admission import Admission, Candidate
+from controlplane.engine.cycle import Cycle
+from controlplane.engine.ledger import ShadowCopy
+from controlplane.model.cluster import SourceState
+from controlplane.model.facts import Mode
+from controlplane.model.orders import KillAttempt, LaunchCopy
+from controlplane.model.reasons import TEXTS, Action, Reason
+
+
+def order_copy(
+    cycle: Cycle,
+    source: SourceState,
+    candidate: Candidate,
+    admission: Admission,
+    *,
+    inputs: dict[str, float],
+    alternatives: list[tuple[str, float]],
+    to_host: str = "",
+) -> Reason:
+    """Order one copy; returns its reason, or the one against it.
+
+    Outside control mode the decision is recorded once for as long as it stands, and nothing is ordered.
+    """
+    cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
+    fact = cluster.stage_infos[int(tasks.stage[task])].fact
+    key = (fact.stage, fact.stage_attempt, int(tasks.index[task]))
+    mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
+    if mode is not Mode.CONTROL and tasks.reason[task] == candidate.reason:
+        return candidate.reason
+    refusal, placement = admission.admit(source, candidate, cycle.steering.max_copies(source), to_host)
+    if refusal:
+        if candidate.reason is Reason.OPERATOR:
+            cycle.record(source, action=Action.REFUSE_COPY, reason=refusal, job=fact.job, task=key, mode=mode)
+        return refusal
+    straggler = admission.straggler(task)
+    record = cycle.record(
+        source,
+        action=Action.LAUNCH_COPY,
+        reason=candidate.reason,
+        job=fact.job,
+        task=key,
+        mode=mode,
+        attempt=int(cluster.attempts.id[straggler]),
+        host=cluster.host_names[int(cluster.attempts.host[straggler])],
+        to_host=placement.host,
+        order=next(cycle.ids) if mode is Mode.CONTROL else 0,
+        inputs=inputs,
+        alternatives=alternatives + placement.ranking,
+    )
+    if not record.order:
+        shadow = ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=inputs.get("t_new_s", 0.0))
+        cycle.ledger.would_copy(source.name, key, shadow)
+        return candidate.reason
+    admission.spend(source, task, placement)
+    tasks.ordered_copies[task] += 1
+    tasks.ordered_until_s[task] = cycle.now_s + cycle.settings.order_ttl_ms / 1000
+    order = LaunchCopy(
+        order=record.order,
+        ttl_ms=cycle.settings.order_ttl_ms,
+        job=fact.job,
+        stage=key[0],
+        stage_attempt=key[1],
+        index=key[2],
+        host=placement.host,
+        avoid_hosts=placement.avoid,
+        before_waiting=candidate.before_waiting,
+    )
+    cycle.send(source, order, record)
+    return candidate.reason
+
+
+def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why: str) -> None:
+    """Order the end of the attempt in `row`, or record why it must live."""
+    cluster, attempts = cycle.cluster, cycle.cluster.attempts
+    fact = cluster.stage_infos[int(attempts.stage[row])].fact
+    key = (fact.stage, fact.stage_attempt, int(cluster.tasks.index[attempts.task[row]]))
+    doomed = {
+        order.attempt
+        for order in cycle.decision.orders.get(source.name, [])
+        if isinstance(order, KillAttempt) and (order.stage, order.stage_attempt, order.index) == key
+    }
+    refusal = Admission.kill_refusal(cluster, source, row, len(doomed))
+    record = cycle.record(
+        source,
+        action=Action.KILL_ATTEMPT,
+        reason=refusal or reason,
+        job=fact.job,
+        task=key,
+        attempt=int(attempts.id[row]),
+        host=cluster.host_names[int(attempts.host[row])],
+        order=0 if refusal else next(cycle.ids),
+    )
+    if record.order:
+        order = KillAttempt(
+            order=record.order,
+            ttl_ms=cycle.settings.order_ttl_ms,
+            attempt=record.attempt,
+            stage=key[0],
+            stage_attempt=key[1],
+            index=key[2],
+            reason=why or TEXTS[reason].sentence,
+        )
+        cycle.send(source, order, record)

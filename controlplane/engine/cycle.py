@@ -1,0 +1,67 @@
+"""What do all steps of one cycle share? The state they work on, the clock, and the decision that they write."""
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from controlplane.engine.learning import Learning
+from controlplane.engine.ledger import Ledger, OpenOrder
+from controlplane.engine.steering import Steering
+from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.decisions import Decision, DecisionRecord
+from controlplane.model.facts import Mode
+from controlplane.model.orders import AnyOrder, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+
+TaskKey = tuple[int, int, int]
+"""(stage, stage_attempt, index) by the host's own ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """One cycle's tools. `ids` numbers orders and decisions alike and never gives a number twice."""
+
+    cluster: Cluster
+    learning: Learning
+    ledger: Ledger
+    steering: Steering
+    ids: count
+    now_s: float
+    decision: Decision
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The engine's settings."""
+        return self.steering.settings
+
+    def record(
+        self, source: SourceState, *, task: TaskKey = (-1, -1, -1), mode: Mode | None = None, **fields: Any
+    ) -> DecisionRecord:
+        """Write one decision down; `fields` are those of `DecisionRecord`."""
+        record = DecisionRecord(
+            id=next(self.ids),
+            cycle=self.decision.cycle,
+            at_s=self.now_s,
+            mode=mode or self.steering.mode(source),
+            policy=self.steering.policy_name(source.name),
+            source=source.name,
+            stage=task[0],
+            stage_attempt=task[1],
+            index=task[2],
+            **fields,
+        )
+        self.decision.records.append(record)
+        return record
+
+    def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None) -> None:
+        """Give an order to a source; with a record, what becomes of it is remembered."""
+        self.decision.orders.setdefault(source.name, []).append(order)
+        if record is not None:
+            entry = OpenOrder(
+                decision=record.id,
+                source=source.name,
+                task=(record.stage, record.stage_attempt, record.index),
+                expires_s=self.now_s + order.ttl_ms / 1000,
+                launches=isinstance(order, LaunchCopy),
+            )
+            self.ledger.ordered(order.order, entry)

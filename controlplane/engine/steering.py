@@ -1,0 +1,81 @@
+"""How much may we do for this pool and this job, by which policy, with how many copies?"""
+
+from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.policies import registry
+
+_BY_RANK = (Mode.OFF, Mode.SHADOW, Mode.CONTROL)
+
+
+class Steering:
+    """The settings, and what operators chose for single pools: a mode, a policy."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self.mode_of_source: dict[str, Mode] = {}
+        self.policy_of_source: dict[str, str] = {}
+        self.configure(settings)
+
+    def configure(self, settings: EngineSettings) -> None:
+        """Take new settings whole, or raise BadSetting and keep the old ones."""
+        registry.allocator(settings.allocator).complete(settings.allocator_settings)
+        registry.speculator(settings.speculator).complete(settings.speculator_settings)
+        self.settings = settings
+        self.everywhere = settings.mode
+
+    def set_mode(self, mode: Mode, source: str = "") -> None:
+        """Set the mode of one pool, or everywhere where `source` is empty; pools' own modes stay."""
+        if source:
+            self.mode_of_source[source] = mode
+        else:
+            self.everywhere = mode
+
+    def set_policy(self, source: str, policy: str) -> None:
+        """Give a pool an "allocator+speculator" of its own, or take it back. Raises BadSetting for unknown names."""
+        if policy:
+            registry.parse_policy(policy)
+            self.policy_of_source[source] = policy
+        else:
+            self.policy_of_source.pop(source, None)
+
+    def mode(self, source: SourceState) -> Mode:
+        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all."""
+        server = self.mode_of_source.get(source.name, self.everywhere)
+        if self.everywhere is Mode.OFF:
+            server = Mode.OFF
+        return _BY_RANK[min(server.rank, source.attached.mode.rank)]
+
+    def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
+        """What counts for one job, by its row."""
+        return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
+
+    def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
+        """A pool's allocator with its settings."""
+        own = self.policy_of_source.get(source)
+        if own:
+            return registry.parse_policy(own)[0], {}
+        return registry.allocator(self.settings.allocator), dict(self.settings.allocator_settings)
+
+    def speculator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
+        """The speculator of a pool's jobs, with its settings."""
+        own = self.policy_of_source.get(source)
+        if own:
+            return registry.parse_policy(own)[1], {}
+        return registry.speculator(self.settings.speculator), dict(self.settings.speculator_settings)
+
+    def policy_name(self, source: str) -> str:
+        """Both as "allocator+speculator"."""
+        own = self.policy_of_source.get(source)
+        return own or f"{self.settings.allocator}+{self.settings.speculator}"
+
+    def max_copies(self, source: SourceState) -> int:
+        """Extra attempts of one task that both the settings and the host allow."""
+        return min(self.settings.max_copies_per_task, source.attached.capabilities.max_copies)
+
+    def claims(self, source: SourceState) -> bool:
+        """Whether we speculate for the pool's jobs that are in control mode, so that the host's own shall rest."""
+        return (
+            self.mode(source) is Mode.CONTROL
+            and self.speculator(source.name)[0].name != "none"
+            and self.max_copies(source) > 0
+        )
