@@ -1,0 +1,40 @@
+"""What do the integration tests share? One real cluster of four hosts, and one controlled driver on it."""
+
+import pytest
+
+from spark_listener.local_cluster import LocalCluster
+from tests.integration.driver import Driver, plugged
+from tests.integration.plane_process import Plane
+
+
+@pytest.fixture(scope="session")
+def hosts():
+    """A cluster of four hosts with room for several applications of eight slots, two on each host."""
+    cluster = LocalCluster(cores_per_worker=6, memory_per_worker_mb=4096)
+    try:
+        cluster.start(timeout_s=300)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory):
+    """A control plane that decides nothing by itself: what happens is what the tests ask for over REST."""
+    with Plane(tmp_path_factory.mktemp("plane")) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def driver(hosts, plane, tmp_path_factory):
+    """A driver attached by configuration alone."""
+    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
+        yield driver
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """A file that held tasks wait for; it is made when the test is over, so that no slot stays taken."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()

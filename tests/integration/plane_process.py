@@ -1,0 +1,166 @@
+"""How does a test hold a control plane in its hand? The real command in a process, and its REST API."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+import requests
+
+from spark_listener.local_cluster import free_port
+
+ROOT = Path(__file__).parents[2]
+START_S = 180.0
+EVENTUALLY_S = 90.0
+WHY = {"reason": "a test"}
+OPEN_HANDED = {
+    "GRASSHOPPER__ENGINE__MAX_COPIES_PER_TASK": "3",
+    "GRASSHOPPER__ENGINE__JOB_COPY_SHARE": "1.0",
+    "GRASSHOPPER__ENGINE__POOL_COPY_SHARE": "1.0",
+    "GRASSHOPPER__ENGINE__CLUSTER_COPY_SHARE": "1.0",
+    "GRASSHOPPER__ENGINE__LOSING_ALLOWANCE_CORE_S": "1000000",
+    "GRASSHOPPER__ENGINE__ORDER_TTL_MS": "5000",
+    "GRASSHOPPER__RUNTIME__SNAPSHOT_AGE_S": "0",
+}
+"""No budget is in the way of a test that is about something else, orders wait for slow machines, answers are of now."""
+
+
+def eventually(
+    what: Callable[[], Any], *, within_s: float = EVENTUALLY_S, about: Callable[[], Any] | None = None
+) -> Any:
+    """The first true answer of `what`; fails with what `about` says if none comes in time."""
+    limit_s = time.monotonic() + within_s
+    while not (answer := what()):
+        assert time.monotonic() < limit_s, about() if about else f"not within {within_s} s"
+        time.sleep(0.02)
+    return answer
+
+
+class Plane:
+    """A control plane process as a context manager; it can be paused, killed and started again on its port."""
+
+    def __init__(self, folder: Path, *, policy: str = "fixed+none", mode: str = "control", **environment: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._policy, self._mode = policy, mode
+        self._environment = {**os.environ, **OPEN_HANDED, **environment}
+        self._port = free_port("127.0.0.1")
+        self._starts = 0
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    # -- process ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start with an empty store, and return when it is ready."""
+        self._starts += 1
+        allocator, speculator = self._policy.split("+")
+        with (self._folder / f"plane-{self._starts}.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable, "-m", "controlplane.cli", "serve", "--port", str(self._port), "--mode", self._mode,
+                    "--store", str(self._folder / f"plane-{self._starts}.db"),
+                    "--allocator", allocator, "--speculator", speculator,
+                ],
+                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        eventually(self._is_ready, within_s=START_S)
+
+    def _is_ready(self) -> bool:
+        assert self._process.poll() is None, f"the control plane has ended; see {self._folder}"
+        with contextlib.suppress(requests.ConnectionError):
+            return requests.get(f"{self.address}/readyz", timeout=5).ok
+        return False
+
+    def pause(self) -> None:
+        """It holds its sockets and says nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """It is gone at once."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self.resume()
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    # -- REST ---------------------------------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, **more: Any) -> Any:
+        """The JSON answer of one request that must succeed."""
+        answer = requests.request(method, f"{self.address}/api/v1{path}", timeout=10, **more)
+        assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def pool(self, source: str) -> dict[str, Any] | None:
+        """What is live in one driver; None where it is not attached."""
+        pools = self.call("GET", "/state:dump")["pools"]
+        return next((pool for pool in pools if pool["source"] == source), None)
+
+    def attempts(self, source: str, job: str, index: int | None = None) -> list[dict[str, Any]]:
+        """Live attempts of a job, by its key or by its name."""
+        pool = self.pool(source) or {"jobs": [], "attempts": []}
+        keys = {live["job"] for live in pool["jobs"] if job in (live["job"], live["name"])}
+        return [a for a in pool["attempts"] if a["job"] in keys and index in (None, a["index"])]
+
+    def running(self, source: str, job: str, index: int, count: int = 1) -> list[dict[str, Any]]:
+        """The live attempts of one task, once there are `count`, originals first."""
+
+        def enough() -> list[dict[str, Any]] | None:
+            live = self.attempts(source, job, index)
+            return live if len(live) >= count else None
+
+        found = eventually(
+            enough, about=lambda: f"{count} of {job}/{index} wanted: {self.decisions(source, index=index)}"
+        )
+        return sorted(found, key=lambda attempt: attempt["attempt"])
+
+    def copy(self, attempt: dict[str, Any], source: str, **wish: Any) -> dict[str, Any]:
+        """Ask for copies of an attempt's task."""
+        place = f"{attempt['stage']}/{attempt['stage_attempt']}/{attempt['index']}"
+        return self.call("POST", f"/tasks/{_quoted(source)}/{place}:copy", json=WHY | wish)
+
+    def kill_attempt(self, attempt: dict[str, Any], source: str) -> dict[str, Any]:
+        """Ask for the end of an attempt."""
+        return self.call("POST", f"/attempts/{_quoted(source)}/{attempt['attempt']}:kill", json=WHY)
+
+    def set_mode(self, mode: str, source: str = "") -> None:
+        """Set the mode, everywhere or for one source."""
+        self.call("PUT", "/mode", json=WHY | {"mode": mode, "source": source})
+
+    def set_target(self, source: str, job: str, target: int, cap: int | None = None) -> None:
+        """Give a job a fixed target."""
+        self.call("PUT", f"/jobs/{_quoted(source)}/{_quoted(job)}/target", json=WHY | {"target": target, "cap": cap})
+
+    def decisions(self, source: str, **which: Any) -> list[dict[str, Any]]:
+        """Decisions about a source, newest first."""
+        return self.call("GET", "/decisions", params={"source": source, "limit": 1000} | which)["items"]
+
+    def history(self, source: str, job: str) -> list[dict[str, Any]]:
+        """All attempts of a job, also of one that has ended."""
+        return self.call("GET", f"/jobs/{_quoted(source)}/{_quoted(job)}/history")["attempts"]
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,178 @@
+"""Which Spark jobs do the integration tests run? Functions for a driver program; executors import this file, too.
+
+Every job gives an answer that can be checked. A task is held up by a *gate*, a file that it waits for: the test decides
+when it goes on, so no test depends on how fast the machine is. Only first attempts wait unless a job says otherwise.
+"""
+
+import time
+from functools import partial
+from pathlib import Path
+
+from pyspark import TaskContext
+
+LIMIT_S = 120.0
+"""A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
+
+
+def wait_at(gate):
+    """Return once the file is there."""
+    limit_s = time.monotonic() + LIMIT_S
+    while not Path(gate).exists() and time.monotonic() < limit_s:
+        time.sleep(0.02)
+
+
+def _maybe_wait(index, held, gate, hold_copies):
+    if index in held and (hold_copies or TaskContext.get().attemptNumber() == 0):
+        wait_at(gate)
+
+
+def _squares(index, values, *, held, gate, hold_copies, seconds):
+    _maybe_wait(index, held, gate, hold_copies)
+    time.sleep(seconds)
+    return [value * value for value in values]
+
+
+def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, seconds=0.0, properties=None):
+    """The squares of 0 to tasks - 1, one task each, computed in a job group."""
+    context = spark.sparkContext
+    _enter(context, group, properties)
+    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies, seconds=seconds)
+    return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+
+
+def _tag(index, rows, *, held, gate):
+    _maybe_wait(index, held, gate, hold_copies=False)
+    return [(row, row % 7) for row in rows]
+
+
+def _held_rows(spark, rows, tasks, held, gate):
+    """Rows (id, id modulo 7) as a data frame; the held tasks make theirs late."""
+    pairs = spark.sparkContext.parallelize(range(rows), tasks)
+    return spark.createDataFrame(
+        pairs.mapPartitionsWithIndex(partial(_tag, held=tuple(held), gate=gate)), "id long, key long"
+    )
+
+
+def write_files(spark, *, group, path, rows=1000, tasks=4, held=(), gate=""):
+    """Write rows to CSV files and count what is there afterwards: (rows, distinct rows)."""
+    _enter(spark.sparkContext, group)
+    _held_rows(spark, rows, tasks, held, gate).write.mode("overwrite").csv(path)
+    written = spark.read.csv(path)
+    return [written.count(), written.distinct().count()]
+
+
+def _append(index, _, *, path, held, gate):
+    _maybe_wait(index, held, gate, hold_copies=False)
+    with Path(path, str(index)).open("a") as sink:
+        sink.write("written\n")
+
+
+def foreach_files(spark, *, group, path, tasks=4, held=(), gate=""):
+    """A job whose tasks write where they like; answers how often each of them wrote."""
+    _enter(spark.sparkContext, group)
+    Path(path).mkdir(parents=True)
+    numbered = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitionsWithIndex(lambda i, _: [i])
+    numbered.foreachPartition(lambda rows: [_append(i, None, path=path, held=held, gate=gate) for i in rows])
+    return [len(Path(path, str(index)).read_text().splitlines()) for index in range(tasks)]
+
+
+def _sum_late(index, pairs, *, gate):
+    if TaskContext.get().stageAttemptNumber() == 0:
+        wait_at(gate)
+    totals = {}
+    for key, value in pairs:
+        totals[key] = totals.get(key, 0) + value
+    return sorted(totals.items())
+
+
+def shuffled_sums(spark, *, group, gate, maps=8, reduces=24):
+    """Sums by key over a shuffle. More reduces than slots: the later ones fetch only after the gate has opened."""
+    context = spark.sparkContext
+    _enter(context, group)
+    pairs = context.parallelize(range(maps * 100), maps).map(lambda n: (n % reduces, n))
+    return sorted(pairs.partitionBy(reduces).mapPartitionsWithIndex(partial(_sum_late, gate=gate)).collect())
+
+
+def joined(spark, *, group, gate, held=(0,), tasks=4, rows=2000):
+    """A query that adaptive execution cuts into several Spark jobs: join, group, sort."""
+    _enter(spark.sparkContext, group)
+    left = _held_rows(spark, rows, tasks, held, gate).repartition(8, "key")
+    right = spark.range(7).withColumnRenamed("id", "key").repartition(4, "key")
+    counts = left.join(right.hint("merge"), "key").groupBy("key").count().orderBy("key")
+    return [list(row) for row in counts.collect()]
+
+
+def cached(spark, *, group, gate, held=(0,), tasks=4):
+    """The sum of a persisted RDD, computed once with copies and read twice from the cache."""
+    context = spark.sparkContext
+    _enter(context, group)
+    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=False, seconds=0.0)
+    kept = context.parallelize(range(400), tasks).mapPartitionsWithIndex(body).persist()
+    sums = [kept.sum(), kept.sum(), kept.sum()]
+    kept.unpersist(blocking=True)
+    return sums
+
+
+def _fail_once(index, values):
+    if index == 0 and TaskContext.get().attemptNumber() == 0:
+        raise RuntimeError("the first attempt of task 0 fails, on purpose")
+    return values
+
+
+def fails_once(spark, *, group, gate, tasks=4):
+    """Task 0 fails, and its second attempt waits at the gate; copies do not wait."""
+    context = spark.sparkContext
+    _enter(context, group)
+
+    def body(index, values):
+        context = TaskContext.get()
+        if index == 0 and context.attemptNumber() == 1:
+            wait_at(gate)
+        return _fail_once(index, values)
+
+    return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+
+
+def _late_row(row, *, gate):
+    if row == "late":
+        wait_at(gate)
+    return row
+
+
+def stream_lines(spark, *, group, source, sink, gate):
+    """A streaming query over the text files in `source`; a row "late" waits at the gate. Answers the rows written."""
+    _enter(spark.sparkContext, group)
+    lines = spark.readStream.text(source)
+
+    def write(batch, _):
+        rows = batch.rdd.map(lambda row: row[0]).map(partial(_late_row, gate=gate))
+        spark.createDataFrame(rows.map(lambda line: (line,)), "line string").write.mode("append").text(sink)
+
+    query = lines.writeStream.foreachBatch(write)
+    query = query.option("checkpointLocation", f"{sink}.checkpoint").trigger(availableNow=True).start()
+    query.awaitTermination()
+    return sorted(row[0] for row in spark.read.text(sink).collect())
+
+
+def read_text(spark, *, group, path):
+    """How many lines a file has."""
+    _enter(spark.sparkContext, group)
+    return spark.read.text(path).count()
+
+
+def shim_status(spark):
+    """What the shim says of itself, as JSON."""
+    return spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status()
+
+
+def executors(spark):
+    """Hosts of the executors that are registered, sorted."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    driver_port = spark.sparkContext.getConf().get("spark.driver.port")
+    return sorted(info.host() for info in tracker.getExecutorInfos() if str(info.port()) != driver_port)
+
+
+def _enter(context, group, properties=None):
+    context.setJobGroup(group, group)
+    for name, value in (properties or {}).items():
+        context.setLocalProperty(name, value)
