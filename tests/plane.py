@@ -58,9 +58,7 @@ def running(folder: Path, **sections: dict[str, Any]) -> Iterator[Plane]:
     clock = Clock()
     epochs = itertools.count(1_795_000_000_000)
     app = main.build_app(settings.load(None, chosen), clock=clock, plane_epoch=next(epochs))
-    local = TestClient(
-        app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000), raise_server_exceptions=False
-    )
+    local = TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000), raise_server_exceptions=False)
     with local as client:
         yield Plane(client, clock)
 

@@ -1,4 +1,4 @@
-"""What can be asked of the API? One page made from the OpenAPI document, readable without scripts and without a network."""
+"""What can be asked of the API? One page made from the OpenAPI document, readable without scripts or a network."""
 
 from html import escape
 from typing import Any

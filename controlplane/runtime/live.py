@@ -2,9 +2,11 @@
 
 A cycle runs when messages have arrived or when the engine's next timer is due. Cycles start at least `cycle_gap_ms`
 apart, so that facts gather, and take no more than `cycle_share` of the time while anybody could be kept waiting by
-them: when every source waits for its reply, nobody can. A sync is answered by the first cycle that saw its facts, so an order
-leaves in the same round trip as the fact that caused it. Orders born of a timer wait in the source's outbox for its
-next sync, which is never far: sources with running work are told to come again every `fast_interval_ms`.
+them: when every source waits for its reply, nobody can.
+
+A sync is answered by the first cycle that saw its facts, so an order leaves in the same round trip as the fact that
+caused it. Orders born of a timer wait in the source's outbox for its next sync, which is never far: sources with
+running work are told to come again every `fast_interval_ms`.
 """
 
 import asyncio
@@ -32,6 +34,9 @@ from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
 
 _log = structlog.get_logger()
+
+COMPLAIN_EVERY_S = 10.0
+"""A failing engine fills no log."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -89,6 +94,7 @@ class Runtime:
         self._gap_end_s = 0.0
         self._share_end_s = 0.0
         self._chores_s = 0.0
+        self._complain_s = 0.0
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -322,8 +328,11 @@ class Runtime:
         """The engine is at fault: whoever waits gets an error, and full reports make its state true again."""
         self.failures += 1
         self.metrics.engine_errors.inc()
-        self._due_s = self.clock() + 1.0
-        _log.exception("cycle_failed", stimuli=len(batch))
+        now_s = self.clock()
+        self._due_s = now_s + 1.0
+        if now_s >= self._complain_s:
+            self._complain_s = now_s + COMPLAIN_EVERY_S
+            _log.exception("cycle_failed", stimuli=len(batch), failures=self.failures)
         for message in batch:
             if message.source is not None:
                 message.source.complete = False

@@ -23,10 +23,7 @@ def attach_facts(application: str, n_tasks: int) -> list[dict]:
             "application": application,
             "capabilities": {"max_copies": 4, "named_host": True, "kill_copy": True, "order_pending": True},
         },
-        *(
-            {"type": "executor_added", "executor": str(n), "host": f"host-{n}", "slots": n_tasks // 4}
-            for n in range(4)
-        ),
+        *({"type": "executor_added", "executor": str(n), "host": f"host-{n}", "slots": n_tasks // 4} for n in range(4)),
         {"type": "job_submitted", "job": "job-1", "stages": [1]},
         {
             "type": "stage_submitted",
@@ -72,17 +69,17 @@ class Driver(asyncio.Protocol):
         self.name = name
         self.sequence = FIRST_SEQUENCE
         self.latencies_s: list[float] = []
-        self.reply: dict = {}
         source = {"kind": "spark", "id": name, "epoch": epoch}
         self._head = b'{"protocol":1,"source":' + json.dumps(source).encode() + b',"sequence":'
         facts = json.dumps(attach_facts(name, n_tasks), separators=(",", ":")).encode()
-        self._full = b',"full":true,"facts":' + facts + b"}"
+        self.full = b',"full":true,"facts":' + facts + b"}"
         self._buffer = b""
         self._done: asyncio.Future[bytes] | None = None
         self._transport: asyncio.Transport | None = None
 
     async def connect(self, port: int) -> "Driver":
         """Opens the connection."""
+        self._buffer = b""
         await asyncio.get_running_loop().create_connection(lambda: self, "127.0.0.1", port)
         return self
 
@@ -116,6 +113,8 @@ class Driver(asyncio.Protocol):
             b"POST /shim/v1/sync HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
             b"content-length: " + str(len(body)).encode() + b"\r\n\r\n"
         )
+        if self._transport.is_closing():
+            raise ConnectionError("the control plane is gone")
         self._done = asyncio.get_running_loop().create_future()
         start_s = time.perf_counter()
         self._transport.write(head + body)
@@ -125,7 +124,7 @@ class Driver(asyncio.Protocol):
 
     async def attach(self) -> None:
         """The full report."""
-        self.reply = json.loads(await self.exchange(self._full))
+        await self.exchange(self.full)
 
     def close(self) -> None:
         """Ends the connection."""
