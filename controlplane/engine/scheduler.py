@@ -20,6 +20,7 @@ from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.wishes import fulfil
 from controlplane.engine.write_safety import verdict
+from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
 from controlplane.model.facts import Mode, OrderResult
@@ -72,7 +73,7 @@ class Scheduler:
         # 1 apply: the only mutation of state by facts
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
         for report in heard:
-            self.cluster.apply(report, changes)
+            apply(self.cluster, report, changes)
         decision.want_full |= changes.want_full
         decision.bad_facts += [(bad.source, str(bad)) for bad in changes.bad]
 
@@ -104,7 +105,7 @@ class Scheduler:
 
     def forget(self, source: str) -> None:
         """A source has been silent for too long: drop it and what it ran."""
-        self.cluster.forget(source, Changes())
+        forget(self.cluster, source, Changes())
         self.ledger.forget(source)
 
     def snapshot(self, now_s: float) -> Snapshot:

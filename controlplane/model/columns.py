@@ -23,7 +23,6 @@ class Pools(Table):
     """Slots and who may have them, one row a source."""
 
     slots: Ints
-    mode_rank: Ints
     losing_core_s: Floats
     total_core_s: Floats
     reviewed_s: Floats
@@ -33,7 +32,6 @@ class Pools(Table):
 
     COLUMNS: ClassVar = {
         "slots": _INT,
-        "mode_rank": _INT,
         "losing_core_s": _SUM,
         "total_core_s": _SUM,
         "reviewed_s": (np.float64, -np.inf),

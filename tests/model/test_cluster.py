@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.model import facts as f
+from controlplane.model.apply import apply
 from controlplane.model.cluster import Changes, Cluster
 from controlplane.model.decisions import Report
 from controlplane.model.table import Table
@@ -72,7 +73,7 @@ def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
     scenario = [f.DriverAttached(application="a")]
     scenario += [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=2) for i in range(3)]
     scenario += [f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=6)]
-    cluster.apply(Report(source="s:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
+    apply(cluster, Report(source="s:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
     live: dict[int, tuple[int, int]] = {}
     for n, (kind, index, host) in enumerate(events, 1):
         where = {"executor": f"e{host}", "host": f"h{host}"}
@@ -100,10 +101,10 @@ def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
                 duration_ms=5,
             )
         report = Report(source="s:a", epoch=1, received_s=float(n), facts=[fact])
-        cluster.apply(report, changes)
+        apply(cluster, report, changes)
         if repeat:
             before = counts(cluster)
-            cluster.apply(report, changes)
+            apply(cluster, report, changes)
             assert counts(cluster) == before
     state = counts(cluster)
     assert state["stages"] == recounted(cluster)

@@ -1,0 +1,212 @@
+"""How does a fact change what is known? The only place where state changes.
+
+Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
+attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
+sweeps away whatever of its source it did not name.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from controlplane.model import facts as f
+from controlplane.model.applying import Applying
+from controlplane.model.attempts import attempt_ended, attempt_started, end_lost
+from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.decisions import Report
+from controlplane.model.errors import BadFact
+from controlplane.model.progress import apply_progress
+
+MOST_REQUESTS = 1000
+"""Open resource requests kept of one source; the oldest go first."""
+
+
+def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
+    """Apply one report; a bad fact is refused by itself and the rest of the report counts."""
+    source = cluster.sources.get(report.source)
+    if source is not None and report.epoch > source.epoch:
+        forget(cluster, report.source, changes)
+        source = None
+    if source is None:
+        if not report.full or not report.facts or not isinstance(report.facts[0], f.DriverAttached):
+            changes.want_full.add(report.source)
+            return
+        source = _new_source(cluster, report, report.facts[0])
+    source.heard_s = report.received_s
+    changes.pools.add(source.row)
+    now = Applying(cluster, source, report.received_s, changes, set())
+    steps: list[tuple[Callable[[Applying, Any], None], Any]] = [(_APPLY[type(fact)], fact) for fact in report.facts]
+    if report.progress.attempt:
+        steps.append((apply_progress, report.progress))
+    for step, what in steps:
+        if source.name not in cluster.sources:
+            return
+        try:
+            step(now, what)
+        except BadFact as bad:
+            changes.bad.append(bad)
+    if report.full:
+        _sweep(now)
+
+
+def forget(cluster: Cluster, name: str, changes: Changes) -> None:
+    """Drop a source and everything that runs in it."""
+    source = cluster.sources.pop(name, None)
+    if source is None:
+        return
+    now = Applying(cluster, source, source.heard_s, changes, set())
+    for executor in list(source.executors):
+        _remove_executor(now, executor)
+    for row in list(source.stages.values()):
+        cluster.remove_stage(source, row)
+    for job in list(source.jobs):
+        cluster.remove_job(source, job)
+    del cluster.source_of_pool[source.row]
+    cluster.pools.remove(source.row)
+
+
+def _new_source(cluster: Cluster, report: Report, attached: f.DriverAttached) -> SourceState:
+    row = cluster.pools.add()
+    source = SourceState(report.source, report.epoch, row, attached, report.received_s)
+    cluster.sources[report.source] = cluster.source_of_pool[row] = source
+    return source
+
+
+def _sweep(now: Applying) -> None:
+    source = now.source
+    for attempt in [i for i in source.attempts if ("attempt", i) not in now.mentioned]:
+        end_lost(now, attempt, "not in the full report")
+    for executor in [i for i in source.executors if ("executor", i) not in now.mentioned]:
+        _remove_executor(now, executor)
+    for row in [row for key, row in source.stages.items() if ("stage", key) not in now.mentioned]:
+        _close_stage(now.cluster, row, now.received_s)
+    for job in [key for key in source.jobs if ("job", key) not in now.mentioned]:
+        _end_job(now, job, now.received_s)
+
+
+def _driver_attached(now: Applying, fact: f.DriverAttached) -> None:
+    now.source.attached = fact
+
+
+def _driver_detached(now: Applying, _: f.DriverDetached) -> None:
+    forget(now.cluster, now.source.name, now.changes)
+
+
+def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
+    now.mentioned.add(("executor", fact.executor))
+    if fact.executor in now.source.executors:
+        return
+    cluster, pool = now.cluster, now.source.row
+    host = cluster.host_row(fact.host)
+    row = cluster.executors.add(pool=pool, host=host, slots=fact.slots, added_s=now.at_s(fact))
+    now.source.executors[fact.executor] = row
+    cluster.executor_names[row] = fact.executor
+    cluster.pools.slots[pool] += fact.slots
+
+
+def _executor_lost(now: Applying, fact: f.ExecutorLost) -> None:
+    _remove_executor(now, fact.executor)
+
+
+def _remove_executor(now: Applying, executor: str) -> None:
+    cluster, source = now.cluster, now.source
+    row = source.executors.pop(executor, None)
+    if row is None:
+        return
+    for attempt in [i for i, at in source.attempts.items() if cluster.attempts.executor[at] == row]:
+        end_lost(now, attempt, "executor lost")
+    cluster.pools.slots[source.row] -= cluster.executors.slots[row]
+    cluster.executors.remove(row)
+    del cluster.executor_names[row]
+
+
+def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
+    now.mentioned.add(("job", fact.job))
+    cluster, source = now.cluster, now.source
+    row = source.jobs.get(fact.job)
+    if row is None:
+        row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
+        cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
+    info = cluster.job_infos[row]
+    info.name = fact.name or info.name
+    info.host_ids += [i for i in fact.host_ids if i not in info.host_ids]
+    known = set(info.edges)
+    info.edges += [edge for edge in fact.edges if edge not in known]
+    info.stage_tasks.update(zip(fact.stages, fact.stage_tasks, strict=False))
+    cluster.jobs.ended[row] = False
+    cluster.jobs.weight[row] = fact.weight
+    cluster.jobs.copies_enabled[row] = fact.copies_enabled
+    cluster.jobs.mode_rank[row] = fact.mode.rank
+
+
+def _job_ended(now: Applying, fact: f.JobEnded) -> None:
+    if fact.job in now.source.jobs:
+        _end_job(now, fact.job, now.at_s(fact))
+
+
+def _end_job(now: Applying, job: str, at_s: float) -> None:
+    row = now.source.jobs[job]
+    now.cluster.jobs.ended[row] = True
+    for stage in now.cluster.job_infos[row].stage_rows:
+        _close_stage(now.cluster, stage, at_s)
+
+
+def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
+    cluster, source = now.cluster, now.source
+    for name, values in (("input_bytes", fact.input_bytes), ("preferred_hosts", fact.preferred_hosts)):
+        if values and len(values) != fact.n_tasks:
+            raise BadFact(f"stage_submitted.{name}", len(values), f"n_tasks ({fact.n_tasks}) rows", source.name)
+    key = (fact.stage, fact.stage_attempt)
+    now.mentioned.add(("stage", key))
+    if key in source.stages:
+        return
+    if fact.job not in source.jobs:
+        _job_submitted(now, f.JobSubmitted(job=fact.job, age_ms=fact.age_ms))
+    job = source.jobs[fact.job]
+    row = cluster.stages.add(pool=source.row, job=job, n_tasks=fact.n_tasks, submitted_s=now.at_s(fact))
+    source.stages[key] = row
+    cluster.stage_infos[row] = StageInfo(row, source.name, fact, bytearray(fact.n_tasks))
+    cluster.job_infos[job].stage_rows.add(row)
+    cluster.jobs.ended[job] = False
+    now.mentioned.add(("job", fact.job))
+    now.changes.stages_submitted.append(row)
+
+
+def _stage_ended(now: Applying, fact: f.StageEnded) -> None:
+    row = now.source.stages.get((fact.stage, fact.stage_attempt))
+    if row is not None and not now.cluster.stages.closing[row]:
+        now.changes.stages_ended.append((now.cluster.stage_infos[row], fact))
+        _close_stage(now.cluster, row, now.at_s(fact))
+
+
+def _close_stage(cluster: Cluster, row: int, at_s: float) -> None:
+    if not cluster.stages.closing[row]:
+        cluster.stages.closing[row], cluster.stages.closed_s[row] = True, at_s
+
+
+def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
+    requests = now.source.requests
+    requests.pop(fact.request, None)
+    if fact.count:
+        requests[fact.request] = (fact, now.at_s(fact))
+        if len(requests) > MOST_REQUESTS:
+            del requests[next(iter(requests))]
+
+
+def _order_outcome(now: Applying, fact: f.OrderOutcome) -> None:
+    now.changes.outcomes.append((now.source.name, fact))
+
+
+_APPLY: dict[type, Callable[[Applying, Any], None]] = {
+    f.DriverAttached: _driver_attached,
+    f.DriverDetached: _driver_detached,
+    f.ExecutorAdded: _executor_added,
+    f.ExecutorLost: _executor_lost,
+    f.JobSubmitted: _job_submitted,
+    f.JobEnded: _job_ended,
+    f.StageSubmitted: _stage_submitted,
+    f.StageEnded: _stage_ended,
+    f.ResourceRequested: _resource_requested,
+    f.AttemptStarted: attempt_started,
+    f.AttemptEnded: attempt_ended,
+    f.OrderOutcome: _order_outcome,
+}

@@ -1,0 +1,186 @@
+"""What changes when an attempt starts or ends? Counters of its task, stage, job, executor and pool, each once."""
+
+from controlplane.model import facts as f
+from controlplane.model.applying import Applying
+from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
+from controlplane.model.columns import NAN
+from controlplane.model.errors import BadFact
+
+
+def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
+    """A new live attempt; one that is known, or has ended, changes nothing. Raises BadFact for an impossible index."""
+    source, cluster = now.source, now.cluster
+    now.mentioned.add(("attempt", fact.attempt))
+    if fact.attempt in source.attempts:
+        return
+    info = _stage_of(now, "attempt_started", fact)
+    if info is None or fact.executor not in source.executors:
+        now.changes.want_full.add(source.name)
+        return
+    if fact.attempt in info.ended:
+        return
+    executor = source.executors[fact.executor]
+    stages, tasks, stage = cluster.stages, cluster.tasks, info.row
+    task = _task(cluster, info, fact.index)
+    if tasks.done[task] and not fact.speculative:
+        # The finished output was lost with its executor, so the host runs the task again.
+        tasks.done[task], info.done[fact.index] = False, 0
+        stages.n_done[stage] -= 1
+        stages.n_active[stage] += bool(tasks.n_live[task])
+    start_s = now.at_s(fact)
+    row = cluster.attempts.add(
+        id=fact.attempt,
+        pool=source.row,
+        job=stages.job[stage],
+        stage=stage,
+        task=task,
+        executor=executor,
+        host=cluster.executors.host[executor],
+        attempt_number=fact.attempt_number,
+        order=fact.order,
+        speculative=fact.speculative,
+        cold=cluster.executors.finished[executor] == 0,
+        start_s=start_s,
+        advanced_s=start_s,
+    )
+    source.attempts[fact.attempt] = row
+    info.live.add(row)
+    cluster.executors.running[executor] += 1
+    stages.n_running[stage] += 1
+    stages.n_active[stage] += not tasks.n_live[task] and not tasks.done[task]
+    tasks.n_live[task] += 1
+    if fact.speculative:
+        stages.n_copies[stage] += 1
+        tasks.n_copies[task] += 1
+        cluster.jobs.copies_launched[stages.job[stage]] += 1
+    if fact.order:
+        tasks.ordered_copies[task] = max(0, tasks.ordered_copies[task] - 1)
+        now.changes.launched.append((source.name, fact))
+
+
+def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
+    """An attempt is over, once. Its start may have been dropped: an end tells the whole story by itself."""
+    source = now.source
+    info = _stage_of(now, "attempt_ended", fact)
+    if info is None or fact.attempt in info.ended:
+        return
+    if fact.attempt not in source.attempts and fact.executor in source.executors:
+        started = f.AttemptStarted(
+            attempt=fact.attempt,
+            stage=fact.stage,
+            stage_attempt=fact.stage_attempt,
+            index=fact.index,
+            executor=fact.executor,
+            host=fact.host,
+            attempt_number=fact.attempt_number,
+            speculative=fact.speculative,
+            order=fact.order,
+            age_ms=fact.age_ms + fact.duration_ms,
+        )
+        attempt_started(now, started)
+    if fact.attempt in source.attempts:
+        _end(now, info, source.attempts[fact.attempt], fact, now.at_s(fact))
+    else:
+        info.ended.add(fact.attempt)
+        _done_unseen(now.cluster, info, fact)
+
+
+def end_lost(now: Applying, attempt: int, reason: str) -> None:
+    """End a live attempt that its host will not end: its executor is gone, or a full report leaves it out."""
+    cluster, row = now.cluster, now.source.attempts[attempt]
+    info = cluster.stage_infos[int(cluster.attempts.stage[row])]
+    fact = f.AttemptEnded(
+        attempt=attempt,
+        stage=info.fact.stage,
+        stage_attempt=info.fact.stage_attempt,
+        index=int(cluster.tasks.index[cluster.attempts.task[row]]),
+        executor=cluster.executor_names[int(cluster.attempts.executor[row])],
+        host=cluster.host_names[int(cluster.attempts.host[row])],
+        outcome=f.Outcome.LOST,
+        duration_ms=max(0, int((now.received_s - cluster.attempts.start_s[row]) * 1000)),
+        attempt_number=int(cluster.attempts.attempt_number[row]),
+        speculative=bool(cluster.attempts.speculative[row]),
+        order=int(cluster.attempts.order[row]),
+        reason=reason,
+    )
+    _end(now, info, row, fact, now.received_s)
+
+
+def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded) -> StageInfo | None:
+    row = now.source.stages.get((fact.stage, fact.stage_attempt))
+    if row is None:
+        return None
+    info = now.cluster.stage_infos[row]
+    if fact.index >= len(info.done):
+        raise BadFact(f"{kind}.index", fact.index, f"< n_tasks ({len(info.done)})", now.source.name)
+    return info
+
+
+def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
+    row = info.task_rows.get(index)
+    if row is None:
+        sizes = info.fact.input_bytes
+        row = info.task_rows[index] = cluster.tasks.add(
+            pool=cluster.stages.pool[info.row],
+            job=cluster.stages.job[info.row],
+            stage=info.row,
+            index=index,
+            input_bytes=sizes[index] if sizes and sizes[index] > 0 else NAN,
+            done=info.done[index],
+        )
+    return row
+
+
+def _done_unseen(cluster: Cluster, info: StageInfo, fact: f.AttemptEnded) -> None:
+    """A task was finished by an attempt whose executor has gone, so that only its end is known."""
+    if fact.outcome is not f.Outcome.SUCCESS or info.done[fact.index]:
+        return
+    info.done[fact.index] = 1
+    cluster.stages.n_done[info.row] += 1
+    task = info.task_rows.get(fact.index)
+    if task is not None:
+        cluster.tasks.done[task] = True
+        cluster.stages.n_active[info.row] -= bool(cluster.tasks.n_live[task])
+
+
+def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
+    cluster, attempts, tasks, stages = now.cluster, now.cluster.attempts, now.cluster.tasks, now.cluster.stages
+    task, stage, pool = int(attempts.task[row]), info.row, now.source.row
+    job, speculative = int(stages.job[stage]), bool(attempts.speculative[row])
+    won = fact.outcome is f.Outcome.SUCCESS and not tasks.done[task]
+    rivals = [r for r in info.live if attempts.task[r] == task and r != row] if tasks.n_live[task] > 1 else []
+    stages.n_active[stage] -= won or (not rivals and not tasks.done[task])
+    if won:
+        tasks.done[task], info.done[fact.index] = True, 1
+        stages.n_done[stage] += 1
+    core_s = fact.duration_ms / 1000
+    cluster.pools.total_core_s[pool] += core_s
+    if speculative:
+        stages.n_copies[stage] -= 1
+        tasks.n_copies[task] -= 1
+        cluster.jobs.copies_won[job] += won
+        cluster.jobs.copies_lost[job] += not won
+        cluster.jobs.losing_core_s[job] += 0.0 if won else core_s
+        cluster.pools.losing_core_s[pool] += 0.0 if won else core_s
+    now.changes.ended.append(
+        EndedAttempt(
+            source=now.source.name,
+            pool=pool,
+            job=job,
+            stage=stage,
+            host=int(attempts.host[row]),
+            fact=fact,
+            ended_s=ended_s,
+            won=won,
+            beaten_t_rem_s=float(min(attempts.t_rem_s[rivals])) if won and rivals else NAN,
+            unit=int(attempts.unit[row]),
+            input_bytes=float(tasks.input_bytes[task]),
+            estimated_s=float(attempts.estimated_s[row]),
+            foretold_end_s=float(attempts.foretold_end_s[row]),
+            t_new_s=float(attempts.t_new_s[row]),
+        )
+    )
+    cluster.executors.finished[attempts.executor[row]] += 1
+    info.ended.add(fact.attempt)
+    info.live.discard(row)
+    cluster.free_attempt(now.source, row)
