@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
@@ -239,7 +238,7 @@ async def _overview(
     decisions, _ = await read.decisions(DecisionFilter(action=Action.LAUNCH_COPY), limit=DECISIONS)
     if not decisions:
         decisions, _ = await read.decisions(DecisionFilter(), limit=DECISIONS)
-    ended = (job for job in read.jobs() if job.ended_s is not None)
+    ended = [job for job in read.jobs() if job.ended_s is not None]
     return _page(
         request,
         read,
@@ -252,8 +251,9 @@ async def _overview(
             read.effect(),
             copy_share=read.cluster_copy_share,
             dropped_events=read.dropped_events,
+            jobs_before=bool(ended),
         ),
-        past_jobs=[views.past_job(job) for job in islice(ended, HISTORY_JOBS)],
+        past_jobs=[views.past_job(job) for job in ended[:HISTORY_JOBS]],
         decisions=decisions,
         modes=views.MODES,
         notice=notice,

@@ -9,6 +9,7 @@ from controlplane.model.facts import (
     AttemptStarted,
     Capabilities,
     DriverAttached,
+    DriverDetached,
     ExecutorAdded,
     JobEnded,
     JobSubmitted,
@@ -102,6 +103,11 @@ class ScriptedDriver:
         while not (self._jobs[name].copies_won and self._races(name)):
             assert self.now_s < limit_s, f"{name} has no race"
             self.run(self.now_s + STEP_S)
+
+    def detach(self) -> None:
+        """Ends the application in good order."""
+        self._facts.append(DriverDetached("done"))
+        self._report()
 
     def _races(self, name: str) -> bool:
         return any(attempt.job == name and attempt.order for attempt in self._attempts.values())

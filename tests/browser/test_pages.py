@@ -135,6 +135,29 @@ def test_an_ended_job_stays_readable(played: TestClient) -> None:
     assert len(bars(html)) >= 20
 
 
+def test_an_ended_application_leaves_its_jobs(tmp_path: Path) -> None:
+    """After a demo, or after the night: what ran is still there, and nobody is told to attach a first driver."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock, engine={"mode": "control"})) as client:
+        driver = ScriptedDriver(through(client.post), clock.advance, jobs()[:1], application="app-1")
+        driver.run(20.0)
+        driver.detach()
+        html = client.get("/").text
+        assert "No application is attached at the moment" in html
+        assert "spark.plugins" not in html
+        assert job_path(SOURCE, "report") in links(html)
+
+
+def test_a_store_that_cannot_write_is_named(tmp_path: Path) -> None:
+    """Deciding goes on without a record, and whoever looks must know that."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock, store={"url": str(tmp_path), "retry_s": 0.01})) as client:
+        driver = ScriptedDriver(through(client.post), clock.advance, jobs()[:1], application="app-1")
+        driver.run(6.0)
+        assert client.app.state.runtime.store.flush() is False
+        assert "Decisions are not being recorded" in client.get("/").text
+
+
 def test_decisions_are_filtered(played: TestClient) -> None:
     """By action, reason and job; what is unknown matches nothing and breaks nothing."""
     html = played.get("/decisions", params={"action": "launch_copy"}).text

@@ -150,7 +150,9 @@ class Overview:
     """(estimate, samples, median ratio, spread)"""
 
 
-def overview(snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int) -> Overview:
+def overview(
+    snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int, jobs_before: bool
+) -> Overview:
     """The first page's headline, its sentence of effect and its figures."""
     pools = snapshot.pools
     jobs = sum(len(pool.jobs) for pool in pools)
@@ -162,7 +164,7 @@ def overview(snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_e
     allowed = min(sum(pool.copy_budget for pool in pools), max(int(copy_share * slots), 1))
     heard_s = min((pool.last_heard_s for pool in pools), default=None)
     return Overview(
-        headline=_headline(snapshot.mode, len(pools), jobs),
+        headline=_headline(snapshot.mode, len(pools), jobs, jobs_before),
         effect=_effect_sentence(snapshot.mode, effect),
         figures=[
             Figure(name="Slots busy", value=number(running), beside=f"of {slots}"),
@@ -192,11 +194,11 @@ def overview(snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_e
     )
 
 
-def _headline(mode: Mode, pools: int, jobs: int) -> str:
+def _headline(mode: Mode, pools: int, jobs: int, jobs_before: bool) -> str:
     if mode is Mode.OFF:
         return "Switched off: every host does as it would alone"
     if not pools:
-        return "Ready, waiting for a first application"
+        return "No application is attached at the moment" if jobs_before else "Ready, waiting for a first application"
     verb = "Steering" if mode is Mode.CONTROL else "Watching"
     return f"{verb} {counted(jobs, 'job')} of {counted(pools, 'application')}"
 

@@ -5,21 +5,21 @@ let paused = sessionStorage.getItem("paused") === "yes";
 
 function busy() {
   const here = document.activeElement;
-  return document.hidden || !getSelection().isCollapsed || document.querySelector("details.mode[open]")
-    || (here && ["INPUT", "SELECT", "TEXTAREA"].includes(here.tagName));
+  const main = document.querySelector("main");
+  return document.hidden || !getSelection().isCollapsed || main.querySelector("details.mode[open]")
+    || (main.contains(here) && here !== main && !here.id);
 }
 
 async function swap(address, { scroll = false } = {}) {
   const reply = await fetch(address, { headers: { Accept: "text/html" } });
-  if (!reply.ok) return;
+  if (!reply.ok) throw new Error(`${reply.status} at ${address}`);
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("main");
-  const focused = document.activeElement && document.activeElement.id;
-  const why = document.querySelector(".why");
-  const whyTop = why ? why.scrollTop : 0;
+  const focused = document.activeElement.id;
+  const whyTop = document.querySelector(".why")?.scrollTop ?? 0;
   document.querySelector("main").replaceWith(fresh);
-  const freshWhy = fresh.querySelector(".why");
-  if (freshWhy && scroll && matchMedia("(max-width: 1000px)").matches) freshWhy.scrollIntoView();
-  else if (freshWhy && !scroll) freshWhy.scrollTop = whyTop;
+  const why = fresh.querySelector(".why");
+  if (why && !scroll) why.scrollTop = whyTop;
+  if (why && scroll && matchMedia("(max-width: 1000px)").matches) why.scrollIntoView();
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   dress(fresh);
 }
@@ -44,17 +44,16 @@ document.addEventListener("click", (event) => {
   const bar = event.target.closest?.("a.bar");
   if (!bar || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  const address = bar.getAttribute("href");
+  const address = new URL(bar.getAttribute("href"), location.href).href;
   history.pushState(null, "", address);
-  swap(address, { scroll: true });
+  swap(address, { scroll: true }).catch(() => location.reload());
 });
-addEventListener("popstate", () => swap(location.href));
+addEventListener("popstate", () => swap(location.href).catch(() => location.reload()));
 
 const toggle = document.getElementById("live");
 if (toggle) {
-  const show = () => {
-    toggle.hidden = false;
-    toggle.textContent = paused ? "Paused – resume" : "Live – pause";
+  const show = (text) => {
+    toggle.textContent = text ?? (paused ? "Paused · resume" : "Live · pause");
     toggle.setAttribute("aria-pressed", String(paused));
   };
   toggle.addEventListener("click", () => {
@@ -62,7 +61,11 @@ if (toggle) {
     sessionStorage.setItem("paused", paused ? "yes" : "no");
     show();
   });
+  toggle.hidden = false;
   show();
-  setInterval(() => { if (!paused && !busy()) swap(location.href).catch(() => {}); }, refreshMs);
+  setInterval(async () => {
+    if (paused || busy()) return;
+    await swap(location.href).then(() => show(), () => show("Not reachable · pause"));
+  }, refreshMs);
 }
 dress(document);
