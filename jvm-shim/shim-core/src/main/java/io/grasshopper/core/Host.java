@@ -17,8 +17,13 @@ public interface Host {
   /** From here on the host's own behaviour applies to this job: wishes are dropped, targets and caps are gone. */
   void leaseEnded(String job);
 
-  /** Another control plane answers: what an earlier one still wished for is dropped in silence. */
-  void planeChanged();
+  /**
+   * All wishes and grants are dropped, for all jobs.
+   *
+   * @param reason told as the outcome of each order that waits; empty for silence, where another control plane answers that has
+   *     never heard of them
+   */
+  void standDown(String reason);
 
   /** Ends wishes whose time is over; answers nanoseconds until the next one, or {@link Long#MAX_VALUE}. */
   long endOverdue(long nowNanos);

@@ -46,8 +46,9 @@ final class Outbox {
     return waiting.isEmpty() && batch == null && !wantFull;
   }
 
-  boolean isFullDue() {
-    return wantFull;
+  /** Whether more facts wait than one batch takes. */
+  boolean hasBacklog() {
+    return !wantFull && waiting.size() > MAX_BATCH;
   }
 
   /** The batch to send now: the unacknowledged one again, a full report, or what waits. */

@@ -54,7 +54,7 @@ public final class SyncLoop {
   private long earliestNanos = nextDueNanos;
   private boolean soon;
   private long soonNanos;
-  private long intervalMs = FIRST_INTERVAL_MS;
+  private boolean isInControl = true;
   private long planeEpoch = -1;
   private long queueDropsReported;
 
@@ -185,7 +185,7 @@ public final class SyncLoop {
     if (urgent) {
       urgent = false;
       soonNanos = soon ? soonNanos : now + COALESCE_NANOS;
-      soon = true;
+      soon = isInControl;
     }
     if (inFlight == null && now - dueNanos() >= 0) {
       send();
@@ -295,24 +295,24 @@ public final class SyncLoop {
       breaker.succeeded();
     }
     outbox.acknowledge();
-    boolean again = reply.wantFull && !outbox.isBatchFull();
+    boolean isAskedAgain = reply.wantFull && outbox.isBatchFull();
     if (reply.wantFull) {
       outbox.requireFull();
     }
     if (reply.planeEpoch != planeEpoch) {
       if (planeEpoch != -1) {
         seenOrders.clear();
-        guard.run("plane change", host::planeChanged);
-        again |= !outbox.isBatchFull();
         outbox.requireFull();
+        guard.run("plane change", () -> host.standDown(""));
       }
       planeEpoch = reply.planeEpoch;
     }
     leases.renew(reply);
-    intervalMs = Math.max(1, Math.min(LONGEST_INTERVAL_MS, reply.nextIntervalMs));
-    long now = System.nanoTime();
-    earliestNanos = now;
-    nextDueNanos = again || (!outbox.isEmpty() && !outbox.isFullDue()) ? now : startedNanos + intervalMs * MILLI;
+    if (isInControl && !reply.isControl()) {
+      guard.run("mode change", () -> host.standDown("mode"));
+    }
+    isInControl = reply.isControl();
+    schedule(reply, isAskedAgain);
     for (Order order : reply.orders) {
       if (remember(order.id())) {
         obey(order, reply);
@@ -320,6 +320,15 @@ public final class SyncLoop {
     }
     guard.run("settle", host::settle);
     translateEvents();
+  }
+
+  /** The plane sets the pace: a full report is due when it says so, urgent events count only where orders may follow. */
+  private void schedule(Reply reply, boolean isAskedAgain) {
+    long leastMs = isAskedAgain ? FIRST_INTERVAL_MS : 1;
+    long intervalMs = Math.max(leastMs, Math.min(LONGEST_INTERVAL_MS, reply.nextIntervalMs));
+    soon &= isInControl;
+    earliestNanos = System.nanoTime();
+    nextDueNanos = outbox.hasBacklog() ? earliestNanos : startedNanos + intervalMs * MILLI;
   }
 
   private boolean remember(long order) {

@@ -29,7 +29,7 @@ final class Control {
   }
 
   JobShare share(JobKey job) {
-    return shares.computeIfAbsent(job.key, key -> new JobShare(key, job.weight, loop.leases()));
+    return shares.computeIfAbsent(job.key, key -> new JobShare(job.weight));
   }
 
   /** The share of a job that has submitted a task set, or null. */

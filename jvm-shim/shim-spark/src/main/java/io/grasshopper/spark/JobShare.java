@@ -1,25 +1,19 @@
 // How many slots does one job hold, and how many should it?
 package io.grasshopper.spark;
 
-import io.grasshopper.core.Leases;
-
 /** One job's running attempts, and its container grant while that lives. Touched under the scheduler's lock only. */
 final class JobShare {
   private static final int NONE = -1;
 
-  final String job;
   final int weight;
-  private final Leases leases;
   private int running;
   private int target = NONE;
   private int cap = NONE;
   private long endNanos;
   private boolean yieldsAtTarget;
 
-  JobShare(String job, int weight, Leases leases) {
-    this.job = job;
+  JobShare(int weight) {
     this.weight = weight;
-    this.leases = leases;
   }
 
   void grant(int newTarget, int newCap, long newEndNanos) {
@@ -44,7 +38,7 @@ final class JobShare {
   }
 
   private boolean isLive(long nowNanos) {
-    return hasGrant() && nowNanos - endNanos < 0 && leases.holds(job);
+    return hasGrant() && nowNanos - endNanos < 0;
   }
 
   /** Whether it holds fewer slots than it should. */

@@ -50,7 +50,7 @@ final class OrderedTaskSet extends TaskSetManager {
 
   /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
   String wish(Wish wish) {
-    String refusal = wish.isCopy ? refusalOfCopy(wish.index) : refusalOfRunNext(wish.index);
+    String refusal = wish.isCopy ? refusalOfCopy(wish) : refusalOfRunNext(wish.index);
     if (refusal == null) {
       wishes.add(wish);
       control.wishing.add(this);
@@ -58,15 +58,23 @@ final class OrderedTaskSet extends TaskSetManager {
     return refusal;
   }
 
-  private String refusalOfCopy(int index) {
+  private String refusalOfCopy(Wish wish) {
+    int index = wish.index;
     if (successful()[index]) {
       return "task_ended";
     }
     if (copiesRunning()[index] == 0) {
       return "not_running";
     }
-    long waiting = wishes.stream().filter(wish -> wish.isCopy && wish.index == index).count();
+    if (!isOnlyHost() && !wish.host.isEmpty() && hasRunningAttempt(index, "", wish.host)) {
+      return "host_has_attempt";
+    }
+    long waiting = wishes.stream().filter(other -> other.isCopy && other.index == index).count();
     return copiesRunning()[index] - 1 + waiting >= control.maxCopies ? "above_clamp" : null;
+  }
+
+  private boolean isOnlyHost() {
+    return scheduler.hostToExecutors().size() <= 1;
   }
 
   private String refusalOfRunNext(int index) {
@@ -106,10 +114,10 @@ final class OrderedTaskSet extends TaskSetManager {
     return shortest;
   }
 
-  /** Drops all wishes, as when the lease ends; with a reason the control plane hears of it. */
+  /** Drops all wishes, as when the lease ends; the control plane hears of it unless the reason is empty. */
   void dropWishes(String reason) {
     for (Wish wish : wishes) {
-      if (reason != null) {
+      if (!reason.isEmpty()) {
         control.loop.expired(wish.order, reason);
       }
     }
@@ -194,7 +202,7 @@ final class OrderedTaskSet extends TaskSetManager {
 
   /** Never two running attempts of a task on one host; where there is only one host, never on one executor. */
   private boolean hasRunningAttempt(int index, String executor, String host) {
-    boolean onlyHost = scheduler.hostToExecutors().size() <= 1;
+    boolean onlyHost = isOnlyHost();
     for (Object each : Scala.list(taskAttempts()[index])) {
       TaskInfo info = (TaskInfo) each;
       if (info.running() && (onlyHost ? info.executorId().equals(executor) : info.host().equals(host))) {

@@ -18,8 +18,7 @@ import org.apache.spark.scheduler.TaskSetManager;
 /**
  * The driver's side of the sync loop.
  *
- * <p>It decides nothing, but refuses what the present state forbids, what the user has opted out of, and everything for a job
- * whose lease is not held. Task sets and shares are touched under the scheduler's lock, and nothing is waited for there.
+ * <p>It decides nothing, but refuses what the present state forbids and what the user has opted out of. Task sets and shares are touched under the scheduler's lock, and nothing is waited for there.
  */
 final class SparkHost implements Host {
   private final SyncLoop loop;
@@ -173,11 +172,8 @@ final class SparkHost implements Host {
     return refusalOfJob(job);
   }
 
-  private String refusalOfJob(JobKey job) {
-    if (!job.mode.equals("control")) {
-      return "mode";
-    }
-    return loop.leases().holds(job.key) ? null : "no_lease";
+  private static String refusalOfJob(JobKey job) {
+    return job.mode.equals("control") ? null : "mode";
   }
 
   private String kill(Order order) {
@@ -284,9 +280,9 @@ final class SparkHost implements Host {
   }
 
   @Override
-  public void planeChanged() {
+  public void standDown(String reason) {
     synchronized (scheduler) {
-      control.wishing.forEach(set -> set.dropWishes(null));
+      control.wishing.forEach(set -> set.dropWishes(reason));
       control.wishing.clear();
       control.shares().forEach(control::clear);
     }

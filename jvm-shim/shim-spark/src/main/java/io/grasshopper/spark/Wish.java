@@ -9,8 +9,9 @@ final class Wish {
   final long order;
   final int index;
   final boolean isCopy;
+  /** The host to use, or empty. */
+  final String host;
   final long expiresNanos;
-  private final String host;
   private final List<?> avoidHosts;
   private final boolean beforeWaiting;
 

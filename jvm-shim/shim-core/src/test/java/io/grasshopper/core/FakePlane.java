@@ -1,0 +1,90 @@
+// What does a control plane look like to a test that decides every byte of its answer?
+package io.grasshopper.core;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** The JDK's own server on loopback; a test sets what it does with each request. */
+final class FakePlane implements AutoCloseable {
+  /** Answers one request. */
+  interface Behaviour {
+    void answer(HttpExchange exchange, Map<?, ?> request) throws IOException, InterruptedException;
+  }
+
+  final BlockingQueue<Map<?, ?>> requests = new LinkedBlockingQueue<>();
+  volatile Behaviour behaviour = (exchange, request) -> reply(exchange, acknowledging(request, ""));
+  private final HttpServer server;
+
+  FakePlane() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.setExecutor(Executors.newCachedThreadPool(Daemons.named("fake-plane")));
+    server.createContext("/shim/v1/sync", exchange -> {
+      Map<?, ?> request = (Map<?, ?>) Json.read(readAll(exchange.getRequestBody()));
+      requests.add(request);
+      try {
+        behaviour.answer(exchange, request);
+      } catch (InterruptedException error) {
+        Thread.currentThread().interrupt();
+      } finally {
+        exchange.close();
+      }
+    });
+    server.start();
+  }
+
+  Settings settings(String... more) {
+    return new Settings(key -> {
+      for (int i = 0; i < more.length; i += 2) {
+        if (more[i].equals(key)) {
+          return more[i + 1];
+        }
+      }
+      return key.equals("server") ? "http://127.0.0.1:" + server.getAddress().getPort() : null;
+    });
+  }
+
+  Map<?, ?> nextRequest() throws InterruptedException {
+    Map<?, ?> request = requests.poll(5, TimeUnit.SECONDS);
+    if (request == null) {
+      throw new AssertionError("no request within 5 s");
+    }
+    return request;
+  }
+
+  /** A valid reply in mode control, with more fields put in, for example {@code "orders": [...]}. */
+  static String acknowledging(Map<?, ?> request, String more) {
+    return "{\"protocol\": 1, \"plane_epoch\": 7, \"acknowledged\": " + request.get("sequence") + ", \"cycle\": "
+        + request.get("sequence") + ", \"next_interval_ms\": 20, \"mode\": \"control\"" + more + "}";
+  }
+
+  static void reply(HttpExchange exchange, String body) throws IOException {
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(200, bytes.length);
+    exchange.getResponseBody().write(bytes);
+  }
+
+  private static byte[] readAll(InputStream in) throws IOException {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    byte[] buffer = new byte[8192];
+    for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
+      all.write(buffer, 0, n);
+    }
+    return all.toByteArray();
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+  }
+}

@@ -1,0 +1,50 @@
+// What would a host have been told to do?
+package io.grasshopper.core;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/** A host without a system behind it: it writes down every call. */
+final class RecordingHost implements Host {
+  final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
+  volatile SyncLoop loop;
+
+  @Override
+  public Fact attached() {
+    return Fact.timeless("driver_attached").withKey("application", "app-1");
+  }
+
+  @Override
+  public void apply(Order order) {
+    calls.add(order.type() + " " + order.id());
+    if (order.type().equals("break")) {
+      throw new IllegalStateException("as the test wants");
+    }
+    loop.applied(order.id(), -1);
+  }
+
+  @Override
+  public void settle() {}
+
+  @Override
+  public void leaseEnded(String job) {
+    calls.add("lease ended " + job);
+  }
+
+  @Override
+  public void standDown(String reason) {
+    calls.add("stand down " + reason);
+  }
+
+  @Override
+  public long endOverdue(long nowNanos) {
+    return Long.MAX_VALUE;
+  }
+
+  @Override
+  public Map<String, Object> progress(long nowNanos) {
+    return Collections.emptyMap();
+  }
+}

@@ -1,0 +1,227 @@
+// Does the loop keep its promises to the host and to the control plane?
+package io.grasshopper.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class SyncLoopTest {
+  private static final String CLAIM = ", \"claims\": [{\"job\": \"sql-1\", \"lease_ms\": 300}]";
+
+  private final RecordingHost host = new RecordingHost();
+  private FakePlane plane;
+  private SyncLoop loop;
+
+  @BeforeEach
+  void open() throws IOException {
+    plane = new FakePlane();
+  }
+
+  @AfterEach
+  void close() {
+    loop.stop("test over");
+    plane.close();
+  }
+
+  private void start(String... settings) {
+    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings(settings));
+    host.loop = loop;
+    loop.start("app-1", 5);
+  }
+
+  private String nextCall() throws InterruptedException {
+    String call = host.calls.poll(5, TimeUnit.SECONDS);
+    assertNotNull(call, "the host was not called within 5 s");
+    return call;
+  }
+
+  private Map<?, ?> nextOutcome() throws InterruptedException {
+    for (int i = 0; i < 200; i++) {
+      for (Object fact : (List<?>) plane.nextRequest().get("facts")) {
+        if (((Map<?, ?>) fact).get("type").equals("order_outcome")) {
+          return (Map<?, ?>) fact;
+        }
+      }
+    }
+    throw new AssertionError("no outcome in 200 requests");
+  }
+
+  /** Puts `more` into the reply to the first request only. */
+  private void replyOnce(String more) {
+    AtomicInteger count = new AtomicInteger();
+    plane.behaviour = (http, request) ->
+        FakePlane.reply(http, FakePlane.acknowledging(request, count.getAndIncrement() == 0 ? more : ""));
+  }
+
+  @Test
+  void introducesItselfWithAFullReport() throws Exception {
+    start();
+    Map<?, ?> request = plane.nextRequest();
+    assertEquals(1L, request.get("protocol"));
+    assertEquals(1L, request.get("sequence"));
+    assertEquals(true, request.get("full"));
+    assertEquals("{kind=spark, id=app-1, epoch=5}", request.get("source").toString());
+    assertEquals(false, plane.nextRequest().get("full"));
+  }
+
+  @Test
+  void obeysAnOrderOnceHoweverOftenItComes() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
+        ", \"orders\": [{\"type\": \"run_next\", \"order\": 41, \"ttl_ms\": 9000}]"));
+    start();
+    assertEquals("run_next 41", nextCall());
+    assertEquals("applied", nextOutcome().get("result"));
+    assertNull(host.calls.poll(200, TimeUnit.MILLISECONDS));
+  }
+
+  @Test
+  void tellsAnOutcomeEvenWhereItsOwnCodeFails() throws Exception {
+    replyOnce(", \"orders\": [{\"type\": \"break\", \"order\": 42, \"ttl_ms\": 9000}]");
+    start();
+    Map<?, ?> outcome = nextOutcome();
+    assertEquals("refused shim_error", outcome.get("result") + " " + outcome.get("reason"));
+  }
+
+  @Test
+  void letsAnOrderExpireThatHasNoTime() throws Exception {
+    replyOnce(", \"orders\": [{\"type\": \"run_next\", \"order\": 43, \"ttl_ms\": 0}]");
+    start();
+    assertEquals("expired", nextOutcome().get("result"));
+    assertTrue(host.calls.isEmpty());
+  }
+
+  @Test
+  void refusesOrdersOutsideModeControl() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
+        ", \"orders\": [{\"type\": \"run_next\", \"order\": 44, \"ttl_ms\": 9000}]").replace("\"control\"", "\"shadow\""));
+    start();
+    assertEquals("mode", nextOutcome().get("reason"));
+  }
+
+  @Test
+  void sendsTheSameMessageAgainUntilItIsAcknowledged() throws Exception {
+    AtomicInteger failures = new AtomicInteger(2);
+    plane.behaviour = (http, request) -> {
+      if (failures.getAndDecrement() > 0) {
+        http.sendResponseHeaders(500, -1);
+      } else {
+        FakePlane.reply(http, FakePlane.acknowledging(request, ""));
+      }
+    };
+    start();
+    for (int i = 0; i < 3; i++) {
+      assertEquals(1L, plane.nextRequest().get("sequence"));
+    }
+    assertEquals(2L, plane.nextRequest().get("sequence"));
+  }
+
+  @Test
+  void endsALeaseOnTimeWhileTheControlPlaneHangs() throws Exception {
+    AtomicInteger count = new AtomicInteger();
+    plane.behaviour = (http, request) -> {
+      if (count.getAndIncrement() > 0) {
+        Thread.sleep(2500);
+      }
+      FakePlane.reply(http, FakePlane.acknowledging(request, CLAIM));
+    };
+    start();
+    for (int i = 0; i < 500 && !loop.leases().holds("sql-1"); i++) {
+      Thread.sleep(1);
+    }
+    assertTrue(loop.leases().holds("sql-1"));
+    long start = System.nanoTime();
+    assertEquals("lease ended sql-1", nextCall());
+    assertTrue(System.nanoTime() - start < 1_000_000_000L, "the lease outlived its 300 ms by far");
+    assertFalse(loop.leases().holds("sql-1"));
+  }
+
+  @Test
+  void standsDownAndReportsInFullForAnotherControlPlane() throws Exception {
+    AtomicInteger count = new AtomicInteger();
+    plane.behaviour = (http, request) -> FakePlane.reply(http,
+        FakePlane.acknowledging(request, "").replace("\"plane_epoch\": 7", "\"plane_epoch\": " + (count.incrementAndGet() < 3 ? 7 : 8)));
+    start();
+    assertEquals("stand down ", nextCall());
+    for (int i = 0; i < 3; i++) {
+      plane.nextRequest();
+    }
+    assertEquals(true, plane.nextRequest().get("full"));
+  }
+
+  @Test
+  void reportsInFullWhenAsked() throws Exception {
+    replyOnce("");
+    start();
+    plane.nextRequest();
+    plane.behaviour = (http, request) -> FakePlane.reply(http,
+        FakePlane.acknowledging(request, request.get("full").equals(true) ? "" : ", \"want_full\": true"));
+    for (int i = 0; i < 20; i++) {
+      if (plane.nextRequest().get("full").equals(true)) {
+        return;
+      }
+    }
+    throw new AssertionError("no full report in 20 requests");
+  }
+
+  @Test
+  void exchangesSoonAfterAnUrgentEvent() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http,
+        FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    start();
+    plane.nextRequest();
+    Thread.sleep(100);
+    long begin = System.nanoTime();
+    loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", begin).withKey("executor", "1")));
+    assertEquals(1, ((List<?>) plane.nextRequest().get("facts")).size());
+    assertTrue(System.nanoTime() - begin < 1_000_000_000L);
+  }
+
+  @Test
+  void reportsInFullAfterDroppedEvents() throws Exception {
+    start("queue.capacity", "100");
+    plane.nextRequest();
+    for (int i = 0; i < 100_000; i++) {
+      loop.queue().offer(() -> { });
+    }
+    for (int i = 0; i < 20; i++) {
+      Map<?, ?> request = plane.nextRequest();
+      if (request.get("full").equals(true) && (Long) request.get("dropped_events") > 0) {
+        return;
+      }
+    }
+    throw new AssertionError("drops did not lead to a full report");
+  }
+
+  @Test
+  void saysGoodBye() throws Exception {
+    start();
+    plane.nextRequest();
+    loop.stop("done");
+    String last = "";
+    while (!plane.requests.isEmpty()) {
+      last = plane.nextRequest().get("facts").toString();
+    }
+    assertEquals("[{type=driver_detached, reason=done}]", last);
+  }
+
+  @Test
+  void stopsWithinASecondWhileTheControlPlaneHangs() throws Exception {
+    plane.behaviour = (http, request) -> Thread.sleep(4000);
+    start();
+    plane.nextRequest();
+    long begin = System.nanoTime();
+    loop.stop("done");
+    assertTrue(System.nanoTime() - begin < 1_500_000_000L);
+  }
+}

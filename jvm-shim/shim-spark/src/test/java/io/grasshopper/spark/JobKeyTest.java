@@ -1,0 +1,46 @@
+// Is a job what its user would call one?
+package io.grasshopper.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+
+class JobKeyTest {
+  private static JobKey key(String... pairs) {
+    Properties properties = new Properties();
+    for (int i = 0; i < pairs.length; i += 2) {
+      properties.setProperty(pairs[i], pairs[i + 1]);
+    }
+    return JobKey.of(properties, 9);
+  }
+
+  @Test
+  void rootExecutionComesBeforeGroupAndGroupBeforeSparkJob() {
+    assertEquals("sql-3", key("spark.sql.execution.root.id", "3", "spark.sql.execution.id", "4", "spark.jobGroup.id", "g").key);
+    assertEquals("sql-4", key("spark.sql.execution.id", "4").key);
+    assertEquals("group-nightly", key("spark.jobGroup.id", "nightly").key);
+    assertEquals("job-9", key().key);
+    assertEquals("job-9", JobKey.of(null, 9).key);
+  }
+
+  @Test
+  void optionsAreLocalProperties() {
+    JobKey job = key("spark.grasshopper.weight", "5", "spark.grasshopper.copies.enabled", "false",
+        "spark.grasshopper.mode", "shadow", "sql.streaming.queryId", "q");
+    assertEquals(5, job.weight);
+    assertFalse(job.copiesEnabled);
+    assertEquals("shadow", job.mode);
+    assertTrue(job.isStreaming);
+  }
+
+  @Test
+  void nonsenseIsTheDefault() {
+    JobKey job = key("spark.grasshopper.weight", "much", "spark.grasshopper.mode", "ON");
+    assertEquals(1, job.weight);
+    assertEquals("control", job.mode);
+    assertEquals(1000, key("spark.grasshopper.weight", "999999").weight);
+  }
+}

@@ -1,0 +1,83 @@
+// Do targets decide who is offered a slot, and nothing else?
+package io.grasshopper.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+class TurnsTest {
+  private static final long FOREVER = Long.MAX_VALUE / 2;
+
+  private static JobShare share(int running, int target, int cap) {
+    JobShare share = new JobShare(1);
+    for (int i = 0; i < running; i++) {
+      share.started();
+    }
+    share.grant(target, cap, System.nanoTime() + FOREVER);
+    return share;
+  }
+
+  private static String order(JobShare... shares) {
+    return Arrays.toString(Turns.arrange(Arrays.asList(shares), System.nanoTime()));
+  }
+
+  @Test
+  void hungriestJobGoesFirstAndItsSetsStayTogether() {
+    JobShare full = share(2, 2, -1);
+    JobShare hungry = share(1, 6, -1);
+    assertEquals("[1, 3, 0, 2]", order(full, hungry, full, hungry));
+  }
+
+  @Test
+  void tiesKeepTheStockOrder() {
+    assertEquals("[0, 1, 2]", order(share(0, 2, -1), share(0, 6, -1), share(0, 1, -1)));
+  }
+
+  @Test
+  void beyondTheTargetsWeightDecides() {
+    JobShare heavy = new JobShare(4);
+    heavy.grant(1, -1, System.nanoTime() + FOREVER);
+    for (int i = 0; i < 4; i++) {
+      heavy.started();
+    }
+    assertEquals("[1, 0]", order(share(2, 1, -1), heavy));
+  }
+
+  @Test
+  void aSetThatIsNotOursHasItsTurnAfterTheHungry() {
+    assertEquals("[2, 1, 0]", order(share(3, 2, -1), null, share(1, 2, -1)));
+  }
+
+  @Test
+  void stopsAtItsTargetOnlyWhileAHungryJobComesAfter() {
+    JobShare first = share(0, 1, -1);
+    JobShare second = share(0, 1, -1);
+    order(first, second);
+    first.started();
+    assertTrue(first.isGated(), "the rest of this round belongs to the second job");
+    second.started();
+    assertFalse(second.isGated(), "nobody hungry comes after it");
+    order(first, second);
+    assertFalse(first.isGated());
+  }
+
+  @Test
+  void aCapHoldsSlotsFreeUntilTheGrantEnds() {
+    JobShare capped = share(3, 5, 3);
+    assertTrue(capped.isGated());
+    capped.grant(5, 3, System.nanoTime() - 1);
+    assertFalse(capped.isGated());
+  }
+
+  @Test
+  void aClearedGrantLeavesNothingBehind() {
+    JobShare share = share(3, 1, 2);
+    order(share, share(0, 5, -1));
+    share.clear();
+    assertFalse(share.isGated());
+    assertFalse(share.hasGrant());
+  }
+}
