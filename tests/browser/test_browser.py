@@ -118,7 +118,7 @@ def test_the_timeline_draws_a_race(open_page) -> None:
     page = open_page(JOIN)
     original = page.locator("a.bar.killed").first
     copy = page.get_by_label(re.compile(r"copy on .*, won after")).first
-    drawing = page.locator(".timeline").bounding_box()
+    drawing = page.locator(".split .timeline").bounding_box()
     for bar in (original, copy):
         box = bar.locator("rect").bounding_box()
         assert box["width"] > 1
@@ -214,6 +214,16 @@ def test_the_page_follows_the_cluster_until_it_is_paused(open_page, plane: Plane
     plane.driver.run(plane.driver.now_s + 1.0)
     page.wait_for_timeout(2500)
     assert age.inner_text() == paused
+
+
+def test_a_page_that_lost_its_server_says_so(browser: Browser, plane: Plane) -> None:
+    """Old numbers must not look live."""
+    context = browser.new_context(base_url=plane.address)
+    page = context.new_page()
+    page.goto("/")
+    page.route("**/*", lambda route: route.abort())
+    expect(page.locator("#live")).to_contain_text("Not reachable", timeout=10_000)
+    context.close()
 
 
 LOW_CONTRAST = (Path(__file__).parent / "low_contrast.js").read_text()
