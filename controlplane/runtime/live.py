@@ -130,6 +130,9 @@ class Runtime:
             raise Busy("the queue of reports", self.settings.queue_reports)
         now_s = self.clock()
         source, verdict = self.sources.receive(request, now_s)
+        if request.dropped_events > source.dropped_events:
+            self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
+            source.dropped_events = request.dropped_events
         if verdict is Verdict.APPLY:
             report = Report(
                 source=source.key,

@@ -13,7 +13,6 @@ from enum import Enum, auto
 from msgspec.structs import replace
 
 from controlplane.model.errors import GrasshopperError
-from controlplane.model.facts import DriverDetached
 from controlplane.model.orders import AnyOrder
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import SyncReply, SyncRequest
@@ -107,7 +106,6 @@ class Source:
     epoch: int
     sequence: int = -1
     complete: bool = False
-    detached: bool = False
     heard_s: float = 0.0
     dropped_events: int = 0
     full_slot_s: float | None = None
@@ -165,14 +163,12 @@ class Sources:
         source.sequence = request.sequence
         source.answer = None
         source.heard_s = now_s
-        source.dropped_events = request.dropped_events
         source.outbox.heard(in_order=in_order)
         if request.full:
             source.complete, source.full_slot_s = True, None
         elif not in_order:
             source.complete = False
         if source.complete:
-            source.detached = any(isinstance(fact, DriverDetached) for fact in request.facts)
             return Verdict.APPLY
         return self._queue_for_full(source, now_s)
 

@@ -188,6 +188,13 @@ def test_probes_and_metrics(busy):
     assert "grasshopper_build_info" in metrics
 
 
+def test_dropped_events_are_counted_once(busy):
+    """A shim tells the sum since it attached, with every message."""
+    for sequence, dropped in ((2, 5), (3, 5), (4, 7)):
+        busy.reply(message(sequence, dropped_events=dropped))
+    assert "grasshopper_shim_dropped_events_total 7.0" in busy.client.get("/metrics").text
+
+
 def test_a_store_that_cannot_record_is_told_and_stops_no_decision(tmp_path):
     with running(tmp_path, store={"url": str(tmp_path / "missing" / "plane.db")}) as plane:
         assert plane.reply(message(1, working(), full=True))["claims"]
