@@ -80,7 +80,7 @@ def serve(
     log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
 ) -> None:
     """Run the control plane until Ctrl-C or SIGTERM; prints its address once it listens."""
-    given = {
+    given: dict[str, dict[str, Any]] = {
         "server": {"host": host, "port": port},
         "store": {"url": store},
         "engine": {"mode": mode_name, "allocator": allocator, "speculator": speculator},

@@ -60,6 +60,8 @@ _templates.globals |= {
     "job_path": job_path,
     "assets_version": hashlib.sha256(b"".join(_ASSETS[name] for name in sorted(_ASSETS))).hexdigest()[:12],
 }
+_compiled = {name: _templates.get_template(name) for name in _templates.list_templates()}
+"""Compiled before the server starts, so that the first reader holds no decision up."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -125,9 +127,9 @@ async def _why(
     read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str]
 ) -> views.Why | None:
     """The explanation of the chosen attempt, None where none is chosen or known."""
-    chosen = job.attempts.get(attempt) if job and attempt is not None else None
-    if chosen is None:
+    if job is None or attempt is None or attempt not in job.attempts:
         return None
+    chosen = job.attempts[attempt]
     which = DecisionFilter(
         source=job.source, stage=chosen.stage, stage_attempt=chosen.stage_attempt, index=chosen.index
     )
@@ -166,7 +168,8 @@ async def decisions_page(
     """Recorded decisions, newest first, by filters; an unknown action or reason matches nothing."""
     given = {"source": source, "job": job, "action": action, "reason": reason}
     chosen = {name: value for name, value in given.items() if value}
-    decisions, older = [], None
+    decisions: list[views.Told] = []
+    older = None
     with contextlib.suppress(KeyError):
         which = DecisionFilter(
             source=source or None,
@@ -271,7 +274,7 @@ def _page(
     navigation = [("/", "Overview"), ("/decisions", "Decisions"), ("/api/v1/openapi.json", "API")]
     if _demo_report(request).is_file():
         navigation.insert(2, ("/demo", "Comparison"))
-    html = _templates.get_template(template).render(
+    html = _compiled[template].render(
         mode=read.mode.value,
         here=request.url.path,
         navigation=navigation,

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import nan
 
 from controlplane.api.page.formats import counted, number, seconds, share, words
 from controlplane.api.page.timeline import label
@@ -154,7 +153,7 @@ def overview(
     snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int, jobs_before: bool
 ) -> Overview:
     """The first page's headline, its sentence of effect and its figures."""
-    pools = snapshot.pools
+    pools, known = snapshot.pools, snapshot.accuracy
     jobs = sum(len(pool.jobs) for pool in pools)
     sick = sum(host.sick for host in snapshot.hosts)
     running = sum(pool.running for pool in pools)
@@ -187,9 +186,9 @@ def overview(
             ),
         ],
         accuracy=[
-            (name, *(snapshot.accuracy.get(f"{kind}_{part}", nan) for part in ("samples", "median_ratio", "spread")))
+            (name, known[f"{kind}_samples"], known[f"{kind}_median_ratio"], known[f"{kind}_spread"])
             for kind, name in ESTIMATES.items()
-            if f"{kind}_samples" in snapshot.accuracy
+            if f"{kind}_samples" in known
         ],
     )
 
