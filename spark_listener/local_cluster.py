@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -209,6 +210,11 @@ def command_line(pid: int) -> str:
         return ""
 
 
+def exit_on_sigterm() -> None:
+    """Make SIGTERM end the program as an exception does, so that context managers end what they started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+
+
 def main() -> None:
     """Keep a cluster up until Ctrl-C."""
     parser = argparse.ArgumentParser(description="A real standalone Spark cluster on loopback addresses.")
@@ -216,6 +222,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2, help="cores per worker")
     parser.add_argument("--spark-home", type=Path, help="default: the installed pyspark's")
     chosen = parser.parse_args()
+    exit_on_sigterm()
     cluster = LocalCluster(spark_home=chosen.spark_home, workers=chosen.workers, cores_per_worker=chosen.cores)
     with contextlib.suppress(KeyboardInterrupt), cluster:
         print(f"master {cluster.master_url}   page {cluster.page_url}   logs {cluster.log_dir}")

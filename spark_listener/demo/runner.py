@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +18,12 @@ from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
 from spark_listener.demo.report import print_table, row, write_json
 from spark_listener.demo.world import Workload, World
-from spark_listener.local_cluster import LocalCluster
+from spark_listener.local_cluster import LocalCluster, exit_on_sigterm
 
 
 def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
     """All contestants, the same seeds for each, control planes that keep learning from round to round."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that it ends what it started, too
+    exit_on_sigterm()
     console = Console()
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"

@@ -1,7 +1,9 @@
 """What is stock Spark's best setting in the demo's world? A sweep, then the best few again on other seeds.
 
-Run it with `python -m spark_listener.demo.tune_stock` (half an hour).  It prints a table in Markdown and writes
-build/tune-stock.json.  The seeds are not those of the demo, so the winner is not fitted to what it is shown on.
+Run it with `python -m spark_listener.demo.tune_stock` (half an hour on an idle machine).  It prints a table in
+Markdown.  Every run is appended to build/tune-stock.jsonl, and runs found there are not repeated, so it may be
+stopped and started at any time; delete a line to repeat a run.  The seeds are not those of the demo, so the
+winner is not fitted to what it is shown on.
 """
 
 from __future__ import annotations
@@ -9,16 +11,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import statistics
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from spark_listener.demo.application import Outcome, run_application
+from spark_listener.demo.application import run_application
 from spark_listener.demo.contestants import Contestant, StockSetting
 from spark_listener.demo.world import KINDS, Workload, World
-from spark_listener.local_cluster import LocalCluster
+from spark_listener.local_cluster import LocalCluster, exit_on_sigterm
 
 SWEEP_SEED = 1001
 FINAL_SEEDS = (1002, 1003)
@@ -29,56 +33,93 @@ SETTINGS = [
 ]
 
 
-def sweep(kind: str, build_dir: Path) -> dict[StockSetting, list[Outcome]]:
-    """Every setting on one seed; the FINALISTS with the lowest mean job time on two further seeds."""
-    work_dir = build_dir / "tune-stock"
-    workload = Workload()
-    inputs = workload.write_inputs(work_dir / "inputs")
-    outcomes: dict[StockSetting, list[Outcome]] = {}
-    console = Console()
-    with LocalCluster(log_dir=work_dir / "cluster") as cluster:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One measured run; `load` is the machine's one-minute load at its end, which says how far to trust it."""
 
-        def measure(setting: StockSetting, seed: int) -> None:
-            number = sum(map(len, outcomes.values()))
-            outcome = run_application(
-                Contestant(name="stock", title=setting.title, spark_conf=setting.spark_conf()),
-                world=World(seed=seed, kind=kind),
-                jobs=workload.jobs,
-                inputs=inputs,
-                cluster=cluster,
-                server=None,
-                work_dir=work_dir / f"run-{number}",
-                on_event=lambda event: None,
-            )
-            outcomes.setdefault(setting, []).append(outcome)
-            console.print(f"seed {seed}  {setting.title}: mean {mean_s([outcome]):.2f} s", highlight=False)
+    scheduler: str
+    quantile: float
+    multiplier: float
+    kind: str
+    seed: int
+    mean_job_s: float
+    copies_launched: int
+    copies_won: int
+    losing_core_s: float
+    load: float
 
-        for setting in SETTINGS:
-            measure(setting, SWEEP_SEED)
-        for setting in ranked(outcomes)[:FINALISTS]:
-            for seed in FINAL_SEEDS:
-                measure(setting, seed)
-    return outcomes
+    @property
+    def setting(self) -> StockSetting:
+        return StockSetting(scheduler=self.scheduler, quantile=self.quantile, multiplier=self.multiplier)
 
 
-def mean_s(outcomes: list[Outcome]) -> float:
-    return statistics.fmean(seconds for outcome in outcomes for seconds in outcome.job_s.values())
+class Sweep:
+    """Measures settings on one cluster and remembers every run in a file."""
+
+    def __init__(self, kind: str, build_dir: Path, cluster: LocalCluster) -> None:
+        self._kind = kind
+        self._cluster = cluster
+        self._work_dir = build_dir / "tune-stock"
+        self._record = build_dir / "tune-stock.jsonl"
+        self._workload = Workload()
+        self._inputs = self._workload.write_inputs(self._work_dir / "inputs")
+        lines = self._record.read_text().splitlines() if self._record.exists() else []
+        self.runs = [run for run in (Run(**json.loads(line)) for line in lines) if run.kind == kind]
+
+    def measure(self, setting: StockSetting, seed: int) -> None:
+        """Run the jobs once under a setting, unless that is on record."""
+        if any(run.setting == setting and run.seed == seed for run in self.runs):
+            return
+        outcome = run_application(
+            Contestant(name="stock", title=setting.title, spark_conf=setting.spark_conf()),
+            world=World(seed=seed, kind=self._kind),
+            jobs=self._workload.jobs,
+            inputs=self._inputs,
+            cluster=self._cluster,
+            server=None,
+            work_dir=self._work_dir / "last-run",
+            on_event=lambda event: None,
+        )
+        run = Run(
+            scheduler=setting.scheduler,
+            quantile=setting.quantile or 0.0,
+            multiplier=setting.multiplier,
+            kind=self._kind,
+            seed=seed,
+            mean_job_s=statistics.fmean(outcome.job_s.values()),
+            copies_launched=outcome.copies.launched,
+            copies_won=outcome.copies.won,
+            losing_core_s=outcome.copies.losing_core_s,
+            load=os.getloadavg()[0],
+        )
+        self.runs.append(run)
+        with self._record.open("a") as record:
+            record.write(json.dumps(asdict(run)) + "\n")
 
 
-def ranked(outcomes: dict[StockSetting, list[Outcome]]) -> list[StockSetting]:
+def by_setting(runs: Iterable[Run]) -> dict[StockSetting, list[Run]]:
     """Settings that ran on more seeds first, then by mean job time."""
-    return sorted(outcomes, key=lambda setting: (-len(outcomes[setting]), mean_s(outcomes[setting])))
+    groups: dict[StockSetting, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.setting, []).append(run)
+    order = sorted(groups, key=lambda setting: (-len(groups[setting]), mean(groups[setting], "mean_job_s")))
+    return {setting: groups[setting] for setting in order}
 
 
-def markdown(outcomes: dict[StockSetting, list[Outcome]]) -> str:
-    lines = ["| scheduler | quantile | multiplier | seeds | mean job s | copies | won | lost core-s |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for setting in ranked(outcomes):
-        runs = outcomes[setting]
-        copies = [statistics.fmean(getattr(run.copies, name) for run in runs) for name in ("launched", "won")]
-        lost_core_s = statistics.fmean(run.copies.losing_core_s for run in runs)
-        cells = (setting.scheduler, setting.quantile, setting.multiplier, len(runs), f"{mean_s(runs):.2f}")
-        lines.append("| " + " | ".join(map(str, cells)) + f" | {copies[0]:.1f} | {copies[1]:.1f} | {lost_core_s:.0f} |")
+def mean(runs: list[Run], field: str) -> float:
+    return statistics.fmean(getattr(run, field) for run in runs)
+
+
+def markdown(runs: Iterable[Run]) -> str:
+    lines = [
+        "| scheduler | quantile | multiplier | seeds | mean job s | copies | won | lost core-s | load |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for setting, group in by_setting(runs).items():
+        fields = ("copies_launched", "copies_won", "losing_core_s", "load")
+        cells = [setting.scheduler, setting.quantile, setting.multiplier, len(group)]
+        cells += [f"{mean(group, 'mean_job_s'):.2f}", *(f"{mean(group, field):.1f}" for field in fields)]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 
 
@@ -87,10 +128,18 @@ def main() -> None:
     parser.add_argument("--world", choices=KINDS, default="independent")
     parser.add_argument("--build-dir", type=Path, default=Path("build"))
     chosen = parser.parse_args()
-    outcomes = sweep(chosen.world, chosen.build_dir)
-    rows = [asdict(setting) | {"runs": [asdict(run) for run in runs]} for setting, runs in outcomes.items()]
-    (chosen.build_dir / "tune-stock.json").write_text(json.dumps(rows, indent=2) + "\n")
-    print(markdown(outcomes))
+    exit_on_sigterm()
+    console = Console()
+    with LocalCluster(log_dir=chosen.build_dir / "tune-stock" / "cluster") as cluster:
+        sweep = Sweep(chosen.world, chosen.build_dir, cluster)
+        for number, setting in enumerate(SETTINGS, start=1):
+            console.print(f"{number} of {len(SETTINGS)}: {setting.title}", highlight=False)
+            sweep.measure(setting, SWEEP_SEED)
+        swept = [run for run in sweep.runs if run.seed == SWEEP_SEED]
+        for setting in list(by_setting(swept))[:FINALISTS]:
+            for seed in FINAL_SEEDS:
+                sweep.measure(setting, seed)
+    print(markdown(sweep.runs))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""Does the demo run on a real cluster, with control that really happens, and leave nothing behind?"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from spark_listener.demo.contestants import contestants
+from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.report import row
+from spark_listener.demo.runner import run_rounds
+from spark_listener.demo.world import Workload, World
+from spark_listener.local_cluster import LocalCluster
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parents[2]
+
+
+def test_stock_and_hopper_give_the_same_results_and_decisions_are_recorded(tmp_path) -> None:
+    stock, _, _, hopper = contestants()
+    workload = Workload()
+    workload = replace(workload, jobs=workload.jobs[:3])
+    with (
+        control_plane(hopper, work_dir=tmp_path, report=tmp_path / "demo.json") as address,
+        LocalCluster(log_dir=tmp_path / "cluster") as cluster,
+    ):
+        outcomes = run_rounds(
+            [stock, hopper], [World(seed=1)], workload, {hopper.name: address}, cluster, tmp_path, Console()
+        )
+        with urllib.request.urlopen(f"{address}/api/v1/decisions", timeout=10) as answer:
+            decisions = json.load(answer)["items"]
+    ours = row(hopper, outcomes[hopper.name], outcomes[stock.name], "independent")
+    assert ours.results_equal_stock
+    assert ours.jobs == 3
+    assert any(decision["action"] == "grant" for decision in decisions)
+    assert row(stock, outcomes[stock.name], outcomes[stock.name], "independent").copies_launched == 0
+
+
+def processes_with(mark: str) -> list[str]:
+    """The command lines of all processes that inherited an environment variable."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark.encode() in environment.read_bytes():
+                found.append((environment.parent / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:
+    mark = f"GRASSHOPPER_TEST_RUN={tmp_path}"
+    program = "import pathlib, sys; from spark_listener import demo; demo.run(build_dir=pathlib.Path(sys.argv[1]))"
+    demo = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "GRASSHOPPER_TEST_RUN": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline_s = time.monotonic() + 120
+    while not list(tmp_path.glob("demo/1-stock/app-*")) and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    # The demo, two control planes, a master, four workers, a driver and its JVM, at least.
+    assert len(processes_with(mark)) >= 10
+    demo.send_signal(signal.SIGINT)
+    demo.wait(timeout=60)
+    assert processes_with(mark) == []
