@@ -5,13 +5,14 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Facts on their way out, in numbered batches.
  *
- * <p>A batch stays what it is until its sequence number is acknowledged, so sending it again is harmless. When more facts wait than
- * fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders are not part of the live
- * state, so a full report carries those that still wait.
+ * <p>A batch stays what it is until its sequence number is acknowledged, so sending it again is harmless. When more facts wait
+ * than fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders are not part of the
+ * live state, so a full report carries those that still wait.
  */
 final class Outbox {
   private static final int MAX_BATCH = 2_000;
@@ -51,7 +52,18 @@ final class Outbox {
     return !wantFull && waiting.size() > MAX_BATCH;
   }
 
-  /** The batch to send now: the unacknowledged one again, a full report, or what waits. */
+  /** Puts the batch to send now into a request: number, kind, and facts with their age as of now. */
+  void next(Fact attached, LiveState live, long nowNanos, Map<String, Object> request) {
+    List<Object> facts = new ArrayList<>();
+    for (Fact fact : next(attached, live)) {
+      facts.add(fact.toWire(nowNanos));
+    }
+    request.put("sequence", sequence);
+    request.put("full", batchIsFull);
+    request.put("facts", facts);
+  }
+
+  /** The unacknowledged batch again, a full report, or what waits. */
   List<Fact> next(Fact attached, LiveState live) {
     if (wantFull) {
       List<Fact> outcomes = new ArrayList<>();

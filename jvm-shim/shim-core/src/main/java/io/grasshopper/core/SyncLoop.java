@@ -2,12 +2,8 @@
 package io.grasshopper.core;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -28,19 +24,17 @@ public final class SyncLoop {
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_INTERVAL_MS = 60_000;
   private static final long LAST_WORDS_NANOS = 900 * MILLI;
-  private static final int REMEMBERED_ORDERS = 10_000;
 
   private final String sourceKind;
   private final Host host;
   private final Guard guard;
-  private final Transport transport;
-  private final long timeoutNanos;
+  private final Courier courier;
   private final FactQueue queue;
   private final LiveState live = new LiveState();
   private final Outbox outbox;
   private final Leases leases = new Leases(System::nanoTime);
   private final Breaker breaker = new Breaker();
-  private final Set<Long> seenOrders = new LinkedHashSet<>();
+  private final OrderMemory seenOrders = new OrderMemory();
   private final Thread thread;
   private final AtomicBoolean signalled = new AtomicBoolean();
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -48,8 +42,6 @@ public final class SyncLoop {
   private volatile boolean urgent;
   private volatile String stopReason;
 
-  private Transport.Exchange inFlight;
-  private long startedNanos;
   private long nextDueNanos = System.nanoTime();
   private long earliestNanos = nextDueNanos;
   private boolean soon;
@@ -67,8 +59,7 @@ public final class SyncLoop {
     this.sourceKind = sourceKind;
     this.host = host;
     this.guard = guard;
-    this.transport = transport;
-    this.timeoutNanos = settings.timeoutMs() * MILLI;
+    this.courier = new Courier(transport, settings.timeoutMs() * MILLI, this::wake);
     this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
     this.outbox = new Outbox(settings.queueCapacity());
     this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
@@ -177,9 +168,7 @@ public final class SyncLoop {
   /** One look at everything; true when it came to its end. */
   private boolean turn() {
     translateEvents();
-    if (inFlight != null) {
-      collect();
-    }
+    collect();
     endLeases();
     long now = System.nanoTime();
     if (urgent) {
@@ -187,7 +176,7 @@ public final class SyncLoop {
       soonNanos = soon ? soonNanos : now + COALESCE_NANOS;
       soon = isInControl;
     }
-    if (inFlight == null && now - dueNanos() >= 0) {
+    if (!courier.isUnderWay() && now - dueNanos() >= 0) {
       send();
     }
     return true;
@@ -211,9 +200,7 @@ public final class SyncLoop {
 
   private long nanosToNextTurn() {
     long now = System.nanoTime();
-    long exchange = inFlight != null
-        ? startedNanos + timeoutNanos - now
-        : dueNanos() - now;
+    long exchange = (courier.isUnderWay() ? courier.deadlineNanos() : dueNanos()) - now;
     long wish = guard.get("overdue", Long.MAX_VALUE, () -> host.endOverdue(now));
     return Math.max(0, Math.min(exchange, Math.min(wish, leases.nanosToNextEnd())));
   }
@@ -229,11 +216,9 @@ public final class SyncLoop {
   }
 
   private void send() {
-    long now = System.nanoTime();
-    startedNanos = now;
     soon = false;
     try {
-      inFlight = transport.start(Json.write(request(now)), this::wake);
+      courier.send(request(System.nanoTime()));
     } catch (IOException error) {
       outbox.discard();
       failed(error);
@@ -241,17 +226,11 @@ public final class SyncLoop {
   }
 
   private Map<String, Object> request(long now) {
-    List<Object> facts = new ArrayList<>();
-    for (Fact fact : outbox.next(host.attached(), live)) {
-      facts.add(fact.toWire(now));
-    }
     Map<String, Object> request = new LinkedHashMap<>();
     request.put("protocol", Reply.PROTOCOL);
     request.put("source", source);
-    request.put("sequence", outbox.sequence());
-    request.put("full", outbox.isBatchFull());
+    outbox.next(host.attached(), live, now, request);
     request.put("dropped_events", queue.dropped() + outbox.dropped());
-    request.put("facts", facts);
     Map<String, Object> progress = host.progress(now);
     if (!progress.isEmpty()) {
       request.put("progress", progress);
@@ -260,17 +239,11 @@ public final class SyncLoop {
   }
 
   private void collect() {
-    Transport.Exchange exchange = inFlight;
-    if (!exchange.isDone()) {
-      if (System.nanoTime() - startedNanos >= timeoutNanos) {
-        inFlight = null;
-        failed(new IOException("no answer within " + timeoutNanos / MILLI + " ms"));
-      }
-      return;
-    }
-    inFlight = null;
     try {
-      accept(Reply.decode(exchange.answer(), System.nanoTime()));
+      Reply reply = courier.poll();
+      if (reply != null) {
+        accept(reply);
+      }
     } catch (Transport.Rejected error) {
       outbox.discard();
       failed(error);
@@ -301,7 +274,7 @@ public final class SyncLoop {
     }
     if (reply.planeEpoch != planeEpoch) {
       if (planeEpoch != -1) {
-        seenOrders.clear();
+        seenOrders.forget();
         outbox.requireFull();
         guard.run("plane change", () -> host.standDown(""));
       }
@@ -314,7 +287,7 @@ public final class SyncLoop {
     isInControl = reply.isControl();
     schedule(reply, isAskedAgain);
     for (Order order : reply.orders) {
-      if (remember(order.id())) {
+      if (seenOrders.isNew(order.id())) {
         obey(order, reply);
       }
     }
@@ -328,14 +301,7 @@ public final class SyncLoop {
     long intervalMs = Math.max(leastMs, Math.min(LONGEST_INTERVAL_MS, reply.nextIntervalMs));
     soon &= isInControl;
     earliestNanos = System.nanoTime();
-    nextDueNanos = outbox.hasBacklog() ? earliestNanos : startedNanos + intervalMs * MILLI;
-  }
-
-  private boolean remember(long order) {
-    if (seenOrders.size() >= REMEMBERED_ORDERS) {
-      seenOrders.remove(seenOrders.iterator().next());
-    }
-    return seenOrders.add(order);
+    nextDueNanos = outbox.hasBacklog() ? earliestNanos : courier.sentNanos() + intervalMs * MILLI;
   }
 
   private void obey(Order order, Reply reply) {
@@ -358,21 +324,20 @@ public final class SyncLoop {
     translateEvents();
     emit(Fact.timeless("driver_detached").withText("reason", stopReason));
     while (!breaker.isOpen() && !outbox.isEmpty() && System.nanoTime() - lastNanos < 0) {
-      if (inFlight == null) {
+      if (!courier.isUnderWay()) {
         send();
       }
       LockSupport.parkNanos(Math.min(20 * MILLI, lastNanos - System.nanoTime()));
-      if (inFlight != null && inFlight.isDone()) {
-        try {
-          Reply reply = Reply.decode(inFlight.answer(), System.nanoTime());
-          inFlight = null;
-          if (reply.wantFull) {
-            return;
-          }
-          outbox.acknowledge();
-        } catch (IOException error) {
+      try {
+        Reply reply = courier.poll();
+        if (reply != null && reply.wantFull) {
           return;
         }
+        if (reply != null) {
+          outbox.acknowledge();
+        }
+      } catch (IOException error) {
+        return;
       }
     }
   }

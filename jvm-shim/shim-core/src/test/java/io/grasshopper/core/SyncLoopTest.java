@@ -149,8 +149,10 @@ class SyncLoopTest {
   @Test
   void standsDownAndReportsInFullForAnotherControlPlane() throws Exception {
     AtomicInteger count = new AtomicInteger();
-    plane.behaviour = (http, request) -> FakePlane.reply(http,
-        FakePlane.acknowledging(request, "").replace("\"plane_epoch\": 7", "\"plane_epoch\": " + (count.incrementAndGet() < 3 ? 7 : 8)));
+    plane.behaviour = (http, request) -> {
+      String epoch = "\"plane_epoch\": " + (count.incrementAndGet() < 3 ? 7 : 8);
+      FakePlane.reply(http, FakePlane.acknowledging(request, "").replace("\"plane_epoch\": 7", epoch));
+    };
     start();
     assertEquals("stand down ", nextCall());
     for (int i = 0; i < 3; i++) {

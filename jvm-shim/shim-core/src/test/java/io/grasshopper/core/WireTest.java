@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,8 +51,8 @@ class WireTest {
   void readsTheGoldenReplyWithEveryKindOfOrder() throws IOException {
     Reply reply = Reply.decode(golden("reply_orders.json"), 0);
     assertTrue(reply.isControl());
-    assertEquals(Arrays.asList("launch_copy", "launch_copy", "run_next", "kill_attempt", "stop_job", "container_grant", "container_grant"),
-        reply.orders.stream().map(Order::type).collect(Collectors.toList()));
+    assertEquals("[launch_copy, launch_copy, run_next, kill_attempt, stop_job, container_grant, container_grant]",
+        reply.orders.stream().map(Order::type).collect(Collectors.toList()).toString());
     Order named = reply.orders.get(0);
     assertEquals("sql-4 12 0 3 node-2 [node-1] true 0", named.text("job") + " " + named.number("stage") + " "
         + named.number("stage_attempt") + " " + named.number("index") + " " + named.text("host") + " " + named.list("avoid_hosts")

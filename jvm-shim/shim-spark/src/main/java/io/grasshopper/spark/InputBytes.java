@@ -90,7 +90,8 @@ final class InputBytes {
       for (Field field : each.getDeclaredFields()) {
         boolean isCandidate = Partition.class.isAssignableFrom(field.getType())
             || Option.class == field.getType()
-            || scala.collection.Seq.class.isAssignableFrom(field.getType()) && !type.getSimpleName().startsWith("ParallelCollection");
+            || scala.collection.Seq.class.isAssignableFrom(field.getType())
+                && !type.getSimpleName().startsWith("ParallelCollection");
         if (isCandidate && !Modifier.isStatic(field.getModifiers())) {
           field.setAccessible(true);
           found.add(field);

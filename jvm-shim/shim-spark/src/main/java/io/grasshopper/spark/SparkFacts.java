@@ -80,11 +80,12 @@ final class SparkFacts {
   void stageEnded(StageInfo info) {
     long now = System.nanoTime();
     loop.queue().offerUrgent(() -> {
+      long shuffled = info.taskMetrics() == null ? -1 : info.taskMetrics().shuffleWriteMetrics().bytesWritten();
       loop.emit(Fact.at("stage_ended", now)
           .with("stage", info.stageId())
           .with("stage_attempt", info.attemptNumber())
           .with("outcome", info.failureReason().isDefined() ? "failed" : "success")
-          .with("shuffle_write_bytes", info.taskMetrics() == null ? -1 : info.taskMetrics().shuffleWriteMetrics().bytesWritten()));
+          .with("shuffle_write_bytes", shuffled));
       onStageEnd.accept(info.stageId() + "." + info.attemptNumber());
     });
   }

@@ -11,14 +11,14 @@ import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
-import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetManager;
 
 /**
  * The driver's side of the sync loop.
  *
- * <p>It decides nothing, but refuses what the present state forbids and what the user has opted out of. Task sets and shares are touched under the scheduler's lock, and nothing is waited for there.
+ * <p>It decides nothing; {@link OrderGate} says what is refused. Task sets and shares are touched under the scheduler's lock, and
+ * nothing is waited for there.
  */
 final class SparkHost implements Host {
   private final SyncLoop loop;
@@ -29,6 +29,7 @@ final class SparkHost implements Host {
   private final SampledSets sample;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
+  private OrderGate gate;
   private Fact attached;
   private boolean inControl;
   private boolean ordersPending;
@@ -61,6 +62,7 @@ final class SparkHost implements Host {
   void install(SparkContext sparkContext, String mode) {
     context = sparkContext;
     scheduler = (TaskSchedulerImpl) sparkContext.taskScheduler();
+    gate = new OrderGate(scheduler, loop.live());
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
     attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending);
@@ -111,8 +113,8 @@ final class SparkHost implements Host {
     long start = System.nanoTime();
     synchronized (scheduler) {
       try {
-        TaskSetManager set = set(order);
-        String refusal = refusalOf(order, set, isCopy);
+        TaskSetManager set = gate.set(order);
+        String refusal = gate.refusal(order, set, isCopy);
         if (refusal == null) {
           refusal = ((OrderedTaskSet) set).wish(new Wish(order, isCopy));
         }
@@ -131,54 +133,9 @@ final class SparkHost implements Host {
     }
   }
 
-  private TaskSetManager set(Order order) {
-    return Scala.orNull(
-        scheduler.taskSetManagerForAttempt((int) order.number("stage"), (int) order.number("stage_attempt")));
-  }
-
-  /** Why the set as a whole, or the job's user, forbids this order; null if nothing does. */
-  private String refusalOf(Order order, TaskSetManager set, boolean isCopy) {
-    if (set == null) {
-      long stage = order.number("stage");
-      boolean hasOther = loop.live().liveStages().stream().anyMatch(fact -> fact.number("stage") == stage);
-      return hasOther ? "other_epoch" : "unknown_stage";
-    }
-    if (set.isZombie()) {
-      return "zombie";
-    }
-    if (set.isBarrier()) {
-      return "barrier";
-    }
-    if (StageFacts.isPipelined(set.taskSet())) {
-      return "pipelined";
-    }
-    JobKey job = JobKey.of(set.taskSet().properties(), set.taskSet().priority());
-    if (job.isStreaming) {
-      return "streaming";
-    }
-    if (order.number("index") >= set.numTasks()) {
-      return "unknown_task";
-    }
-    if (!(set instanceof OrderedTaskSet)) {
-      return "stock_task_set";
-    }
-    if (isCopy && !job.copiesEnabled) {
-      return "opted_out";
-    }
-    String host = order.text("host");
-    if (!host.isEmpty() && !scheduler.hostToExecutors().contains(host)) {
-      return "unknown_host";
-    }
-    return refusalOfJob(job);
-  }
-
-  private static String refusalOfJob(JobKey job) {
-    return job.mode.equals("control") ? null : "mode";
-  }
-
   private String kill(Order order) {
     long attempt = order.number("attempt");
-    String refusal = condemn(order, attempt);
+    String refusal = gate.condemn(order, attempt);
     if (refusal != null) {
       return refusal;
     }
@@ -189,39 +146,12 @@ final class SparkHost implements Host {
     return null;
   }
 
-  private String condemn(Order order, long attempt) {
-    synchronized (scheduler) {
-      TaskSetManager set = scheduler.taskIdToTaskSetManager().get(attempt);
-      if (set == null) {
-        return "not_running";
-      }
-      if (set.stageId() != order.number("stage") || set.taskSet().stageAttemptId() != order.number("stage_attempt")) {
-        return "other_epoch";
-      }
-      if (!(set instanceof OrderedTaskSet)) {
-        return "stock_task_set";
-      }
-      TaskInfo info = Scala.orNull(set.taskInfos().get(attempt));
-      if (info == null || !info.running()) {
-        return "not_running";
-      }
-      if (info.index() != order.number("index")) {
-        return "unknown_task";
-      }
-      if (set.isBarrier()) {
-        return "barrier";
-      }
-      String refusal = refusalOfJob(((OrderedTaskSet) set).job());
-      return refusal != null ? refusal : ((OrderedTaskSet) set).condemn(attempt, info.index());
-    }
-  }
-
   private String stopJob(Order order) {
     JobKey job = jobs.key(order.text("job"));
     if (job == null) {
       return "unknown_job";
     }
-    String refusal = refusalOfJob(job);
+    String refusal = OrderGate.refusalOfJob(job);
     if (refusal != null) {
       return refusal;
     }
@@ -241,7 +171,7 @@ final class SparkHost implements Host {
     if (job == null) {
       return "unknown_job";
     }
-    String refusal = refusalOfJob(job);
+    String refusal = OrderGate.refusalOfJob(job);
     if (refusal != null) {
       return refusal;
     }

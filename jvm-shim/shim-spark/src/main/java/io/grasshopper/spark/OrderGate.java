@@ -1,0 +1,95 @@
+// Which orders does the present state of the scheduler, or the user, forbid?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.LiveState;
+import io.grasshopper.core.Order;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSetManager;
+
+/** Every answer is null for "go ahead", or the reason code of a refusal. */
+final class OrderGate {
+  private final TaskSchedulerImpl scheduler;
+  private final LiveState live;
+
+  OrderGate(TaskSchedulerImpl scheduler, LiveState live) {
+    this.scheduler = scheduler;
+    this.live = live;
+  }
+
+  /** The task set an order is about, or null. Under the scheduler's lock. */
+  TaskSetManager set(Order order) {
+    return Scala.orNull(
+        scheduler.taskSetManagerForAttempt((int) order.number("stage"), (int) order.number("stage_attempt")));
+  }
+
+  /** For launches. Under the scheduler's lock. */
+  String refusal(Order order, TaskSetManager set, boolean isCopy) {
+    if (set == null) {
+      long stage = order.number("stage");
+      boolean hasOther = live.liveStages().stream().anyMatch(fact -> fact.number("stage") == stage);
+      return hasOther ? "other_epoch" : "unknown_stage";
+    }
+    if (set.isZombie()) {
+      return "zombie";
+    }
+    if (set.isBarrier()) {
+      return "barrier";
+    }
+    if (StageFacts.isPipelined(set.taskSet())) {
+      return "pipelined";
+    }
+    JobKey job = JobKey.of(set.taskSet().properties(), set.taskSet().priority());
+    if (job.isStreaming) {
+      return "streaming";
+    }
+    if (order.number("index") >= set.numTasks()) {
+      return "unknown_task";
+    }
+    if (!(set instanceof OrderedTaskSet)) {
+      return "stock_task_set";
+    }
+    if (isCopy && !job.copiesEnabled) {
+      return "opted_out";
+    }
+    String host = order.text("host");
+    if (!host.isEmpty() && !scheduler.hostToExecutors().contains(host)) {
+      return "unknown_host";
+    }
+    return refusalOfJob(job);
+  }
+
+  /** For everything that acts on a job: the user may have kept it to himself. */
+  static String refusalOfJob(JobKey job) {
+    return job.mode.equals("control") ? null : "mode";
+  }
+
+  /** For kills; the attempt counts as dying from here on. */
+  String condemn(Order order, long attempt) {
+    synchronized (scheduler) {
+      TaskSetManager set = scheduler.taskIdToTaskSetManager().get(attempt);
+      if (set == null) {
+        return "not_running";
+      }
+      if (set.stageId() != order.number("stage") || set.taskSet().stageAttemptId() != order.number("stage_attempt")) {
+        return "other_epoch";
+      }
+      if (!(set instanceof OrderedTaskSet)) {
+        return "stock_task_set";
+      }
+      if (set.isBarrier()) {
+        return "barrier";
+      }
+      TaskInfo info = Scala.orNull(set.taskInfos().get(attempt));
+      if (info == null || !info.running()) {
+        return "not_running";
+      }
+      if (info.index() != order.number("index")) {
+        return "unknown_task";
+      }
+      OrderedTaskSet ordered = (OrderedTaskSet) set;
+      String refusal = refusalOfJob(ordered.job());
+      return refusal != null ? refusal : ordered.condemn(attempt, info.index());
+    }
+  }
+}
