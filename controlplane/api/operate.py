@@ -1,6 +1,7 @@
 """What may an operator change? Mode, settings, policies, targets, single copies and kills; each with a reason."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -11,12 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
-from controlplane.api.problems import not_found
-from controlplane.api.reads import find_job, find_pool, find_task, runtime_of
+from controlplane.api.reads import find_attempt, find_job, find_pool, find_task, runtime_of
 from controlplane.api.views import DecisionView, decision_view
 from controlplane.model.decisions import CopyWish, Decision, KillWish, PolicySet, TargetSet
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.snapshot import Snapshot
 from controlplane.policies.registry import parse_policy
 from controlplane.runtime.live import Runtime
 from controlplane.settings import change_engine
@@ -106,7 +107,7 @@ async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -
     runtime = runtime_of(request)
     _check_etag(if_match, etag(runtime.mode))
     if wish.source:
-        find_pool(runtime.snapshot(max_age_s=0.0), wish.source)
+        _find(request, lambda live: find_pool(live, wish.source))
     await runtime.set_mode(wish.mode, source=wish.source, reason=wish.reason, role=request.scope["role"])
     state = _mode_state(runtime, max_age_s=0.0)
     return answer(state, headers={"etag": etag(state.mode)})
@@ -144,7 +145,7 @@ async def change_settings(
 @router.put("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
 async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
     """Gives one pool a policy of its own."""
-    find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
+    _find(request, lambda live: find_pool(live, source))
     parse_policy(wish.policy)
     stimulus = PolicySet(source=source, policy=wish.policy)
     return await _post(request, stimulus, "policy", wish.reason, policy=wish.policy)
@@ -153,14 +154,14 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
 @router.delete("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Gives one pool back to the policy of all."""
-    find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
+    _find(request, lambda live: find_pool(live, source))
     return await _post(request, PolicySet(source=source, policy=""), "policy", reason, policy="")
 
 
 @router.put("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
-    find_job(runtime_of(request).snapshot(max_age_s=0.0), source, job)
+    _find(request, lambda live: find_job(live, source, job))
     stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
     return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
 
@@ -168,16 +169,14 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
 @router.delete("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
     """Takes a fixed target back."""
-    find_job(runtime_of(request).snapshot(max_age_s=0.0), source, job)
+    _find(request, lambda live: find_job(live, source, job))
     return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason, target=None, job=job)
 
 
 @router.post("/attempts/{source}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
 async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_Wish, Body()]) -> Response:
     """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
-    live = find_pool(runtime_of(request).snapshot(max_age_s=0.0), source)
-    if all(state.attempt != attempt for state in live.attempts):
-        raise not_found(f"attempt {attempt} does not run in {source!r}")
+    _find(request, lambda live: find_attempt(live, source, attempt))
     stimulus = KillWish(source=source, attempt=attempt, reason=wish.reason)
     return await _post(request, stimulus, "kill", wish.reason, attempt=attempt)
 
@@ -187,7 +186,7 @@ async def copy(
     request: Request, source: str, stage: Number, stage_attempt: Number, index: Number, wish: CopyBody
 ) -> Response:
     """Asks for copies of one task, past the policy but not past the write-safety gate or the budgets."""
-    find_task(runtime_of(request).snapshot(max_age_s=0.0), source, stage, stage_attempt, index)
+    _find(request, lambda live: find_task(live, source, stage, stage_attempt, index))
     stimulus = CopyWish(
         source=source,
         stage=stage,
@@ -209,6 +208,15 @@ async def audit(request: Request, limit: Size = 100) -> Response:
 def etag(state: Any) -> str:
     """A short name of a state's content."""
     return f'"{hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:16]}"'
+
+
+def _find(request: Request, look: Callable[[Snapshot], Any]) -> None:
+    """Raises the 404 for what is in neither the published nor a fresh state: it may have just begun."""
+    runtime = runtime_of(request)
+    try:
+        look(runtime.snapshot())
+    except HTTPException:
+        look(runtime.snapshot(max_age_s=0.0))
 
 
 def _check_etag(wanted: str | None, current: str) -> None:

@@ -20,7 +20,7 @@ from controlplane.api.views import (
     StageView,
     TaskView,
 )
-from controlplane.model.snapshot import HostState, JobState, PoolState, Snapshot, TaskState
+from controlplane.model.snapshot import AttemptState, HostState, JobState, PoolState, Snapshot, TaskState
 from controlplane.runtime.live import Runtime
 
 router = APIRouter(prefix="/api/v1")
@@ -69,6 +69,14 @@ def find_task(live: Snapshot, source: str, stage: int, stage_attempt: int, index
         if (task.stage, task.stage_attempt, task.index) == (stage, stage_attempt, index):
             return task
     raise not_found(f"task {index} of stage {stage}.{stage_attempt} does not run in {source!r}")
+
+
+def find_attempt(live: Snapshot, source: str, attempt: int) -> AttemptState:
+    """One live attempt; raises the 404."""
+    for state in find_pool(live, source).attempts:
+        if state.attempt == attempt:
+            return state
+    raise not_found(f"attempt {attempt} does not run in {source!r}")
 
 
 def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobState]:

@@ -97,6 +97,7 @@ class Runtime:
         self._complain_s = 0.0
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
+        self._snapshot_took_s = 0.0
         self._pump: asyncio.Task[None] | None = None
 
     # -- what others call ---------------------------------------------------------------------------------------
@@ -172,11 +173,16 @@ class Runtime:
         self._wake.set()
 
     def snapshot(self, max_age_s: float | None = None) -> Snapshot:
-        """The published state, at most `max_age_s` old (the setting `snapshot_age_s` unless told)."""
+        """The published state, at most `max_age_s` old.
+
+        Unless told, that is the setting `snapshot_age_s`, and longer where making one takes long: readers never get
+        more than a tenth of the time.
+        """
         now_s = self.clock()
-        limit_s = self.settings.snapshot_age_s if max_age_s is None else max_age_s
+        limit_s = max(self.settings.snapshot_age_s, 10 * self._snapshot_took_s) if max_age_s is None else max_age_s
         if self._snapshot is None or now_s - self._snapshot.now_s >= limit_s:
             self._snapshot = self.scheduler.snapshot(now_s)
+            self._snapshot_took_s = self.clock() - now_s
         return self._snapshot
 
     # -- life -----------------------------------------------------------------------------------------------------
@@ -200,7 +206,10 @@ class Runtime:
             await self._work()
             await self._gather()
             self._cycle()
-            self._do_chores(self.clock())
+            try:
+                self._do_chores(self.clock())
+            except Exception:
+                self._complain("chores_failed")
 
     async def _work(self) -> None:
         """Returns when there is a message, or a timer is due."""
@@ -331,11 +340,8 @@ class Runtime:
         """The engine is at fault: whoever waits gets an error, and full reports make its state true again."""
         self.failures += 1
         self.metrics.engine_errors.inc()
-        now_s = self.clock()
-        self._due_s = now_s + 1.0
-        if now_s >= self._complain_s:
-            self._complain_s = now_s + COMPLAIN_EVERY_S
-            _log.exception("cycle_failed", stimuli=len(batch), failures=self.failures)
+        self._due_s = self.clock() + 1.0
+        self._complain("cycle_failed", stimuli=len(batch), failures=self.failures)
         for message in batch:
             if message.source is not None:
                 message.source.complete = False
@@ -343,6 +349,12 @@ class Runtime:
             if not message.done.done():
                 message.done.set_exception(CycleFailed("the decision cycle failed; stock behaviour applies"))
                 message.done.exception()
+
+    def _complain(self, event: str, **facts: int) -> None:
+        now_s = self.clock()
+        if now_s >= self._complain_s:
+            self._complain_s = now_s + COMPLAIN_EVERY_S
+            _log.exception(event, **facts)
 
     # -- once a second --------------------------------------------------------------------------------------------
 
