@@ -68,7 +68,8 @@ def test_an_older_sequence_is_refused(plane):
     assert response.json()["errors"][0]["field"] == "sequence"
 
 
-def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, monkeypatch):
+@pytest.mark.parametrize("after", [2, 3], ids=["the same again", "the next one"])
+def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, monkeypatch, after):
     """After an exception nobody knows which facts were applied."""
     plane.reply(message(1, working(), full=True))
     handle = plane.runtime.scheduler.handle
@@ -76,8 +77,8 @@ def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, mon
     response = plane.sync(message(2))
     assert (response.status_code, response.json()["code"]) == (500, "cycle_failed")
     monkeypatch.setattr(plane.runtime.scheduler, "handle", handle)
-    assert plane.reply(message(2))["want_full"]
-    assert "want_full" not in plane.reply(message(3, working(), full=True))
+    assert plane.reply(message(after))["want_full"]
+    assert "want_full" not in plane.reply(message(after + 1, working(), full=True))
 
 
 def test_a_silent_source_is_forgotten(plane):
