@@ -37,6 +37,7 @@ def _pytest(name: str, *arguments: str, minutes: float) -> Suite:
 
 LINT = (
     Suite("style", _python("-m", "ruff", "check", "."), 1),
+    Suite("types", _python("-m", "mypy"), 2),
     Suite("layers", (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"), 1),
 )
 UNIT = (

@@ -122,8 +122,8 @@ class Scheduler:
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""
-        for name, fact in changes.launched:
-            decision.outcomes += self.ledger.launched(name, fact, now_s)
+        for name, started in changes.launched:
+            decision.outcomes += self.ledger.launched(name, started, now_s)
         for name, fact in changes.outcomes:
             entry, outcome = self.ledger.settled(name, fact, now_s)
             if outcome is not None:

@@ -77,11 +77,11 @@ def _ask(cycle: Cycle, due: list[SourceState], columns: views.TaskColumns, budge
     for source in due:
         policy, settings = cycle.steering.speculator(source.name)
         shared.setdefault((policy.name, tuple(settings.items())), []).append(source)
-    for (name, settings), sources in shared.items():
+    for (name, given), sources in shared.items():
         policy, mine = registry.speculator(name), _mask(n_pools, sources)
         before_waiting |= mine & policy.before_waiting
         chosen = np.flatnonzero(mine[cycle.cluster.tasks.pool[columns.rows]])
-        answer = policy(_running_tasks(cycle, columns, chosen, code, budgets), dict(settings))
+        answer = policy(_running_tasks(cycle, columns, chosen, code, budgets), dict(given))
         free = code[chosen] == Reason.NONE
         wanted[chosen], score[chosen] = answer.wanted & free, answer.score
         code[chosen] = np.where(free, answer.reason, code[chosen])

@@ -38,7 +38,7 @@ def job_sums(cluster: Cluster) -> JobSums:
     mean_s = np.where(finished > 0, stages.duration_sum_s[rows] / np.maximum(finished, 1), prior_s)
 
     def total(values: Ints | Floats) -> Floats:
-        return np.bincount(job, weights=values, minlength=size)
+        return np.bincount(job, weights=values, minlength=size).astype(np.float64)
 
     return JobSums(
         remaining_tasks=total(left),
