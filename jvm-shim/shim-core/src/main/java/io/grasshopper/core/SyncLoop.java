@@ -124,6 +124,9 @@ public final class SyncLoop {
   /** Says good-bye and ends; waits at most about a second, and not at all where the control plane is known to be away. */
   public void stop(String reason) {
     stopReason = reason == null ? "" : reason;
+    if (!thread.isAlive()) {
+      return;
+    }
     wake();
     try {
       ended.await(LAST_WORDS_NANOS + 100 * MILLI, TimeUnit.NANOSECONDS);

@@ -21,10 +21,13 @@ import org.apache.spark.scheduler.StageInfo;
 
 /** Turns Spark's jobs into the user's jobs. Used by the sync loop's thread only. */
 final class JobBook {
+  private static final int MAX_ENDED_EXECUTIONS = 1000;
+
   private final SyncLoop loop;
   private final Consumer<String> onEnd;
   private final Map<String, Job> jobs = new HashMap<>();
   private final Map<Integer, Job> bySparkJob = new HashMap<>();
+  private final Set<String> endedExecutions = new LinkedHashSet<>();
 
   /** @param onEnd hears the key of each job that has ended */
   JobBook(SyncLoop loop, Consumer<String> onEnd) {
@@ -67,7 +70,7 @@ final class JobBook {
       String message = String.valueOf(((JobFailed) result).exception().getMessage());
       job.outcome = message.contains("cancelled") ? "killed" : "failed";
     }
-    if (!job.key.isSql && job.active.isEmpty()) {
+    if (job.active.isEmpty() && (!job.key.isSql || endedExecutions.contains(job.key.key))) {
       end(job, atNanos);
     }
   }
@@ -76,8 +79,17 @@ final class JobBook {
   void sqlEnded(long execution, long atNanos) {
     Job job = jobs.get("sql-" + execution);
     if (job != null) {
+      remember(job.key.key);
       end(job, atNanos);
     }
+  }
+
+  /** A thread that inherited the id of an execution may still start Spark jobs under it, and nothing will end those for us. */
+  private void remember(String execution) {
+    if (endedExecutions.size() >= MAX_ENDED_EXECUTIONS) {
+      endedExecutions.remove(endedExecutions.iterator().next());
+    }
+    endedExecutions.add(execution);
   }
 
   private void end(Job job, long atNanos) {

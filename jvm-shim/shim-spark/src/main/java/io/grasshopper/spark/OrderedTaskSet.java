@@ -149,6 +149,12 @@ final class OrderedTaskSet extends TaskSetManager {
     return wish.isCopy == running ? null : running ? "already_running" : "not_running";
   }
 
+  /** Log lines of a task set keep the name that users filter by. */
+  @Override
+  public String logName() {
+    return TaskSetManager.class.getName();
+  }
+
   @Override
   public boolean isSchedulable() {
     return super.isSchedulable() || !wishes.isEmpty() && !isZombie() && control.guard.isOn();

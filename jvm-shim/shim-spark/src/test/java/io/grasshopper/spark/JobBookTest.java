@@ -1,0 +1,85 @@
+// Does a job live exactly as long as its user would say?
+package io.grasshopper.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.grasshopper.core.Guard;
+import io.grasshopper.core.Settings;
+import io.grasshopper.core.SyncLoop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import org.apache.spark.scheduler.JobSucceeded$;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
+import org.junit.jupiter.api.Test;
+import scala.collection.immutable.Nil$;
+
+class JobBookTest {
+  private final SyncLoop loop = new SyncLoop(
+      "spark", null, new Guard(() -> { }), new Settings(key -> key.equals("server") ? "http://127.0.0.1:1" : null));
+  private final List<String> ended = new ArrayList<>();
+  private final JobBook jobs = new JobBook(loop, ended::add);
+
+  private static Properties properties(String name, String value) {
+    Properties properties = new Properties();
+    properties.setProperty(name, value);
+    return properties;
+  }
+
+  @SuppressWarnings("unchecked")
+  private void start(int sparkJob, Properties properties) {
+    jobs.started(new SparkListenerJobStart(
+        sparkJob, 0, (scala.collection.Seq<StageInfo>) (Object) Nil$.MODULE$, properties), 0);
+  }
+
+  private void end(int sparkJob) {
+    jobs.ended(sparkJob, JobSucceeded$.MODULE$, 0);
+  }
+
+  @Test
+  void anSqlJobLivesUntilItsExecutionEndsHoweverManySparkJobsItHas() {
+    Properties sql = properties("spark.sql.execution.id", "4");
+    start(1, sql);
+    end(1);
+    start(2, sql);
+    end(2);
+    assertEquals("[1, 2]", loop.live().job("sql-4").get("host_ids").toString());
+    jobs.sqlEnded(4, 0);
+    assertNull(loop.live().job("sql-4"));
+    assertEquals("[sql-4]", ended.toString());
+  }
+
+  @Test
+  void aSparkJobThatInheritsAnEndedExecutionEndsByItself() {
+    Properties sql = properties("spark.sql.execution.id", "4");
+    start(1, sql);
+    jobs.sqlEnded(4, 0);
+    start(2, sql);
+    assertNotNull(loop.live().job("sql-4"));
+    end(2);
+    assertNull(loop.live().job("sql-4"));
+  }
+
+  @Test
+  void aGroupEndsWithTheLastOfItsSparkJobs() {
+    Properties group = properties("spark.jobGroup.id", "nightly");
+    start(1, group);
+    start(2, group);
+    end(1);
+    assertEquals("[2]", jobs.activeSparkJobs("group-nightly").toString());
+    end(2);
+    assertNull(loop.live().job("group-nightly"));
+  }
+
+  @Test
+  void aTaskSetMayComeBeforeTheEventOfItsSparkJob() {
+    jobs.ensure(JobKey.of(null, 3), 3, 0);
+    assertNotNull(loop.live().job("job-3"));
+    start(3, new Properties());
+    end(3);
+    assertEquals("[job-3]", ended.toString());
+  }
+}
