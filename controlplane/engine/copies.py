@@ -72,7 +72,10 @@ def order_copy(
 
 
 def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why: str) -> None:
-    """Order the end of the attempt in `row`, or record why it must live."""
+    """Order the end of the attempt in `row`, or record why it must live.
+
+    Only the kill switch orders anything outside control mode: it takes back what was launched in it.
+    """
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
     fact = cluster.stage_infos[int(attempts.stage[row])].fact
     key = (fact.stage, fact.stage_attempt, int(cluster.tasks.index[attempts.task[row]]))
@@ -81,7 +84,11 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
         for order in cycle.decision.orders.get(source.name, [])
         if isinstance(order, KillAttempt) and (order.stage, order.stage_attempt, order.index) == key
     }
-    refusal = Admission.kill_refusal(cluster, source, row, len(doomed))
+    mode = cycle.steering.mode_of_job(cluster, source, int(cluster.tasks.job[attempts.task[row]]))
+    if mode is not Mode.CONTROL and reason is not Reason.KILL_SWITCH:
+        refusal = Reason.MODE
+    else:
+        refusal = Admission.kill_refusal(cluster, source, row, len(doomed))
     record = cycle.record(
         source,
         action=Action.KILL_ATTEMPT,

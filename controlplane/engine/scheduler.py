@@ -18,7 +18,7 @@ from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.snapshot import take_snapshot
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
-from controlplane.engine.wishes import fulfil
+from controlplane.engine.wishes import fulfil, kill_late_copies
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
@@ -87,6 +87,7 @@ class Scheduler:
         # 3 hear the operators
         for stimulus in batch:
             fulfil(cycle, stimulus)
+        kill_late_copies(cycle, changes.launched)
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         due = self._pools_due(changes, now_s)

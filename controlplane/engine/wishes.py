@@ -8,7 +8,7 @@ from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, PolicySet, Stimulus, TargetSet
-from controlplane.model.facts import Mode
+from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.reasons import Reason
 
 
@@ -30,13 +30,26 @@ def fulfil(cycle: Cycle, wish: Stimulus) -> None:
             _copy(cycle, sources[name], wish)
 
 
+def kill_late_copies(cycle: Cycle, launched: list[tuple[str, AttemptStarted]]) -> None:
+    """End copies that started just before the kill switch and are reported after it."""
+    for name, fact in launched:
+        source = cycle.cluster.sources.get(name)
+        if source and cycle.steering.mode(source) is Mode.OFF and fact.attempt in source.attempts:
+            _kill_copy(cycle, source, source.attempts[fact.attempt])
+
+
 def _kill_copies(cycle: Cycle, name: str) -> None:
-    """The kill switch: end every copy whose task has another live attempt; everywhere where `name` is empty."""
+    """The kill switch: end every copy of ours whose task has another live attempt; all where `name` is empty."""
     for source in cycle.cluster.sources.values():
         if name in ("", source.name):
             for row in list(source.attempts.values()):
-                if cycle.cluster.attempts.speculative[row]:
-                    order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
+                _kill_copy(cycle, source, row)
+
+
+def _kill_copy(cycle: Cycle, source: SourceState, row: int) -> None:
+    attempts = cycle.cluster.attempts
+    if attempts.speculative[row] and attempts.order[row]:
+        order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
 
 
 def _fix_target(cycle: Cycle, source: SourceState, wish: TargetSet) -> None:

@@ -239,6 +239,34 @@ def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
     assert scenario.go_on(3, 8, 2.0) == []
 
 
+def test_the_kill_switch_catches_a_copy_that_is_reported_late():
+    """A copy that started just before the switch is no reason to leave one running after it."""
+    scenario = Scenario()
+    copy = scenario.run_with_straggler(slow=3)[0]
+    assert not scenario.handle(ModeSet(mode=f.Mode.OFF)).orders
+    late = scenario.started(100, int(copy.host[1:]), index=3, speculative=True, order=copy.order, attempt_number=1)
+    assert [kill.attempt for kill in scenario.tell([late]).orders[SOURCE]] == [100]
+
+
+def test_the_kill_switch_leaves_the_hosts_own_copies_alone():
+    """What stock speculation launched is not ours to end."""
+    scenario = Scenario()
+    scenario.run_with_straggler(slow=3, seconds=0.1)
+    scenario.tell([scenario.started(100, 0, index=3, speculative=True, attempt_number=1)])
+    assert not scenario.handle(ModeSet(mode=f.Mode.OFF)).orders
+
+
+@pytest.mark.parametrize("mode", [f.Mode.SHADOW, f.Mode.OFF])
+def test_an_operator_kills_nothing_outside_control(mode):
+    """Shadow orders nothing, and off is off: the wish is answered with its reason."""
+    scenario = Scenario()
+    with_copy(scenario)
+    scenario.handle(ModeSet(mode=mode))
+    decision = scenario.handle(KillWish(source=SOURCE, attempt=3))
+    assert not decision.orders
+    assert decision.records[-1].reason is Reason.MODE
+
+
 def test_an_operator_cannot_kill_both_attempts_in_one_cycle():
     """Two wishes at once must not add up to a dead task."""
     scenario = Scenario()

@@ -307,8 +307,9 @@ public final class SyncLoop {
     nextDueNanos = outbox.hasBacklog() ? earliestNanos : courier.sentNanos() + intervalMs * MILLI;
   }
 
+  /** A kill only takes back what was launched in control, so it is the one order that counts after a change of mode. */
   private void obey(Order order, Reply reply) {
-    if (!reply.isControl()) {
+    if (!reply.isControl() && !order.type().equals("kill_attempt")) {
       refused(order.id(), "mode");
     } else if (order.isOverdue(System.nanoTime())) {
       expired(order.id(), "");

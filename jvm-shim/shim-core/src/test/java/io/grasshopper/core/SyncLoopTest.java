@@ -110,6 +110,14 @@ class SyncLoopTest {
   }
 
   @Test
+  void obeysAKillAfterControlWasSwitchedOff() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
+        ", \"orders\": [{\"type\": \"kill_attempt\", \"order\": 45, \"ttl_ms\": 9000}]").replace("\"control\"", "\"off\""));
+    start();
+    assertEquals("applied", nextOutcome().get("result"));
+  }
+
+  @Test
   void sendsTheSameMessageAgainUntilItIsAcknowledged() throws Exception {
     AtomicInteger failures = new AtomicInteger(2);
     plane.behaviour = (http, request) -> {
