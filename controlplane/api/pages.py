@@ -15,7 +15,7 @@ from controlplane.api.page import comparison, views
 from controlplane.api.page.allocation import AllocationChart, allocation_chart
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
-from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting
+from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import TaskState
@@ -134,7 +134,8 @@ async def _why(
         source=job.source, stage=chosen.stage, stage_attempt=chosen.stage_attempt, index=chosen.index
     )
     decisions, _ = await read.decisions(which, limit=PER_TASK)
-    return views.why(chosen, decisions, tasks, now_s=read.now_s, sick=chosen.host in sick)
+    raced = sum(task_of(other) == task_of(chosen) for other in job.attempts.values()) > 1
+    return views.why(chosen, decisions, tasks, now_s=read.now_s, sick=chosen.host in sick, raced=raced)
 
 
 async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline) -> AllocationChart | None:

@@ -76,7 +76,7 @@ def layout(
     """
     tasks = [
         sorted(group, key=lambda record: (record.start_s, record.attempt))
-        for _, group in groupby(sorted(attempts, key=_task), key=_task)
+        for _, group in groupby(sorted(attempts, key=task_of), key=task_of)
     ]
     if not tasks:
         return Timeline(rows=[], ticks=[], height_px=0, left_out=0, begin_s=begin_s, span_s=0.0)
@@ -91,7 +91,7 @@ def layout(
             _bar(record, axis, y_px + lane * LANE_PX, t_rem_s.get(record.attempt, 0.0), sick_hosts, len(records) > 1)
             for lane, record in enumerate(records)
         ]
-        stage, stage_attempt, index = _task(records[0])
+        stage, stage_attempt, index = task_of(records[0])
         rows.append(Row(stage=stage, stage_attempt=stage_attempt, index=index, y_px=y_px, bars=bars))
         y_px += len(records) * LANE_PX + ROW_GAP_PX
     return Timeline(
@@ -121,7 +121,8 @@ class _Axis:
         return round(100 * duration_s / self.span_s, 3)
 
 
-def _task(record: AttemptRecord) -> tuple[int, int, int]:
+def task_of(record: AttemptRecord) -> tuple[int, int, int]:
+    """(stage, stage attempt, index) of the attempt's task."""
     return record.stage, record.stage_attempt, record.index
 
 
@@ -143,7 +144,6 @@ def _bar(
     room_s = axis.begin_s + axis.span_s - end_s
     state = record.outcome.value if record.outcome else "running"
     sick = record.host in sick_hosts
-    won = raced and record.outcome is Outcome.SUCCESS
     return Bar(
         record=record,
         state=state,
@@ -151,17 +151,20 @@ def _bar(
         width_pct=max(axis.pct(end_s - record.start_s), 0.15),
         y_px=y_px + ROW_GAP_PX // 2,
         ghost_pct=axis.pct(min(t_rem_s, room_s)) if record.end_s is None else 0.0,
-        won=won,
+        won=raced and record.outcome is Outcome.SUCCESS,
         sick=sick,
-        label=label(record, "won" if won else state, end_s - record.start_s, sick),
+        label=label(record, now_s=axis.now_s, sick=sick, raced=raced),
     )
 
 
-def label(record: AttemptRecord, state: str, duration_s: float, sick: bool) -> str:
-    """One sentence about an attempt."""
+def label(record: AttemptRecord, *, now_s: float, sick: bool, raced: bool) -> str:
+    """One sentence about an attempt; only a task with several attempts has a winner."""
     kind = "copy" if record.speculative else "original"
     where = f"{record.host} (sick)" if sick else record.host
+    won = raced and record.outcome is Outcome.SUCCESS
+    state = "won" if won else record.outcome.value if record.outcome else "running"
     because = f": {record.reason}" if record.reason and record.outcome is not Outcome.SUCCESS else ""
+    duration_s = max(_end_s(record, now_s) - record.start_s, 0.0)
     return f"Task {record.index}, {kind} on {where}, {state} after {seconds(duration_s)}{because}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from controlplane.api.page.formats import counted, number, seconds, share, words
-from controlplane.api.page.timeline import label
+from controlplane.api.page.timeline import label, task_of
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
@@ -199,7 +199,7 @@ def _headline(mode: Mode, pools: int, jobs: int, jobs_before: bool) -> str:
     if not pools:
         return "No application is attached at the moment" if jobs_before else "Ready, waiting for a first application"
     verb = "Steering" if mode is Mode.CONTROL else "Watching"
-    return f"{verb} {counted(jobs, 'job')} of {counted(pools, 'application')}"
+    return f"{verb} {counted(jobs, 'job') if jobs else 'no job'} of {counted(pools, 'application')}"
 
 
 def _effect_sentence(mode: Mode, effect: Effect) -> str:
@@ -310,17 +310,20 @@ class Why:
 
 
 def why(
-    attempt: AttemptRecord, decisions: Iterable[Told], tasks: Iterable[TaskState], *, now_s: float, sick: bool
+    attempt: AttemptRecord,
+    decisions: Iterable[Told],
+    tasks: Iterable[TaskState],
+    *,
+    now_s: float,
+    sick: bool,
+    raced: bool,
 ) -> Why:
     """Explains one attempt by the decisions on its task, the one that launched it first, and by its present reason."""
-    task_id = (attempt.stage, attempt.stage_attempt, attempt.index)
     launch_first = sorted(decisions, key=lambda told: not attempt.order or told.record.order != attempt.order)
-    task = next((t for t in tasks if (t.stage, t.stage_attempt, t.index) == task_id), None)
-    end_s = now_s if attempt.end_s is None else attempt.end_s
-    state = attempt.outcome.value if attempt.outcome else "running"
+    task = next((t for t in tasks if (t.stage, t.stage_attempt, t.index) == task_of(attempt)), None)
     by = f"order {attempt.order}" if attempt.order else "the host itself"
     return Why(
-        title=label(attempt, state, end_s - attempt.start_s, sick),
+        title=label(attempt, now_s=now_s, sick=sick, raced=raced),
         placed=f"Attempt {attempt.attempt_number} (id {attempt.attempt}), launched by {by}.",
         decisions=launch_first,
         task=task,
