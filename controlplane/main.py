@@ -24,6 +24,9 @@ from controlplane.store.store import Store
 
 _log = structlog.get_logger()
 
+KEEP_ALIVE_S = 75
+"""An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
+
 
 def build_app(
     settings: Settings,
@@ -75,6 +78,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
         log_config=None,
         server_header=False,
         date_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=round(settings.server.drain_s),
     )
     _Server(config, on_start).run()

@@ -34,7 +34,7 @@ async def app(scope, receive, send):
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 config = uvicorn.Config(app, loop="uvloop", http="httptools", access_log=False, lifespan="off",
-                        server_header=False, date_header=False, log_level="error")
+                        server_header=False, date_header=False, log_level="error", timeout_keep_alive=75)
 uvicorn.Server(config).run(sockets=[listener])
 """
 """uvicorn and msgspec without anything behind them."""
