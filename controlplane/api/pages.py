@@ -92,7 +92,7 @@ async def job_page(
     if live is None and record is None:
         return _missing(request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered.")
     tasks = [task for task in pool.tasks if task.job == job] if pool else []
-    sick = {host.host for host in snapshot.hosts if host.sick}
+    sick = {host.host for host in snapshot.hosts if host.sick} | (record.sick_hosts if record else set())
     shown = min(max(rows, 1), WINDOW_ROWS)
     decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
     timeline = layout(

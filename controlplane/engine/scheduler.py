@@ -113,6 +113,11 @@ class Scheduler:
         """Everything that is live, as plain structs."""
         return take_snapshot(self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s)
 
+    def sick_hosts(self, now_s: float) -> set[str]:
+        """Names of the hosts that get no copies now."""
+        sick = self.learning.hosts.sick(now_s, self.cluster.hosts.size)
+        return {self.cluster.host_names[row] for row in np.flatnonzero(sick).tolist()}
+
     def learned(self) -> dict[str, Any]:
         """JSON-able state of all estimators, for the store."""
         return self.learning.dump()

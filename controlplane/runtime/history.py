@@ -58,6 +58,8 @@ class JobRecord(Struct, kw_only=True):
     """Attempts of this job that are no longer kept."""
     stages: dict[tuple[int, int], None] = {}
     """The newest (stage, stage_attempt) pairs, oldest first."""
+    sick_hosts: set[str] = set()
+    """Hosts that were sick while it ran."""
 
 
 class History:
@@ -93,6 +95,13 @@ class History:
                 handler(self, report.source, fact, report.received_s)
         if report.full:
             self._end_missing(report)
+
+    def note_sick(self, hosts: set[str]) -> None:
+        """Remembers with every running job which hosts are sick."""
+        if hosts:
+            for job in self._jobs.values():
+                if job.ended_s is None:
+                    job.sick_hosts |= hosts
 
     def prune(self, now_s: float) -> None:
         """Drops what is over its count or its age, ended jobs before running ones, oldest first."""

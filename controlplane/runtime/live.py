@@ -366,6 +366,7 @@ class Runtime:
             _log.info("source_forgotten", source=key)
             self.scheduler.forget(key)
             self.history.forget(key, now_s)
+        self.history.note_sick(self.scheduler.sick_hosts(now_s))
         self.history.prune(now_s)
         if now_s >= self._learned_s:
             self._learned_s = now_s + self.settings.learned_every_s

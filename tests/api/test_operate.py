@@ -12,7 +12,7 @@ SOURCE = "spark:app-1"
 @pytest.fixture
 def busy(plane):
     """Four tasks on four hosts, the first of which has a copy on the last host."""
-    facts = [*working(), started(10, index=0, host=3, speculative=True, attempt_number=1)]
+    facts = [*working(), started(10, index=0, host=3, speculative=True, attempt_number=1, order=1)]
     plane.reply(message(1, facts, full=True))
     return plane
 
