@@ -38,6 +38,7 @@ def build(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.runtime = runtime
     for part in (decisions, operate, reads, health, docs):
