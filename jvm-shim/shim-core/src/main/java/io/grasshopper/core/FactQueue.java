@@ -29,6 +29,11 @@ public final class FactQueue {
   /** Leaves an event that may cause an order: the loop wakes up and exchanges soon. */
   public void offerUrgent(Runnable translation) {
     offer(translation);
+    hurry();
+  }
+
+  /** Wakes the loop for events that were left by a thread that should not: one that holds a lock of the host's. */
+  public void hurry() {
     wake.run();
   }
 

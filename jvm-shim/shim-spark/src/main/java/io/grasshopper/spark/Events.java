@@ -11,6 +11,7 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
@@ -52,13 +53,21 @@ class Events extends SparkListener {
   }
 
   @Override
+  public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    run("stage start", host -> host.facts().hurry());
+  }
+
+  @Override
   public void onStageCompleted(SparkListenerStageCompleted event) {
     run("stage end", host -> host.facts().stageEnded(event.stageInfo()));
   }
 
   @Override
   public void onTaskStart(SparkListenerTaskStart event) {
-    run("task start", host -> host.facts().attemptStarted(event.stageId(), event.stageAttemptId(), event.taskInfo(), 0));
+    run("task start", host -> {
+      host.facts().attemptStarted(event.stageId(), event.stageAttemptId(), event.taskInfo(), 0);
+      host.facts().hurry();
+    });
   }
 
   @Override

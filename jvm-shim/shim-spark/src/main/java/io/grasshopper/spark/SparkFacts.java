@@ -71,7 +71,7 @@ final class SparkFacts {
   /** Called under the scheduler's lock, with the stage as the DAG scheduler has it. */
   void stageSubmitted(JobKey job, TaskSet set, Stage stage) {
     long now = System.nanoTime();
-    loop.queue().offerUrgent(() -> {
+    loop.queue().offer(() -> {
       jobs.ensure(job, set.priority(), now);
       stages.of(job, set, stage, now).forEach(loop::emit);
     });
@@ -88,6 +88,11 @@ final class SparkFacts {
           .with("shuffle_write_bytes", shuffled));
       onStageEnd.accept(info.stageId() + "." + info.attemptNumber());
     });
+  }
+
+  /** The listener has heard of something our hooks have already left, or are about to leave, under the scheduler's lock. */
+  void hurry() {
+    loop.queue().hurry();
   }
 
   /** Called under the scheduler's lock for our task sets, and by the listener for all; the second call is without effect. */
