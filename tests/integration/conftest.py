@@ -1,16 +1,24 @@
 """What do the integration tests share? One real cluster of four hosts, and one controlled driver on it."""
 
+import signal
+
 import pytest
 
 from spark_listener.local_cluster import LocalCluster
 from tests.integration.driver import Driver, plugged
-from tests.integration.plane_process import Plane
+from tests.integration.plane_process import Plane, eventually
+
+
+@pytest.fixture(scope="session", autouse=True)
+def orderly_end():
+    """Whoever stops the run by SIGTERM finds no cluster left behind: all fixtures are taken down."""
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated"))
 
 
 @pytest.fixture(scope="session")
-def hosts():
+def hosts(tmp_path_factory):
     """A cluster of four hosts with room for several applications of eight slots, two on each host."""
-    cluster = LocalCluster(cores_per_worker=6, memory_per_worker_mb=4096)
+    cluster = LocalCluster(cores_per_worker=6, memory_per_worker_mb=4096, log_dir=tmp_path_factory.mktemp("cluster"))
     try:
         cluster.start(timeout_s=300)
         yield cluster
@@ -38,3 +46,15 @@ def gate(tmp_path):
     path = tmp_path / "gate"
     yield path
     path.touch()
+
+
+@pytest.fixture
+def nothing_left(plane, driver):
+    """After the test the driver is idle, and so the control plane knows of no job and no attempt of it."""
+    yield
+
+    def idle():
+        pool = plane.pool(driver.source)
+        return pool and not pool["jobs"] and not pool["attempts"] and not pool["tasks"]
+
+    eventually(idle, about=lambda: plane.pool(driver.source))

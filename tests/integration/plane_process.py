@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -28,9 +28,22 @@ OPEN_HANDED = {
     "GRASSHOPPER__ENGINE__CLUSTER_COPY_SHARE": "1.0",
     "GRASSHOPPER__ENGINE__LOSING_ALLOWANCE_CORE_S": "1000000",
     "GRASSHOPPER__ENGINE__ORDER_TTL_MS": "5000",
+    "GRASSHOPPER__ENGINE__STARTUP_PRIOR_S": "0.5",
+    "GRASSHOPPER__RUNTIME__FORGET_AFTER_S": "15",
     "GRASSHOPPER__RUNTIME__SNAPSHOT_AGE_S": "0",
 }
-"""No budget is in the way of a test that is about something else, orders wait for slow machines, answers are of now."""
+"""No budget is in the way of a test that is about something else, and every answer is of this moment."""
+
+
+WILD_CLOCK = """
+import random, time
+now, now_ns = time.time, time.time_ns
+time.time = lambda: now() + random.choice([-3600, 0, 3600])
+time.time_ns = lambda: now_ns() + random.choice([-3600, 0, 3600]) * 10**9
+from controlplane.cli import app
+app()
+"""
+"""The same command where the wall clock jumps by an hour, forwards or back, whenever somebody looks at it."""
 
 
 def eventually(
@@ -54,18 +67,20 @@ class Plane:
         self._environment = {**os.environ, **OPEN_HANDED, **environment}
         self._port = free_port("127.0.0.1")
         self._starts = 0
+        self._process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{self._port}"
 
     # -- process ------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, *, wild_clock: bool = False) -> None:
         """Start with an empty store, and return when it is ready."""
         self._starts += 1
+        program = ["-c", WILD_CLOCK] if wild_clock else ["-m", "controlplane.cli"]
         allocator, speculator = self._policy.split("+")
         with (self._folder / f"plane-{self._starts}.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    sys.executable, "-m", "controlplane.cli", "serve", "--port", str(self._port), "--mode", self._mode,
+                    sys.executable, *program, "serve", "--port", str(self._port), "--mode", self._mode,
                     "--store", str(self._folder / f"plane-{self._starts}.db"),
                     "--allocator", allocator, "--speculator", speculator,
                 ],
@@ -92,18 +107,22 @@ class Plane:
         self._process.kill()
         self._process.wait()
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
+    def stop(self) -> None:
+        """End it in good order, if it runs."""
+        if self._process is not None and self._process.poll() is None:
             self.resume()
             self._process.terminate()
             try:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     # -- REST ---------------------------------------------------------------------------------------------------
 
@@ -152,6 +171,20 @@ class Plane:
     def set_target(self, source: str, job: str, target: int, cap: int | None = None) -> None:
         """Give a job a fixed target."""
         self.call("PUT", f"/jobs/{_quoted(source)}/{_quoted(job)}/target", json=WHY | {"target": target, "cap": cap})
+
+    def drop_target(self, source: str, job: str) -> None:
+        """Take a fixed target back."""
+        self.call("DELETE", f"/jobs/{_quoted(source)}/{_quoted(job)}/target", params=WHY)
+
+    @contextlib.contextmanager
+    def policy(self, source: str, policy: str) -> Iterator[None]:
+        """Give one pool a policy of its own for a while."""
+        path = f"/pools/{_quoted(source)}/policy"
+        self.call("PUT", path, json=WHY | {"policy": policy})
+        try:
+            yield
+        finally:
+            self.call("DELETE", path, params=WHY)
 
     def decisions(self, source: str, **which: Any) -> list[dict[str, Any]]:
         """Decisions about a source, newest first."""

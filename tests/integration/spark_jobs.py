@@ -4,6 +4,7 @@ Every job gives an answer that can be checked. A task is held up by a *gate*, a 
 when it goes on, so no test depends on how fast the machine is. Only first attempts wait unless a job says otherwise.
 """
 
+import json
 import time
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,20 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, secon
     _enter(context, group, properties)
     body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies, seconds=seconds)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+
+
+def _nap(index, values, *, seconds, gate):
+    if not Path(gate).exists():
+        time.sleep(seconds)
+    return [sum(values)]
+
+
+def naps(spark, *, group, tasks, seconds, gate):
+    """Tasks that each take so long, until the gate opens; the sum of their numbers."""
+    context = spark.sparkContext
+    _enter(context, group)
+    body = partial(_nap, seconds=seconds, gate=gate)
+    return sum(context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect())
 
 
 def _tag(index, rows, *, held, gate):
@@ -113,24 +128,20 @@ def cached(spark, *, group, gate, held=(0,), tasks=4):
     return sums
 
 
-def _fail_once(index, values):
-    if index == 0 and TaskContext.get().attemptNumber() == 0:
+def _fail_first(index, values, *, gate):
+    attempt = TaskContext.get().attemptNumber()
+    if index == 0 and attempt == 0:
         raise RuntimeError("the first attempt of task 0 fails, on purpose")
+    if index == 0 and attempt == 1:
+        wait_at(gate)
     return values
 
 
 def fails_once(spark, *, group, gate, tasks=4):
-    """Task 0 fails, and its second attempt waits at the gate; copies do not wait."""
+    """Task 0 fails in its first attempt, and its second one waits at the gate; copies do not wait."""
     context = spark.sparkContext
     _enter(context, group)
-
-    def body(index, values):
-        context = TaskContext.get()
-        if index == 0 and context.attemptNumber() == 1:
-            wait_at(gate)
-        return _fail_once(index, values)
-
-    return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+    return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(partial(_fail_first, gate=gate)).collect()
 
 
 def _late_row(row, *, gate):
@@ -161,15 +172,18 @@ def read_text(spark, *, group, path):
 
 
 def shim_status(spark):
-    """What the shim says of itself, as JSON."""
-    return spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status()
+    """What the shim says of itself."""
+    return json.loads(spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status())
 
 
-def executors(spark):
-    """Hosts of the executors that are registered, sorted."""
-    tracker = spark.sparkContext._jsc.sc().statusTracker()
-    driver_port = spark.sparkContext.getConf().get("spark.driver.port")
-    return sorted(info.host() for info in tracker.getExecutorInfos() if str(info.port()) != driver_port)
+def set_property(spark, *, name, value):
+    """Set a system property of the driver's JVM."""
+    spark._jvm.java.lang.System.setProperty(name, value)
+
+
+def running_tasks(spark):
+    """How many attempts run now, by the count of Spark's own scheduler."""
+    return spark.sparkContext._jsc.sc().taskScheduler().rootPool().runningTasks()
 
 
 def _enter(context, group, properties=None):

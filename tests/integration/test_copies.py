@@ -5,7 +5,7 @@ import pytest
 from tests.integration.driver import JOB_S
 from tests.integration.plane_process import eventually
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 
 
 def outcomes(plane, source, order_answer):

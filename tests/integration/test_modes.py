@@ -1,0 +1,91 @@
+"""Do the modes keep their word on a real cluster? Off ends copies at once, shadow only records, users have a say."""
+
+import time
+
+import pytest
+
+from tests.integration.driver import JOB_S
+from tests.integration.plane_process import eventually
+
+pytestmark = pytest.mark.integration
+SQUARES = [n * n for n in range(8)]
+
+
+@pytest.fixture
+def ras(plane, driver):
+    """The driver's pool with a speculator that copies by itself; the mode is back at control afterwards."""
+    with plane.policy(driver.source, "fair+ras"):
+        yield
+        plane.set_mode("control")
+
+
+def copies(plane, driver, group):
+    """Live copies of a job."""
+    return [attempt for attempt in plane.attempts(driver.source, group) if attempt["speculative"]]
+
+
+def stragglers(driver, group, gate, **more):
+    """A job of eight tasks, two of which hang until the gate opens."""
+    return driver.start("squares", group=group, tasks=8, held=[0, 1], gate=str(gate), **more)
+
+
+def test_the_kill_switch_ends_copies_within_a_second_and_stops_new_ones(plane, driver, ras, gate, tmp_path):
+    """Off is for the moment when somebody suspects us: it must work at once, and hurt no task."""
+    job = stragglers(driver, "switched", gate, hold_copies=True)
+    eventually(lambda: len(copies(plane, driver, "switched")) == 2, about=lambda: plane.pool(driver.source))
+    began_s = time.monotonic()
+    plane.set_mode("off")
+    eventually(lambda: not copies(plane, driver, "switched"), about=lambda: plane.decisions(driver.source)[:5])
+    print(f"copies were gone {time.monotonic() - began_s:.2f} s after the switch")
+    kills = plane.decisions(driver.source, action="kill_attempt", reason="kill_switch")
+    assert [kill["result"] for kill in kills] == ["applied", "applied"]
+    assert max(kill["outcomes"][0]["after_s"] for kill in kills) < 1.0
+    assert {attempt["attempt_number"] for attempt in plane.attempts(driver.source, "switched")} == {0}
+
+    other_gate = tmp_path / "other-gate"
+    other = stragglers(driver, "while-off", other_gate)
+    plane.running(driver.source, "while-off", 0)
+    time.sleep(4)
+    assert not copies(plane, driver, "while-off") + copies(plane, driver, "switched")
+    gate.touch()
+    assert job.result(timeout=JOB_S) == SQUARES
+    outcomes = [attempt["outcome"] for attempt in plane.history(driver.source, "group-switched")]
+    assert sorted(outcomes) == ["killed"] * 2 + ["success"] * 8
+
+    plane.set_mode("control")
+    assert other.result(timeout=JOB_S) == SQUARES, "back in control, the copies come that off has held back"
+
+
+def test_shadow_orders_nothing_and_records_what_control_would_have_done(plane, driver, ras, gate):
+    """A platform operator starts here: what would have been copied, why, and what would it have saved?"""
+    plane.set_mode("shadow")
+    job = stragglers(driver, "shadowed", gate)
+    wanted = {"job": "group-shadowed", "action": "launch_copy"}
+    eventually(lambda: len(plane.decisions(driver.source, **wanted)) == 2, about=lambda: plane.pool(driver.source))
+    time.sleep(1 + max(one["inputs"]["t_new_s"] for one in plane.decisions(driver.source, **wanted)))
+    assert not copies(plane, driver, "shadowed")
+    gate.touch()
+    assert job.result(timeout=JOB_S) == SQUARES
+    eventually(lambda: all(one["outcomes"] for one in plane.decisions(driver.source, **wanted)))
+    decisions = plane.decisions(driver.source, **wanted)
+    assert sorted(one["index"] for one in decisions) == [0, 1], "once for each task that hangs"
+    for decision in decisions:
+        assert (decision["mode"], decision["order"], decision["result"]) == ("shadow", 0, "shadow")
+        assert decision["outcomes"][0]["saved_s"] > 0
+    assert all(one["order"] == 0 for one in plane.decisions(driver.source, job="group-shadowed"))
+    assert len(plane.history(driver.source, "group-shadowed")) == 8
+
+
+@pytest.mark.parametrize(
+    "properties", [{"spark.grasshopper.mode": "shadow"}, {"spark.grasshopper.copies.enabled": "false"}]
+)
+def test_a_user_keeps_copies_from_one_job(plane, driver, ras, gate, properties):
+    """Whoever knows that a second attempt does harm says so by a local property; then nobody copies."""
+    group = f"mine-{'-'.join(properties)}"
+    job = stragglers(driver, group, gate, properties=properties)
+    plane.copy(plane.running(driver.source, group, 0)[0], driver.source)
+    time.sleep(3)
+    assert not copies(plane, driver, group)
+    gate.touch()
+    assert job.result(timeout=JOB_S) == SQUARES
+    assert len(plane.history(driver.source, f"group-{group}")) == 8
