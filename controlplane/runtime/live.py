@@ -1,8 +1,8 @@
 """How do facts become orders while the clock runs? One task owns the engine; everything else only leaves it messages.
 
 A cycle runs when messages have arrived or when the engine's next timer is due. Cycles start at least `cycle_gap_ms`
-apart, so that facts gather, and take no more than `cycle_share` of the time while anybody could be kept waiting by
-them: when every source waits for its reply, nobody can.
+apart, so that facts gather, and leave the rest of the time to others: they take no more than `cycle_share` of it,
+unless a report would then wait for longer than `longest_wait_ms`, or every source waits for its reply already.
 
 A sync is answered by the first cycle that saw its facts, so an order leaves in the same round trip as the fact that
 caused it. Orders born of a timer wait in the source's outbox for its next sync, which is never far: sources with
@@ -257,7 +257,8 @@ class Runtime:
             took_s = self.clock() - start_s
         self.metrics.cycle_seconds.observe(took_s)
         self._gap_end_s = start_s + self.settings.cycle_gap_ms / 1000
-        self._share_end_s = start_s + took_s / self.settings.cycle_share
+        rest_s = took_s / self.settings.cycle_share - took_s
+        self._share_end_s = start_s + took_s + min(rest_s, self.settings.longest_wait_ms / 1000)
 
     def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:
         self.cycle = decision.cycle

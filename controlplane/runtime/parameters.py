@@ -11,6 +11,7 @@ class RuntimeSettings:
 
     cycle_gap_ms: int = setting(20, 0, 1000, "Cycles start at least this far apart, so facts gather.")
     cycle_share: float = setting(0.25, 0.01, 1.0, "Share of the time that cycles may take.")
+    longest_wait_ms: int = setting(50, 0, 10_000, "A report waits no longer than this for a cycle to start.")
     queue_reports: int = setting(5000, 1, 1_000_000, "Reports that may wait for a cycle; more are answered 503.")
     max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
     fast_interval_ms: int = setting(100, 10, 10_000, "A source with running work reports this often, at best.")

@@ -119,6 +119,8 @@ async def _scenario(port: int, store: str) -> tuple[list[float], float]:
             shim.steered_s = None
         with await asyncio.to_thread(_started, arguments):
             await _all_steered(shims)
+            for task in tasks:
+                task.cancel()
         return latencies_s, max(shim.steered_s for shim in shims) - killed_s
     finally:
         for task in tasks:

@@ -102,8 +102,12 @@ class Driver(asyncio.Protocol):
         length = int(head[place : place + 12].split(b"\r\n")[0])
         if len(body) >= length:
             self._buffer = b""
-            assert head.startswith(b"HTTP/1.1 200"), head + body
-            self._done.set_result(body)
+            if self._done.done():
+                return
+            if head.startswith(b"HTTP/1.1 200"):
+                self._done.set_result(body)
+            else:
+                self._done.set_exception(ConnectionError((head + body).decode()))
 
     async def exchange(self, tail: bytes) -> bytes:
         """One round trip; the tail is the body from after the sequence number on."""

@@ -115,7 +115,26 @@ def test_long_cycles_leave_most_of_the_time_to_others(tmp_path):
         starts = [start_s for start_s, _ in engine.batches]
         assert starts[-1] - starts[-2] >= 0.19
 
-    run(tmp_path, scenario, cycle_gap_ms=0)
+    run(tmp_path, scenario, cycle_gap_ms=0, longest_wait_ms=1000)
+
+
+def test_no_report_waits_for_long_even_where_cycles_are_long(tmp_path):
+    """A cycle of a second would rest for three; an order would then come too late to be of use."""
+
+    async def scenario(runtime, engine):
+        real, skipped = runtime.clock, [0.0]
+
+        def handle(batch, now_s, handle=engine.handle):
+            skipped[0] += 1.0
+            return handle(batch, now_s)
+
+        runtime.clock, engine.handle = lambda: real() + skipped[0], handle
+        await runtime.sync(request("one"))
+        await runtime.sync(request("two"))
+        starts = [start_s for start_s, _ in engine.batches]
+        assert 1.04 <= starts[-1] - starts[-2] < 1.5
+
+    run(tmp_path, scenario, cycle_gap_ms=0, longest_wait_ms=50)
 
 
 def test_a_long_cycle_does_not_wait_when_every_source_waits(tmp_path):

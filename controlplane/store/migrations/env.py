@@ -4,7 +4,13 @@ from alembic import context
 
 from controlplane.store.schema import metadata
 
-connection = context.config.attributes["connection"]
-context.configure(connection=connection, target_metadata=metadata)
-with context.begin_transaction():
-    context.run_migrations()
+
+def migrate() -> None:
+    """Runs the migrations that are missing."""
+    context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if hasattr(context, "config"):  # only while Alembic runs a command; other tools may just import this file
+    migrate()
