@@ -83,8 +83,7 @@ public final class Settings {
   }
 
   private long number(String key, long otherwise, long least, long most) {
-    long value = Long.parseLong(text(key, Long.toString(otherwise)));
-    return Math.min(most, Math.max(least, value));
+    return Math.min(most, Math.max(least, parse(key, text(key, Long.toString(otherwise)))));
   }
 
   /** Durations as Spark writes them: {@code 200ms}, {@code 2s}, {@code 1m}; a bare number is milliseconds. */
@@ -94,14 +93,22 @@ public final class Settings {
     switch (value.substring(digits.length())) {
       case "":
       case "ms":
-        return Long.parseLong(digits);
+        return parse(key, digits);
       case "s":
-        return Long.parseLong(digits) * 1000;
+        return parse(key, digits) * 1000;
       case "m":
       case "min":
-        return Long.parseLong(digits) * 60_000;
+        return parse(key, digits) * 60_000;
       default:
         throw new IllegalArgumentException(key + " is not a duration: " + value);
+    }
+  }
+
+  private static long parse(String key, String digits) {
+    try {
+      return Long.parseLong(digits);
+    } catch (NumberFormatException error) {
+      throw new IllegalArgumentException(key + " is not a number: " + digits);
     }
   }
 }

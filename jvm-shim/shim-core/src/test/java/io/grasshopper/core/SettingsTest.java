@@ -1,0 +1,63 @@
+// Is what the user wrote read as it was meant, or refused by its name?
+package io.grasshopper.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SettingsTest {
+  private final Map<String, String> values = new HashMap<>();
+  private final Settings settings = new Settings(values::get);
+
+  @Test
+  void needsAServerAndNoVeto() {
+    assertFalse(settings.isEnabled());
+    values.put("server", "http://127.0.0.1:8080/");
+    assertTrue(settings.isEnabled());
+    assertEquals("http://127.0.0.1:8080/shim/v1/sync", settings.endpoint().toString());
+    values.put("mode", "off");
+    assertFalse(settings.isEnabled());
+    values.put("mode", "control");
+    values.put("enabled", "false");
+    assertFalse(settings.isEnabled());
+  }
+
+  @Test
+  void readsDurationsAsSparkWritesThem() {
+    assertEquals(2000, settings.timeoutMs());
+    for (String[] pair : new String[][] {{"300", "300"}, {"250ms", "250"}, {"3s", "3000"}, {"1m", "60000"}, {"1min", "60000"}}) {
+      values.put("timeout", pair[0]);
+      assertEquals(Integer.parseInt(pair[1]), settings.timeoutMs());
+    }
+  }
+
+  @Test
+  void namesTheKeyItCannotRead() {
+    values.put("copies.max", "many");
+    assertTrue(assertThrows(IllegalArgumentException.class, settings::maxCopies).getMessage().contains("copies.max"));
+    values.put("timeout", "2 moons");
+    assertTrue(assertThrows(IllegalArgumentException.class, settings::timeoutMs).getMessage().contains("timeout"));
+    values.put("mode", "maybe");
+    assertThrows(IllegalArgumentException.class, settings::mode);
+    values.put("server", "nonsense");
+    assertThrows(IllegalArgumentException.class, settings::endpoint);
+  }
+
+  @Test
+  void readsTheTokenFromItsFile(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("token");
+    Files.write(file, "secret\n".getBytes(StandardCharsets.UTF_8));
+    values.put("token", "other");
+    values.put("token.file", file.toString());
+    assertEquals("secret", settings.token());
+  }
+}
