@@ -1,14 +1,14 @@
 """Which jobs and attempts were there lately? A bounded record for the decision page, fed by accepted reports."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from controlplane.model.decisions import Report
 from controlplane.model.facts import (
-    AnyFact,
     AttemptEnded,
     AttemptStarted,
     DriverAttached,
@@ -107,10 +107,10 @@ class History:
         """Drops what is over its count or its age, ended jobs before running ones, oldest first."""
         limits = self._settings
         old_s = now_s - limits.history_age_s
-        ended = [key for key, job in self._jobs.items() if job.ended_s is not None]
-        for key in ended:
+        ended = [(key, job.ended_s) for key, job in self._jobs.items() if job.ended_s is not None]
+        for key, ended_s in ended:
             crowded = len(self._jobs) > limits.history_jobs or self._n_attempts > limits.history_attempts
-            if crowded or self._jobs[key].ended_s < old_s:
+            if crowded or ended_s < old_s:
                 self._drop(key)
         while len(self._jobs) > limits.history_jobs:
             self._drop(next(iter(self._jobs)))
@@ -229,7 +229,7 @@ def _record(fact: AttemptStarted | AttemptEnded, *, start_s: float) -> AttemptRe
     )
 
 
-_HANDLERS: dict[type[AnyFact], object] = {
+_HANDLERS: dict[type, Callable[[History, str, Any, float], None]] = {
     DriverAttached: History._attached,
     DriverDetached: History._detached,
     JobSubmitted: History._job_submitted,

@@ -148,8 +148,7 @@ class Runtime:
             self.metrics.sync_seconds.observe(self.clock() - now_s)
             return reply
         if verdict is Verdict.REPEAT:
-            self.metrics.repeats.inc()
-            return self._repeated(await asyncio.shield(source.answer), source)
+            return await self._repeat(source)
         return self._ask_full(source, verdict, now_s)
 
     async def post(self, wish: Stimulus) -> Decision:
@@ -269,7 +268,7 @@ class Runtime:
             if (source := self.sources.get(key)) is not None:
                 source.complete = False
         for message in batch:
-            if message.source is not None:
+            if isinstance(message.stimulus, Report):
                 self._note(message.stimulus)
             if not message.done.done():
                 message.done.set_result(
@@ -317,8 +316,11 @@ class Runtime:
         bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
         return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
 
-    def _repeated(self, reply: SyncReply, source: Source) -> SyncReply:
+    async def _repeat(self, source: Source) -> SyncReply:
         """The same reply again, without the orders whose time has run out."""
+        assert source.answer is not None
+        self.metrics.repeats.inc()
+        reply = await asyncio.shield(source.answer)
         return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
 
     def _ask_full(self, source: Source, verdict: Verdict, now_s: float) -> SyncReply:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Table, delete, func, select
+from sqlalchemy import Connection, Table, delete, select
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord
 from controlplane.store.recent import DecisionFilter, RecordedDecision
@@ -76,15 +76,14 @@ def find_decisions(
 
 
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
-    """Deletes decisions that are too old or too many, and their outcomes; returns how many decisions went."""
-    surplus_id = connection.execute(
-        select(decisions.c.id).order_by(decisions.c.id.desc()).offset(keep_rows).limit(1)
-    ).scalar()
-    deleted = connection.execute(delete(decisions).where(decisions.c.at_ms < before_ms)).rowcount
-    if surplus_id is not None:
-        deleted += connection.execute(delete(decisions).where(decisions.c.id <= surplus_id)).rowcount
-    oldest_id = connection.execute(select(func.min(decisions.c.id))).scalar()
+    """Deletes decisions that are too old or too many, and outcomes older than all that are left; returns how many went.
+
+    Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`.
+    """
+    at_ms = decisions.c.at_ms
+    surplus_ms = connection.execute(select(at_ms).order_by(at_ms.desc()).offset(keep_rows - 1).limit(1)).scalar()
+    keep_from_ms = max(before_ms, surplus_ms or 0)
+    deleted = connection.execute(delete(decisions).where(at_ms < keep_from_ms)).rowcount
     if deleted:
-        gone = outcomes.c.decision < oldest_id if oldest_id is not None else True
-        connection.execute(delete(outcomes).where(gone) if oldest_id is not None else delete(outcomes))
+        connection.execute(delete(outcomes).where(outcomes.c.at_ms < keep_from_ms))
     return deleted

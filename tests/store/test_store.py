@@ -35,8 +35,8 @@ def record(number, **more):
     return DecisionRecord(id=number, cycle=1, mode=Mode.CONTROL, policy="hopper+ras", **(fields | more))
 
 
-def outcome(decision, result=Result.APPLIED):
-    return DecisionOutcome(decision=decision, result=result, at_s=6.0)
+def outcome(decision, result=Result.APPLIED, at_s=6.0):
+    return DecisionOutcome(decision=decision, result=result, at_s=at_s)
 
 
 def ids(page):
@@ -132,7 +132,7 @@ def test_filters_mean_the_same_in_memory_and_in_the_database(opened, recent_rows
 def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
     store = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
     two_days_s = 2 * 86_400
-    store.record([record(1), record(2, at_s=two_days_s)], [outcome(1), outcome(2)], now_s=two_days_s)
+    store.record([record(1), record(2, at_s=two_days_s)], [outcome(1), outcome(2, at_s=two_days_s)], now_s=two_days_s)
     assert eventually(lambda: count(store, schema.decisions) == 1)
     assert ids(find(store)) == [2]
     assert eventually(lambda: count(store, schema.outcomes) == 1)
@@ -140,7 +140,7 @@ def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
 
 def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
-    store.record([record(number) for number in range(1, 11)], [], now_s=5.0)
+    store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
     assert eventually(lambda: ids(find(store)) == [10, 9, 8])
 
 
