@@ -39,7 +39,7 @@ bench: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## Measure; prints a table and writes
 	@$(BIN)/python -m tests.bench $(ROWS)
 
 bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over six rounds in both worlds; half an hour.
-	@$(BIN)/python -m tests.bench demo-ratio
+	@$(BIN)/python -m tests.bench demo_ratio
 
 lint: $(VENV)/dev.stamp ## Style, types and layers.
 	@$(BIN)/python -m tests.suites lint

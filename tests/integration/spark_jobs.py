@@ -190,3 +190,16 @@ def _enter(context, group, properties=None):
     context.setJobGroup(group, group)
     for name, value in (properties or {}).items():
         context.setLocalProperty(name, value)
+
+
+def trivial(spark, *, tasks, times):
+    """So many stages of so many empty JVM tasks; the seconds they took together."""
+    begin_s = time.monotonic()
+    for _ in range(times):
+        spark.range(0, tasks, 1, tasks)._jdf.toJavaRDD().count()
+    return time.monotonic() - begin_s
+
+
+def shim_status(spark):
+    """What the shim says about itself, as JSON."""
+    return spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status()
