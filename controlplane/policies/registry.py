@@ -77,7 +77,7 @@ class Policy:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
 
         >>> allocator("hopper").complete({"fairness_epsilon": 0.2})
-        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0}
+        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0}
         """
         known = {setting.name: setting for setting in self.settings}
         for name, value in given.items():
@@ -155,6 +155,13 @@ TABLE: tuple[Policy, ...] = (
                 low=1.0,
                 high=16.0,
                 about="The most slots counted per task, however heavy the tail of durations is.",
+            ),
+            Setting(
+                name="round_up",
+                default=1.0,
+                low=0.0,
+                high=1.0,
+                about="1 rounds virtual sizes up, so that a last task has a slot for its copy; 0 down, as printed.",
             ),
         ),
         keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),

@@ -1,6 +1,5 @@
 """What does the shim cost a driver? 20,000 short tasks, half of their task sets without the shim, drawn at random."""
 
-import json
 import re
 import tempfile
 from pathlib import Path
@@ -26,9 +25,9 @@ def rows() -> list[dict]:
             with Driver(cluster, place / "driver", **conf) as driver:
                 driver.run("trivial", tasks=TASKS, times=4)
                 begin = len(SAMPLE.findall(driver.log()))
-                before = json.loads(driver.run("shim_status"))
+                before = driver.run("shim_status")
                 seconds = driver.run("trivial", tasks=TASKS, times=STAGES)
-                after = json.loads(driver.run("shim_status"))
+                after = driver.run("shim_status")
                 samples = np.array(SAMPLE.findall(driver.log())[begin:], dtype=float)
     cpu_us = samples[:, 2]
     on, off = cpu_us[samples[:, 0] == 1], cpu_us[samples[:, 0] == 0]

@@ -198,8 +198,3 @@ def trivial(spark, *, tasks, times):
     for _ in range(times):
         spark.range(0, tasks, 1, tasks)._jdf.toJavaRDD().count()
     return time.monotonic() - begin_s
-
-
-def shim_status(spark):
-    """What the shim says about itself, as JSON."""
-    return spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status()

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.unit
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/hopper_figure_2.json").read_text())
 UNFAIR = {"fairness_epsilon": 1.0}
+AS_PRINTED = UNFAIR | {"round_up": 0.0}
 FAIR = {"fairness_epsilon": 0.0}
 hopper = allocator("hopper")
 
@@ -20,7 +21,7 @@ hopper = allocator("hopper")
 def test_figure_2_holds_for_just_the_tail_indices_that_give_a_its_spare_slot(pool, case):
     """floor(8 / tail_index) is 5 for 4/3 < tail_index <= 1.6 only: this pins the formula and its rounding."""
     view = pool(GOLDEN["slots"], GOLDEN["remaining_tasks"], tail_index=[case["tail_index"]] * 2)
-    assert hopper(view, UNFAIR).target.tolist() == case["target"]
+    assert hopper(view, AS_PRINTED).target.tolist() == case["target"]
 
 
 def test_epsilon_fairness_is_iterated(pool):
@@ -97,7 +98,14 @@ def test_every_job_has_a_slot_while_slots_last_even_if_its_size_rounds_to_nothin
 
 def test_fewer_slots_than_jobs_serves_the_smallest(pool):
     """The fair share is 0 in whole slots then."""
-    assert hopper(pool(2, [3, 1, 2, 1])).target.tolist() == [0, 1, 0, 1]
+    assert hopper(pool(2, [3, 1, 2, 1]), {"round_up": 0.0}).target.tolist() == [0, 1, 0, 1]
+
+
+def test_the_last_task_of_a_small_job_has_a_slot_for_its_copy(pool):
+    """Rounded down, 2 / tail_index times one task is one slot, and a straggler at the end is never copied."""
+    view = pool(8, [1, 30], tail_index=[1.5, 1.5])
+    assert hopper(view).target.tolist() == [2, 6]
+    assert hopper(view, AS_PRINTED).target.tolist() == [1, 7]
 
 
 @pytest.mark.parametrize(("slots", "tasks"), [(5, []), (0, [3, 4]), (5, [0, 0])])
