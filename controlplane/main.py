@@ -41,7 +41,7 @@ def build_app(
     """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock."""
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     store = Store(settings.store_settings())
-    engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=_order_epoch(epoch))
+    engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager
@@ -126,11 +126,6 @@ def set_up_logs(settings: Settings) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-
-
-def _order_epoch(plane_epoch: int) -> int:
-    """A number for this start that fits above 2**32 ids of orders in 53 bits: its two seconds out of 48 days."""
-    return plane_epoch // 2000 % 2**21
 
 
 def _recall(engine: Scheduler, learned: dict[str, Any], changed: dict[str, Any], origins: dict[str, str]) -> None:

@@ -35,13 +35,16 @@ class Scheduler:
     """The engine: owns the cluster's state, what was learned, and the orders that are open."""
 
     def __init__(self, settings: EngineSettings, *, order_epoch: int = 0) -> None:
-        """`order_epoch` keeps order and decision ids of different runs apart: ids start after order_epoch * 2**32."""
+        """`order_epoch` keeps ids of orders and decisions of different runs apart: they start past order_epoch * 2**20.
+
+        With the second of the start as epoch they grow from run to run, and fit the 53 bits of the wire.
+        """
         self.cluster = Cluster()
         self.ledger = Ledger()
         self.steering = Steering(settings)
         self.learning = Learning(settings)
         self.cycle = 0
-        self._ids = count(order_epoch * 2**32 + 1)
+        self._ids = count(order_epoch * 2**20 + 1)
 
     @property
     def settings(self) -> EngineSettings:

@@ -74,7 +74,10 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
-    tasks = [task for stage in stage_rows for task in cluster.stage_infos[stage].task_rows.values()]
+    live: dict[int, list[int]] = {}
+    """Rows of live attempts by the row of their task."""
+    for attempt in source.attempts.values():
+        live.setdefault(int(cluster.attempts.task[attempt]), []).append(attempt)
     return s.PoolState(
         source=source.name,
         epoch=source.epoch,
@@ -109,7 +112,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             for name, executor in source.executors.items()
         ],
         jobs=[_job(moment, source, job) for job in source.jobs.values()],
-        tasks=[_task(moment, task) for task in tasks if cluster.tasks.n_live[task]],
+        tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
         requests=[
             s.RequestState(
@@ -177,11 +180,10 @@ def _stage(moment: _Moment, row: int) -> s.StageState:
     )
 
 
-def _task(moment: _Moment, row: int) -> s.TaskState:
+def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
     cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
-    live = [attempt for attempt in info.live if attempts.task[attempt] == row]
     inputs = {
         "elapsed_s": float(moment.now_s - min(attempts.start_s[live])),
         "t_rem_s": float(min(attempts.t_rem_s[live])),
