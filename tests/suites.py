@@ -50,7 +50,7 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 6),
     _pytest("browser", "-m", "browser", minutes=8),
-    _pytest("integration", "-m", "integration", minutes=25),
+    _pytest("integration", "-m", "integration", minutes=45),
 )
 FULL = (*TEST, _pytest("full", "-m", "full", minutes=600))
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
