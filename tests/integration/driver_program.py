@@ -19,7 +19,7 @@ def main():
     for name, value in json.loads(sys.stdin.readline()).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("INFO")
+    spark.sparkContext.setLogLevel("WARN")
     spark.sparkContext.addPyFile(str(Path(spark_jobs.__file__)))
     out = threading.Lock()
 

@@ -29,7 +29,7 @@ OPEN_HANDED = {
     "GRASSHOPPER__ENGINE__LOSING_ALLOWANCE_CORE_S": "1000000",
     "GRASSHOPPER__ENGINE__ORDER_TTL_MS": "5000",
     "GRASSHOPPER__ENGINE__STARTUP_PRIOR_S": "0.5",
-    "GRASSHOPPER__RUNTIME__FORGET_AFTER_S": "15",
+    "GRASSHOPPER__RUNTIME__FORGET_AFTER_S": "8",
     "GRASSHOPPER__RUNTIME__SNAPSHOT_AGE_S": "0",
 }
 """No budget is in the way of a test that is about something else, and every answer is of this moment."""

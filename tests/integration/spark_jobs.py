@@ -91,9 +91,8 @@ def foreach_files(spark, *, group, path, tasks=4, held=(), gate=""):
     return [len(Path(path, str(index)).read_text().splitlines()) for index in range(tasks)]
 
 
-def _sum_late(index, pairs, *, gate):
-    if TaskContext.get().stageAttemptNumber() == 0:
-        wait_at(gate)
+def _sum_late(_, pairs, *, gate):
+    wait_at(gate)
     totals = {}
     for key, value in pairs:
         totals[key] = totals.get(key, 0) + value
@@ -190,11 +189,3 @@ def _enter(context, group, properties=None):
     context.setJobGroup(group, group)
     for name, value in (properties or {}).items():
         context.setLocalProperty(name, value)
-
-
-def trivial(spark, *, tasks, times):
-    """So many stages of so many empty JVM tasks; the seconds they took together."""
-    begin_s = time.monotonic()
-    for _ in range(times):
-        spark.range(0, tasks, 1, tasks)._jdf.toJavaRDD().count()
-    return time.monotonic() - begin_s
