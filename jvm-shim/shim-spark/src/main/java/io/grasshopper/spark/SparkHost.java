@@ -110,8 +110,8 @@ final class SparkHost implements Host {
   }
 
   private String wish(Order order, boolean isCopy) {
-    long start = System.nanoTime();
     synchronized (scheduler) {
+      long start = System.nanoTime();
       try {
         TaskSetManager set = gate.set(order);
         String refusal = gate.refusal(order, set, isCopy);
@@ -252,6 +252,7 @@ final class SparkHost implements Host {
   private long sweep(long nowNanos) {
     long next = Long.MAX_VALUE;
     synchronized (scheduler) {
+      long start = System.nanoTime();
       for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
         OrderedTaskSet set = each.next();
         next = Math.min(next, set.endOverdue(nowNanos));
@@ -267,7 +268,7 @@ final class SparkHost implements Host {
           next = Math.min(next, share.endNanos() - nowNanos);
         }
       }
-      control.meter.leave(nowNanos);
+      control.meter.leave(start);
     }
     return next;
   }
