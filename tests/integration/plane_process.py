@@ -70,6 +70,11 @@ class Plane:
         self._process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{self._port}"
 
+    @classmethod
+    def hesitant(cls, folder: Path) -> Self:
+        """One that claims every job, so stock speculation rests, and finds every attempt too young to be copied."""
+        return cls(folder, policy="fair+ras", GRASSHOPPER__ENGINE__STARTUP_PRIOR_S="600")
+
     # -- process ------------------------------------------------------------------------------------------------
 
     def start(self, *, wild_clock: bool = False) -> None:

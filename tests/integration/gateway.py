@@ -1,0 +1,91 @@
+"""How does a test make a control plane answer wrongly? A proxy before a real one that spoils its answers on demand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+import requests
+
+GARBAGE = itertools.cycle(
+    [
+        b"",
+        b"<html>502 Bad Gateway</html>",
+        b"[]",
+        b'{"protocol": 1}',
+        b'{"protocol": 1, "plane_epoch": -1, "acknowledged": "7", "cycle": 1.5, "next_interval_ms": null, "mode": 3}',
+        b"\x00\xff" * 5000,
+    ]
+)
+SLOW_S = 6.0
+
+
+class Gateway:
+    """Passes exchanges on to `upstream`; `fault` names what is done to the answers, empty for nothing."""
+
+    def __init__(self, upstream: str) -> None:
+        self.fault = ""
+        self.passed = 0
+        """Answers passed on as they were."""
+        self._upstream = upstream
+        self._last: dict[str, Any] = {}
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body for one request."""
+        fault = self.fault
+        if fault == "garbage":
+            return 200, next(GARBAGE)
+        if fault == "slow":
+            time.sleep(SLOW_S)
+        if fault == "undecided" and self._last:
+            # A healthy looking answer to everything, in which nothing is ever decided again.
+            return 200, json.dumps(self._last | {"acknowledged": json.loads(body)["sequence"]}).encode()
+        try:
+            headers = {"Content-Type": "application/json"}
+            real = requests.post(f"{self._upstream}{path}", data=body, headers=headers, timeout=30)
+        except requests.RequestException:
+            return 502, b""
+        if not real.ok:
+            return real.status_code, real.content
+        reply = real.json()
+        self._last = reply | {"orders": []}
+        if fault == "other_version":
+            reply["protocol"] += 1
+        elif not fault:
+            self.passed += 1
+        return 200, json.dumps(reply).encode()
+
+    def _handler(gateway: Self) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - `self` is the handler's
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = gateway.answer(self.path, body)
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                except OSError:
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                """Nothing: the tests say what matters."""
+
+        return Handler
