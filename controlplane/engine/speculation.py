@@ -56,7 +56,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None
     columns = views.task_columns(cluster, rows, estimates, in_pool)
     if len(columns.rows):
         budgets = Budgets.of(cycle.settings, cluster, cycle.now_s)
-        verdicts = _ask(cycle, due, columns, budgets)
+        verdicts = _ask(cycle, due, columns, sums, budgets)
         _pick(cycle, verdicts, sums, budgets)
         _note_reasons(cycle, verdicts)
 
@@ -67,10 +67,12 @@ def _mask(n_pools: int, sources: list[SourceState]) -> Flags:
     return mask
 
 
-def _ask(cycle: Cycle, due: list[SourceState], columns: views.TaskColumns, budgets: Budgets) -> Verdicts:
+def _ask(
+    cycle: Cycle, due: list[SourceState], columns: views.TaskColumns, sums: views.JobSums, budgets: Budgets
+) -> Verdicts:
     """The speculators' answers, one call for all pools that share one; the engine's own reasons come first."""
     n_pools = cycle.cluster.pools.size
-    code = _standing_reasons(cycle, columns)
+    code, idle = _standing_reasons(cycle, columns), _idle_slots(cycle, sums, budgets)
     wanted, score = np.zeros(len(code), dtype=bool), np.full(len(code), -np.inf)
     before_waiting = np.zeros(n_pools, dtype=bool)
     shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[SourceState]] = {}
@@ -81,7 +83,7 @@ def _ask(cycle: Cycle, due: list[SourceState], columns: views.TaskColumns, budge
         policy, mine = registry.speculator(name), _mask(n_pools, sources)
         before_waiting |= mine & policy.before_waiting
         chosen = np.flatnonzero(mine[cycle.cluster.tasks.pool[columns.rows]])
-        answer = policy(_running_tasks(cycle, columns, chosen, code, budgets), dict(given))
+        answer = policy(_running_tasks(cycle, columns, chosen, code, budgets, idle), dict(given))
         free = code[chosen] == Reason.NONE
         wanted[chosen], score[chosen] = answer.wanted & free, answer.score
         code[chosen] = np.where(free, answer.reason, code[chosen])
@@ -112,7 +114,7 @@ def _standing_reasons(cycle: Cycle, columns: views.TaskColumns) -> Ints:
 
 
 def _running_tasks(
-    cycle: Cycle, columns: views.TaskColumns, chosen: Ints, code: Ints, budgets: Budgets
+    cycle: Cycle, columns: views.TaskColumns, chosen: Ints, code: Ints, budgets: Budgets, idle: Ints
 ) -> RunningTasks:
     cluster, tasks = cycle.cluster, cycle.cluster.tasks
     rows = columns.rows[chosen]
@@ -128,8 +130,17 @@ def _running_tasks(
         eligible=code[chosen] == Reason.NONE,
         pool_slots=cluster.pools.slots[pool],
         pool_copies=budgets.by_pool[pool],
+        pool_idle=idle[pool],
         pool=pool,
     )
+
+
+def _idle_slots(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
+    """By pool row: slots that no attempt holds, no original waits for, and no ordered copy will take."""
+    pools, jobs = cycle.cluster.pools, cycle.cluster.jobs.rows()
+    wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
+    taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size)
+    return np.maximum(pools.slots[: pools.size] - taken, 0).astype(np.int64)
 
 
 def _pick(cycle: Cycle, verdicts: Verdicts, sums: views.JobSums, budgets: Budgets) -> None:

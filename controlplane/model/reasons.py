@@ -28,6 +28,7 @@ class Reason(IntEnum):
     # why a copy was launched
     SAVES_SLOT_TIME = 1
     LONGEST_TO_END = 2
+    ENDS_SOONER = 3
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -84,6 +85,9 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LONGEST_TO_END: ReasonText(
         "Its progress rate is among the slowest of its stage and it is the one that ends last, in {t_rem_s:.1f} s.",
         3,
+    ),
+    Reason.ENDS_SOONER: ReasonText(
+        "Slots are idle that nobody waits for, and a copy ends in {t_new_s:.1f} s where it needs {t_rem_s:.1f} s.", 3
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),

@@ -79,6 +79,8 @@ class RunningTasks:
     """Slots of the task's pool."""
     pool_copies: Ints
     """Copies running in the task's pool."""
+    pool_idle: Ints
+    """Slots of the task's pool that no attempt holds and no original waits for."""
     pool: Ints
     """Numbers the pools 0..n_pools-1, in no order."""
 

@@ -204,6 +204,15 @@ TABLE: tuple[Policy, ...] = (
         about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
         source="GRASS (NSDI'14), section 3.1",
         needs=_COPYING,
+        settings=(
+            Setting(
+                name="greedy_when_idle",
+                default=1.0,
+                low=0.0,
+                high=1.0,
+                about="1 copies whatever ends sooner by it while slots are idle that nobody waits for; 0 never does.",
+            ),
+        ),
         before_waiting=True,
     ),
 )

@@ -50,6 +50,7 @@ def running() -> Callable[..., RunningTasks]:
             "running_attempts": np.ones(n),
             "pool_slots": np.full(n, 100),
             "pool_copies": np.zeros(n),
+            "pool_idle": np.zeros(n),
             "pool": np.zeros(n),
         }
         return RunningTasks(

@@ -61,3 +61,12 @@ def test_ras_leaves_ineligible_tasks_alone(running):
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
     assert len(ras(running([], [])).wanted) == 0
+
+
+def test_an_idle_slot_costs_nothing(running):
+    """While nobody waits for a slot, what ends sooner by a copy is worth one, though it costs slot-seconds."""
+    columns = {"sibling_rate": [2.0], "elapsed_s": [1.0]}
+    assert not ras(running([3.0], [2.0], **columns)).wanted[0]
+    assert ras(running([3.0], [2.0], pool_idle=[1], **columns)).wanted[0]
+    assert not ras(running([3.0], [2.0], pool_idle=[1], **columns), {"greedy_when_idle": 0.0}).wanted[0]
+    assert not ras(running([2.0], [2.0], pool_idle=[1], **columns)).wanted[0]

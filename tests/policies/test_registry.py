@@ -50,8 +50,8 @@ def test_an_unknown_setting_is_refused_with_those_there_are():
     """A misspelt setting must not be silently the default."""
     with pytest.raises(BadSetting, match="copy_share or slow_task_share for speculator late"):
         speculator("late").complete({"copyshare": 0.2})
-    with pytest.raises(BadSetting, match="nothing to set for speculator ras"):
-        speculator("ras").complete({"copy_share": 0.2})
+    with pytest.raises(BadSetting, match="nothing to set for speculator none"):
+        speculator("none").complete({"copy_share": 0.2})
 
 
 def test_defaults_lie_in_their_ranges_and_needs_are_capabilities():

@@ -68,6 +68,7 @@ def running_tasks(draw):
         eligible=draw(column(n, st.booleans(), bool)),
         pool_slots=np.array([9, 40])[pool],
         pool_copies=np.array([0, 2])[pool],
+        pool_idle=np.array([0, 3])[pool],
         pool=pool,
     )
 
@@ -152,7 +153,7 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     assert not (speculation.wanted & ~view.eligible).any()
     assert np.isfinite(speculation.score).all()
     assert {Reason(code) for code in speculation.reason.tolist()} <= set(Reason) - {Reason.NONE}
-    launching = np.isin(speculation.reason, [Reason.SAVES_SLOT_TIME, Reason.LONGEST_TO_END])
+    launching = np.isin(speculation.reason, [Reason.SAVES_SLOT_TIME, Reason.LONGEST_TO_END, Reason.ENDS_SOONER])
     np.testing.assert_array_equal(speculation.wanted, launching & view.eligible)
 
 

@@ -29,8 +29,9 @@ def ras(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
     What rounding alone can make of two equal costs is no saving. The engine runs waiting originals as the
-    paper's "default" does; here only copies are proposed.
-    Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set.
+    paper's "default" does; here only copies are proposed. A slot that nobody waits for costs nothing: with
+    `greedy_when_idle`, what ends sooner is then copied, too, as Greedy Speculative scheduling would (GS).
+    Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set, and unset for idle slots.
     """
     known = np.isfinite(view.t_rem_s) & np.isfinite(view.t_new_s)
     t_rem_s = np.where(known, view.t_rem_s, 0.0)
@@ -38,9 +39,15 @@ def ras(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
     attempts = view.running_attempts.astype(np.float64)
     saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
     saves = saving_s > TOLERANCE * (attempts + 1) * t_new_s
-    reason = np.select(
-        [~known, saves, has_more_to_do(view), t_rem_s <= t_new_s],
-        [Reason.UNKNOWN_DEMAND, Reason.SAVES_SLOT_TIME, Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE],
-        default=Reason.CHEAPER_TO_WAIT,
+    skew, on_schedule = has_more_to_do(view), t_rem_s <= t_new_s * (1.0 + TOLERANCE)
+    is_free = (view.pool_idle > 0) & (settings["greedy_when_idle"] > 0)
+    sooner = known & is_free & ~on_schedule & ~skew & ~saves
+    reasons = (
+        (~known, Reason.UNKNOWN_DEMAND),
+        (saves, Reason.SAVES_SLOT_TIME),
+        (skew, Reason.SKEW_NOT_STRAGGLER),
+        (sooner, Reason.ENDS_SOONER),
+        (on_schedule, Reason.ON_SCHEDULE),
     )
-    return Speculation(wanted=saves & view.eligible, score=saving_s, reason=reason.astype(np.int16))
+    reason = np.select([where for where, _ in reasons], [why for _, why in reasons], default=Reason.CHEAPER_TO_WAIT)
+    return Speculation(wanted=(saves | sooner) & view.eligible, score=saving_s, reason=reason.astype(np.int16))
