@@ -96,6 +96,8 @@ class Learning:
         stages = cluster.stages
         for job_row in source.jobs.values():
             info = cluster.job_infos[job_row]
+            if not info.edges:
+                continue
             parents = {parent for parent, _ in info.edges}
             ratios, weights = [], []
             for row in info.stage_rows:

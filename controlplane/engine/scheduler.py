@@ -165,12 +165,12 @@ class Scheduler:
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""
         settings, jobs = self.settings, self.cluster.jobs
-        claims = self.steering.claims(source)
+        claimed = (self.steering.claims(source) & ~jobs.ended & (jobs.mode_rank == Mode.CONTROL.rank)).tolist()
         decision.modes[source.name] = self.steering.mode(source)
         busy = bool(source.attempts)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms
         decision.claims[source.name] = [
             JobClaim(job=key, lease_ms=settings.lease_ms)
             for key, row in source.jobs.items()
-            if claims and not jobs.ended[row] and jobs.mode_rank[row] == Mode.CONTROL.rank
+            if claimed[row]
         ]

@@ -163,11 +163,15 @@ def _pick(cycle: Cycle, verdicts: Verdicts, sums: views.JobSums, budgets: Budget
     """Budgets found exhausted, by ~pool or by job."""
     tried = 0
     chosen = np.flatnonzero(fits)
-    for at in chosen[np.argsort(-score[places[chosen]], kind="stable")].tolist():
+    chosen = chosen[np.argsort(-score[places[chosen]], kind="stable")]
+    for rank, at in enumerate(chosen.tolist()):
+        if tried == ORDERS_PER_CYCLE:
+            code[places[chosen[rank:]]] = Reason.ORDER_PENDING
+            break
         place, of_job, of_pool = int(places[at]), int(job[at]), int(pool[at])
         over = spent.get(~of_pool) or spent.get(of_job)
-        if over or tried == ORDERS_PER_CYCLE:
-            code[place] = over or Reason.ORDER_PENDING
+        if over:
+            code[place] = over
             continue
         tried += 1
         candidate = Candidate(

@@ -74,8 +74,5 @@ class Steering:
 
     def claims(self, source: SourceState) -> bool:
         """Whether we speculate for the pool's jobs that are in control mode, so that the host's own shall rest."""
-        return (
-            self.mode(source) is Mode.CONTROL
-            and self.speculator(source.name)[0].name != "none"
-            and self.max_copies(source) > 0
-        )
+        speculates = self.speculator(source.name)[0].name != "none" and self.max_copies(source) > 0
+        return speculates and self.mode(source) is Mode.CONTROL
