@@ -15,7 +15,6 @@ SQUARES = [n * n for n in range(8)]
 SPLIT_BYTES = 1024 * 1024
 SPLITS = 4
 LISTENING = {
-    "spark.jars": f"{jar_path()},{find_testkit_jar()}",
     "spark.extraListeners": "io.grasshopper.spark.GrasshopperListener",
     "spark.executor.heartbeatInterval": "250ms",
     "spark.hadoop.fs.paced.impl": "io.grasshopper.testkit.PacedFileSystem",
@@ -31,7 +30,8 @@ def test_a_listener_alone_steers_and_reports_progress_by_heartbeats(plane, hosts
     text = tmp_path / "lines.txt"
     text.write_text("x" * 63 + "\n")
     text.write_bytes(text.read_bytes() * (SPLITS * SPLIT_BYTES // 64))
-    conf = LISTENING | {"spark.grasshopper.server": plane.address}
+    jars = f"{jar_path()},{find_testkit_jar()}"
+    conf = LISTENING | {"spark.jars": jars, "spark.grasshopper.server": plane.address}
     with Driver(hosts, tmp_path / "listening", **conf) as driver:
         first = driver.start("squares", group="first", tasks=1, held=[0], gate=str(gate))
         plane.copy(plane.running(driver.source, "first", 0)[0], driver.source)
