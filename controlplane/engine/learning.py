@@ -14,7 +14,7 @@ from controlplane.model.columns import Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
-HOST_REVIEW_S = 0.5
+HOST_REVIEW_S = 0.2
 """Running attempts are weighed against siblings on other hosts at most this often."""
 TAILS_KEPT = 500
 """Applications whose tail index is remembered after they have gone."""
@@ -70,6 +70,9 @@ class Learning:
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
             if finished or fact.outcome is Outcome.KILLED:
                 self._tail_of_pool[ended.pool].observe(relative, finished)
+        if fact.outcome is Outcome.KILLED:
+            # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
+            self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
         if finished:
             self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)

@@ -178,6 +178,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             estimated_s=float(attempts.estimated_s[row]),
             foretold_end_s=float(attempts.foretold_end_s[row]),
             t_new_s=float(attempts.t_new_s[row]),
+            log_slowness=float(attempts.log_slowness[row]),
         )
     )
     cluster.executors.finished[attempts.executor[row]] += 1

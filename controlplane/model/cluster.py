@@ -76,6 +76,8 @@ class EndedAttempt:
     estimated_s: float
     foretold_end_s: float
     t_new_s: float
+    log_slowness: float
+    """How slow it was when last weighed against siblings elsewhere; nan where unknown."""
 
 
 @dataclass(slots=True)
