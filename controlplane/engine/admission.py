@@ -44,7 +44,7 @@ class Admission:
     def __init__(
         self, cluster: Cluster, settings: EngineSettings, budgets: Budgets, hosts: HostSlowness, now_s: float
     ) -> None:
-        self._cluster, self._settings, self._budgets = cluster, settings, budgets
+        self._cluster, self._settings, self._budgets, self._now_s = cluster, settings, budgets, now_s
         n_hosts = cluster.hosts.size
         self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
         self._free: dict[int, tuple[Ints, Ints]] = {}
@@ -83,7 +83,8 @@ class Admission:
             return Reason.UNKNOWN_DEMAND, Placement()
         if max_copies == 0 or (to_host and not capabilities.named_host):
             return Reason.HOST_CANNOT, Placement()
-        if tasks.n_live[task] - 1 + tasks.ordered_copies[task] >= max_copies:
+        ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0
+        if tasks.n_live[task] - 1 + ordered >= max_copies:
             return Reason.ALREADY_COPIED, Placement()
         over = self._budgets.refusal(int(tasks.job[task]), source.row)
         if over:

@@ -10,7 +10,7 @@ from controlplane.engine.steering import Steering
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
-from controlplane.model.orders import AnyOrder, LaunchCopy
+from controlplane.model.orders import AnyOrder, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 
 TaskKey = tuple[int, int, int]
@@ -63,5 +63,6 @@ class Cycle:
                 task=(record.stage, record.stage_attempt, record.index),
                 expires_s=self.now_s + order.ttl_ms / 1000,
                 launches=isinstance(order, LaunchCopy),
+                kills=order.attempt if isinstance(order, KillAttempt) else -1,
             )
             self.ledger.ordered(order.order, entry)

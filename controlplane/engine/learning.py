@@ -16,7 +16,9 @@ from controlplane.model.parameters import EngineSettings
 
 HOST_REVIEW_S = 0.2
 """Running attempts are weighed against siblings on other hosts at most this often."""
-TAILS_KEPT = 500
+TAIL_WINDOW = 512
+"""Durations kept of each application: all of them are dumped into the store now and then."""
+TAILS_KEPT = 100
 """Applications whose tail index is remembered after they have gone."""
 
 
@@ -62,9 +64,9 @@ class Learning:
         duration_s = fact.duration_ms / 1000
         if stages.alive[stage] and stages.n_finished[stage] and duration_s > 0:
             relative = duration_s / (stages.duration_sum_s[stage] / stages.n_finished[stage])
-            units = ended.input_bytes if ended.input_bytes > 0 else float("nan")
-            if stages.n_costs[stage] and units > 0:
-                log_ratio = float(np.log(duration_s / units) - stages.log_cost_sum[stage] / stages.n_costs[stage])
+            if stages.n_costs[stage] and ended.input_bytes > 0:
+                cost = self.remaining.cost(cluster, ended.pool, duration_s, ended.input_bytes)
+                log_ratio = float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
                 relative = float(np.exp(log_ratio))
                 if finished:
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
@@ -121,7 +123,7 @@ class Learning:
         return self._tail_of_pool[pool].estimate().samples
 
     def _tail(self, application: str) -> TailIndex:
-        tail = self._tails.pop(application, None) or TailIndex()
+        tail = self._tails.pop(application, None) or TailIndex(window=TAIL_WINDOW)
         self._tails[application] = tail
         if len(self._tails) > TAILS_KEPT:
             del self._tails[next(iter(self._tails))]

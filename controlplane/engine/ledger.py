@@ -21,6 +21,8 @@ class OpenOrder:
     expires_s: float
     launches: bool
     """A launch is applied when its attempt starts, whatever the host says first."""
+    kills: int = -1
+    """The attempt to be killed; -1 for other orders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,10 @@ class Ledger:
     def ordered(self, order: int, entry: OpenOrder) -> None:
         """Remember an order that goes out."""
         self.open[order] = entry
+
+    def is_killing(self, source: str, attempt: int, now_s: float) -> bool:
+        """Whether an order to kill this attempt is on its way and has not expired."""
+        return any(o.kills == attempt and o.source == source and o.expires_s > now_s for o in self.open.values())
 
     def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
@@ -96,13 +102,12 @@ class Ledger:
                     cost_core_s=max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
                 )
 
-    def expire(self, now_s: float) -> Iterator[DecisionOutcome]:
+    def expire(self, now_s: float) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
         """Orders whose hosts never said what became of them."""
         for order in [i for i, entry in self.open.items() if entry.expires_s + GRACE_S < now_s]:
             entry = self.open.pop(order)
-            yield DecisionOutcome(
-                decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason="no word from the host"
-            )
+            reason = "no word from the host"
+            yield entry, DecisionOutcome(decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason=reason)
 
     def forget(self, source: str) -> None:
         """Drop everything about a source that is gone."""

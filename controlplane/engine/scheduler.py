@@ -18,7 +18,7 @@ from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.snapshot import take_snapshot
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
-from controlplane.engine.wishes import fulfil, kill_late_copies
+from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
@@ -90,7 +90,7 @@ class Scheduler:
         # 3 hear the operators
         for stimulus in batch:
             fulfil(cycle, stimulus)
-        kill_late_copies(cycle, changes.launched)
+        kill_copies_where_off(cycle)
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         due = self._pools_due(changes, now_s)
@@ -141,7 +141,10 @@ class Scheduler:
                 self._leave_alone(entry, now_s)
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
-        decision.outcomes += self.ledger.expire(now_s)
+        for entry, outcome in self.ledger.expire(now_s):
+            decision.outcomes.append(outcome)
+            if entry.launches:
+                self._leave_alone(entry, now_s)
 
     def _leave_alone(self, entry: OpenOrder, now_s: float) -> None:
         source = self.cluster.sources.get(entry.source)
@@ -165,12 +168,11 @@ class Scheduler:
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""
         settings, jobs = self.settings, self.cluster.jobs
-        claimed = (self.steering.claims(source) & ~jobs.ended & (jobs.mode_rank == Mode.CONTROL.rank)).tolist()
+        claimed = self.steering.claims(source) & ~jobs.ended & jobs.copies_enabled
+        claimed = (claimed & (jobs.mode_rank == Mode.CONTROL.rank)).tolist()
         decision.modes[source.name] = self.steering.mode(source)
         busy = bool(source.attempts)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms
         decision.claims[source.name] = [
-            JobClaim(job=key, lease_ms=settings.lease_ms)
-            for key, row in source.jobs.items()
-            if claimed[row]
+            JobClaim(job=key, lease_ms=settings.lease_ms) for key, row in source.jobs.items() if claimed[row]
         ]

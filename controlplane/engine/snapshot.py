@@ -13,6 +13,7 @@ from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason, sentence
+from controlplane.policies.grass.ras import ras_saving_s
 
 
 def _known(value: float) -> float | None:
@@ -157,7 +158,9 @@ def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
         tail_index=moment.learning.tail_index(source.row),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
-        leased=moment.steering.claims(source) and moment.steering.mode_of_job(cluster, source, row) is Mode.CONTROL,
+        leased=moment.steering.claims(source)
+        and bool(jobs.copies_enabled[row])
+        and moment.steering.mode_of_job(cluster, source, row) is Mode.CONTROL,
     )
 
 
@@ -191,7 +194,9 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
         "running_attempts": float(tasks.n_live[row]),
         "target": float(cluster.jobs.target[tasks.job[row]]),
     }
-    inputs["saving_s"] = inputs["running_attempts"] * inputs["t_rem_s"] - (len(live) + 1) * inputs["t_new_s"]
+    inputs["saving_s"] = ras_saving_s(
+        running_attempts=inputs["running_attempts"], t_rem_s=inputs["t_rem_s"], t_new_s=inputs["t_new_s"]
+    )
     preferred = info.fact.preferred_hosts
     return s.TaskState(
         job=info.fact.job,

@@ -50,18 +50,16 @@ class Steering:
         return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
-        """A pool's allocator with its settings."""
+        """A pool's allocator with its settings: its defaults where it is not the configured one."""
         own = self.policy_of_source.get(source)
-        if own:
-            return registry.parse_policy(own)[0], {}
-        return registry.allocator(self.settings.allocator), dict(self.settings.allocator_settings)
+        policy = registry.parse_policy(own)[0] if own else registry.allocator(self.settings.allocator)
+        return policy, dict(self.settings.allocator_settings) if policy.name == self.settings.allocator else {}
 
     def speculator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
-        """The speculator of a pool's jobs, with its settings."""
+        """The speculator of a pool's jobs, with its settings, likewise."""
         own = self.policy_of_source.get(source)
-        if own:
-            return registry.parse_policy(own)[1], {}
-        return registry.speculator(self.settings.speculator), dict(self.settings.speculator_settings)
+        policy = registry.parse_policy(own)[1] if own else registry.speculator(self.settings.speculator)
+        return policy, dict(self.settings.speculator_settings) if policy.name == self.settings.speculator else {}
 
     def policy_name(self, source: str) -> str:
         """Both as "allocator+speculator"."""

@@ -8,7 +8,7 @@ from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, PolicySet, Stimulus, TargetSet
-from controlplane.model.facts import AttemptStarted, Mode
+from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason
 
 
@@ -18,8 +18,6 @@ def fulfil(cycle: Cycle, wish: Stimulus) -> None:
     match wish:
         case ModeSet(mode=mode, source=name):
             cycle.steering.set_mode(mode, name)
-            if mode is Mode.OFF:
-                _kill_copies(cycle, name)
         case PolicySet(source=name, policy=policy):
             cycle.steering.set_policy(name, policy)
         case TargetSet(source=name, job=job) if name in sources and job in sources[name].jobs:
@@ -30,26 +28,19 @@ def fulfil(cycle: Cycle, wish: Stimulus) -> None:
             _copy(cycle, sources[name], wish)
 
 
-def kill_late_copies(cycle: Cycle, launched: list[tuple[str, AttemptStarted]]) -> None:
-    """End copies that started just before the kill switch and are reported after it."""
-    for name, fact in launched:
-        source = cycle.cluster.sources.get(name)
-        if source and cycle.steering.mode(source) is Mode.OFF and fact.attempt in source.attempts:
-            _kill_copy(cycle, source, source.attempts[fact.attempt])
+def kill_copies_where_off(cycle: Cycle) -> None:
+    """The kill switch: where the mode is off, end every copy of ours whose task has another live attempt.
 
-
-def _kill_copies(cycle: Cycle, name: str) -> None:
-    """The kill switch: end every copy of ours whose task has another live attempt; all where `name` is empty."""
-    for source in cycle.cluster.sources.values():
-        if name in ("", source.name):
-            for row in list(source.attempts.values()):
-                _kill_copy(cycle, source, row)
-
-
-def _kill_copy(cycle: Cycle, source: SourceState, row: int) -> None:
+    In every cycle, so that a copy that starts just after the switch, or whose kill was lost, ends as well.
+    """
     attempts = cycle.cluster.attempts
-    if attempts.speculative[row] and attempts.order[row]:
-        order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
+    for source in cycle.cluster.sources.values():
+        if cycle.steering.mode(source) is Mode.OFF:
+            for attempt, row in list(source.attempts.items()):
+                ours = attempts.speculative[row] and attempts.order[row]
+                spare = Admission.kill_refusal(cycle.cluster, source, row, doomed=0) is Reason.NONE
+                if ours and spare and not cycle.ledger.is_killing(source.name, attempt, cycle.now_s):
+                    order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
 
 
 def _fix_target(cycle: Cycle, source: SourceState, wish: TargetSet) -> None:

@@ -1,7 +1,8 @@
 """May the tasks of this stage run twice? A table: the first row that fits gives the verdict.
 
 Safe are stages whose output the host itself keeps apart by attempt: shuffle files, results that return to the driver,
-files under a commit that the host arbitrates. What an attempt does inside the user's own functions nobody can see;
+files under a commit that the host arbitrates. Data sources with a commit of their own are unknown: whether they ask the
+host before they commit does not show from outside. What an attempt does inside the user's own functions nobody can see;
 that stays the user's word, as with the host's own speculation.
 """
 
@@ -27,7 +28,6 @@ FILE_WRITERS = (
     "org.apache.spark.sql.execution.datasources.WriteFilesExec",
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
-V2_WRITERS = "org.apache.spark.sql.execution.datasources.v2."
 DRIVER_SIDE = ("org.apache.spark.rdd.", "org.apache.spark.api.python.", "org.apache.spark.sql.execution.")
 
 
@@ -57,20 +57,11 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     (lambda s: s.streaming, Verdict(Reason.STREAMING, "streaming query")),
     (lambda s: s.kind == "shuffle_map", Verdict(Reason.NONE, "shuffle output is kept apart by attempt")),
     (lambda s: s.action.startswith("foreach"), Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes")),
-    (lambda s: "Direct" in s.writer, Verdict(Reason.UNSAFE_OUTPUT, "a direct committer writes in place")),
     (
         lambda s: _writes_files(s) and s.commit_coordinated,
         Verdict(Reason.NONE, "file commit arbitrated by the driver"),
     ),
     (_writes_files, Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination")),
-    (
-        lambda s: s.writer.startswith(V2_WRITERS) and s.commit_coordinated,
-        Verdict(Reason.NONE, "data source commit arbitrated by the driver"),
-    ),
-    (
-        lambda s: s.writer.startswith(V2_WRITERS),
-        Verdict(Reason.UNSAFE_OUTPUT, "data source commits without the coordinator"),
-    ),
     (
         lambda s: s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE),
         Verdict(Reason.NONE, "the result returns to the driver"),

@@ -37,6 +37,15 @@ def residual_s(elapsed_s: Floats, typical_s: Floats, tail_index: Floats) -> Floa
     return np.where(elapsed_s < typical_s, typical_s - elapsed_s, tail)
 
 
+def seconds_per_unit(duration_s: float, startup_s: float, units: float) -> float:
+    """What one unit of work cost a finished attempt, its start-up left out; at least a tenth of its time was work.
+
+    >>> [seconds_per_unit(duration_s=2.0, startup_s=startup_s, units=10.0) for startup_s in (0.5, 5.0)]
+    [0.15, 0.02]
+    """
+    return max(duration_s - startup_s, duration_s / 10) / units
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
     """Columns of shape (n_attempts,), one row for each row asked about."""
@@ -93,15 +102,18 @@ class RemainingTimes:
         else:
             units = 1.0 if ended.unit not in (UNIT_NONE, UNIT_BYTES) else 0.0
         if units > 0:
-            startup_s = cluster.pools.startup_mean_s[ended.pool]
-            busy_s = duration_s - (0.0 if np.isnan(startup_s) else startup_s)
             stages.n_costs[stage] += 1
-            stages.log_cost_sum[stage] += np.log(max(busy_s, duration_s / 10) / units)
+            stages.log_cost_sum[stage] += np.log(self.cost(cluster, ended.pool, duration_s, units))
         self.history.learn(
             cluster.stage_infos[stage].fact.name,
             float(stages.duration_sum_s[stage] / stages.n_finished[stage]),
             float(stages.log_cost_sum[stage] / stages.n_costs[stage]) if stages.n_costs[stage] else float("nan"),
         )
+
+    def cost(self, cluster: Cluster, pool: int, duration_s: float, units: float) -> float:
+        """Seconds per unit of a finished attempt, by the pool's start-up time as far as it is known."""
+        startup_s = float(np.nan_to_num(cluster.pools.startup_mean_s[pool], nan=0.0))
+        return seconds_per_unit(duration_s=duration_s, startup_s=startup_s, units=units)
 
     def estimate(self, cluster: Cluster, rows: Ints, now_s: float, tail_index: Floats) -> Estimates:
         """Estimates for live attempts `rows`, all running attempts of their stages among them.

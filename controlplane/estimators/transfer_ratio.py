@@ -66,9 +66,7 @@ class TransferRatios:
                 del table[next(iter(table))]
         self._typical.add(shuffled_bytes, work_s, KEPT_OF_OLD ** (1 / 10))
 
-    def estimate(
-        self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float = 0.0
-    ) -> float:
+    def estimate(self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float = 0.0) -> float:
         """Transfer ratio of a running stage that feeds another; 1 if nothing like it has been seen.
 
         What its finished tasks have written, `shuffled_bytes`, still has to be fetched and counts as well.

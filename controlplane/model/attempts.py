@@ -22,12 +22,12 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     executor = source.executors[fact.executor]
     stages, tasks, stage = cluster.stages, cluster.tasks, info.row
     task = _task(cluster, info, fact.index)
-    if tasks.done[task] and not fact.speculative:
+    start_s = now.at_s(fact)
+    if tasks.done[task] and not fact.speculative and start_s > tasks.done_s[task]:
         # The finished output was lost with its executor, so the host runs the task again.
         tasks.done[task], info.done[fact.index] = False, 0
         stages.n_done[stage] -= 1
         stages.n_active[stage] += bool(tasks.n_live[task])
-    start_s = now.at_s(fact)
     row = cluster.attempts.add(
         id=fact.attempt,
         pool=source.row,
@@ -151,7 +151,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
     rivals = [r for r in info.live if attempts.task[r] == task and r != row] if tasks.n_live[task] > 1 else []
     stages.n_active[stage] -= won or (not rivals and not tasks.done[task])
     if won:
-        tasks.done[task], info.done[fact.index] = True, 1
+        tasks.done[task], tasks.done_s[task], info.done[fact.index] = True, ended_s, 1
         stages.n_done[stage] += 1
     core_s = fact.duration_ms / 1000
     cluster.pools.total_core_s[pool] += core_s
@@ -160,8 +160,10 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
         tasks.n_copies[task] -= 1
         cluster.jobs.copies_won[job] += won
         cluster.jobs.copies_lost[job] += not won
-        cluster.jobs.losing_core_s[job] += 0.0 if won else core_s
-        cluster.pools.losing_core_s[pool] += 0.0 if won else core_s
+        if not won and attempts.order[row]:
+            # The host's own copies are not charged to our budget.
+            cluster.jobs.losing_core_s[job] += core_s
+            cluster.pools.losing_core_s[pool] += core_s
     now.changes.ended.append(
         EndedAttempt(
             source=now.source.name,

@@ -172,6 +172,7 @@ class Tasks(Table):
     n_live: Ints
     n_copies: Ints
     done: Flags
+    done_s: Floats
     reason: Ints
     """Current reason code for having no further copy, or for the latest one."""
     ordered_copies: Ints
@@ -189,6 +190,7 @@ class Tasks(Table):
         "n_live": _INT,
         "n_copies": _INT,
         "done": _FLAG,
+        "done_s": (np.float64, -np.inf),
         "reason": _INT,
         "ordered_copies": _INT,
         "ordered_until_s": (np.float64, -np.inf),

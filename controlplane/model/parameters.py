@@ -43,6 +43,5 @@ class EngineSettings:
     startup_prior_s: float = setting(
         5.0, 0.0, 600.0, "Time to first progress assumed before any attempt of the application has shown it."
     )
-    busy_interval_ms: int = setting(500, 20, 10_000, "A source with live copies reports at least this often.")
     idle_interval_ms: int = setting(2000, 50, 60_000, "A source with nothing running reports at least this often.")
     review_interval_ms: int = setting(200, 20, 10_000, "Running attempts are looked at again at least this often.")

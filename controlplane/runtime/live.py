@@ -308,12 +308,17 @@ class Runtime:
         )
 
     def _interval_ms(self, source: Source, decision: Decision) -> int:
-        """Often where work runs, so that orders born of timers do not wait; seldom where there are many sources."""
+        """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
+
+        Never so seldom that leases and orders run out between two exchanges.
+        """
         idle_ms = self.scheduler.settings.idle_interval_ms
         wanted_ms = decision.intervals_ms.get(source.key, idle_ms)
         if wanted_ms >= idle_ms:
             return wanted_ms
+        settings = self.scheduler.settings
         bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
+        bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
         return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
 
     async def _repeat(self, source: Source) -> SyncReply:

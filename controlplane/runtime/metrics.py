@@ -75,10 +75,10 @@ class Metrics:
             self.order_outcomes.labels(result.value).inc()
         elif result is Result.WON:
             self.won.inc()
+            self.saved.inc(max(saved_s, 0.0))
         elif result is Result.LOST:
             self.lost.inc()
-        self.saved.inc(max(saved_s, 0.0))
-        self.wasted.inc(max(cost_core_s, 0.0))
+            self.wasted.inc(max(cost_core_s, 0.0))
 
 
 class SnapshotCollector(Collector):

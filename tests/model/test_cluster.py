@@ -184,7 +184,10 @@ def test_a_task_that_lost_its_output_counts_as_unfinished_again():
     scenario = Scenario()
     scenario.stage(2)
     scenario.start_all(2)
-    scenario.tell([scenario.ended(0, 1.0), scenario.started(5, 2, index=0)])
+    scenario.now_s = 1.0
+    scenario.tell([scenario.ended(0, 1.0)])
+    scenario.now_s = 2.0
+    scenario.tell([scenario.started(5, 2, index=0)])
     assert counts(scenario.scheduler.cluster)["stages"] == [[0, 2, 2]]
 
 

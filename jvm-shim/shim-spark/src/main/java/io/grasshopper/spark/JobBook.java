@@ -50,9 +50,12 @@ final class JobBook {
     loop.emit(job.fact());
   }
 
-  /** A task set of this job is there, perhaps before the event of its Spark job. */
+  /**
+   * A task set of this Spark job is there, perhaps before the job's own event, and before the end of the Spark job that came
+   * before it under the same key.
+   */
   void ensure(JobKey key, int sparkJob, long atNanos) {
-    if (!jobs.containsKey(key.key)) {
+    if (!bySparkJob.containsKey(sparkJob)) {
       Job job = job(key, atNanos);
       job.add(sparkJob);
       bySparkJob.put(sparkJob, job);

@@ -65,7 +65,7 @@ final class TaskSetSwap implements SchedulableBuilder {
     control.meter.leave(start);
     stock.addTaskSetManager(chosen, properties);
     if (targets != null) {
-      targets.adoptNewPools();
+      control.guard.run("pools", targets::adoptNewPools);
     }
   }
 
