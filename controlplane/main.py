@@ -147,7 +147,7 @@ def _recall(engine: Scheduler, learned: dict[str, Any], changed: dict[str, Any],
     except BadSettings as error:
         _log.warning("changed_settings_not_restored", error=str(error))
         settings = engine.settings
-    if "mode" in changed:
+    if changed.get("mode") in list(Mode):
         settings = replace(settings, mode=min(settings.mode, Mode(changed["mode"]), key=lambda mode: mode.rank))
     if settings != engine.settings:
         _log.info("changed_settings_restored", names=sorted(kept), mode=settings.mode.value)

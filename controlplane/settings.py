@@ -25,7 +25,7 @@ from controlplane.store.parameters import StoreSettings
 ENV_PREFIX = "GRASSHOPPER__"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(eq=False)
 class BadSettings(GrasshopperError):
     """Everything that is wrong with what an operator asked for, by full dotted name."""
 

@@ -79,7 +79,9 @@ class Admission:
         standing = Reason(int(cluster.stages.verdict[stage]))
         if standing:
             return standing, Placement()
-        if tasks.done[task] or not tasks.n_live[task]:
+        if not cluster.jobs.copies_enabled[tasks.job[task]]:
+            return Reason.OPTED_OUT, Placement()
+        if tasks.done[task] or not tasks.n_live[task] or cluster.stages.closing[stage]:
             return Reason.UNKNOWN_DEMAND, Placement()
         if max_copies == 0 or (to_host and not capabilities.named_host):
             return Reason.HOST_CANNOT, Placement()

@@ -79,16 +79,14 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
     fact = cluster.stage_infos[int(attempts.stage[row])].fact
     key = (fact.stage, fact.stage_attempt, int(cluster.tasks.index[attempts.task[row]]))
-    doomed = {
-        order.attempt
-        for order in cycle.decision.orders.get(source.name, [])
-        if isinstance(order, KillAttempt) and (order.stage, order.stage_attempt, order.index) == key
-    }
+    dying = cycle.ledger.dying(source.name, key, cycle.now_s)
+    if int(attempts.id[row]) in dying:
+        return
     mode = cycle.steering.mode_of_job(cluster, source, int(cluster.tasks.job[attempts.task[row]]))
     if mode is not Mode.CONTROL and reason is not Reason.KILL_SWITCH:
         refusal = Reason.MODE
     else:
-        refusal = Admission.kill_refusal(cluster, source, row, len(doomed))
+        refusal = Admission.kill_refusal(cluster, source, row, len(dying))
     record = cycle.record(
         source,
         action=Action.KILL_ATTEMPT,

@@ -48,9 +48,10 @@ class Learning:
                 self.remaining.stage_submitted(cluster, row)
         for pool, delay_s in changes.startups:
             if cluster.pools.alive[pool]:
-                self.remaining.startup_seen(cluster, pool, delay_s)
+                self.remaining.startup_seen(cluster, pool, max(delay_s, 0.0))
         for ended in changes.ended:
-            self._attempt_ended(cluster, ended, now_s)
+            if ended.source not in changes.forgotten:
+                self._attempt_ended(cluster, ended, now_s)
         for info, fact in changes.stages_ended:
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
@@ -79,6 +80,11 @@ class Learning:
             self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
+
+    def forget_rows(self) -> None:
+        """The cluster starts anew: what is known of hosts and pools by their rows is void."""
+        self.hosts = HostSlowness()
+        self._tail_of_pool.clear()
 
     def watch_hosts(self, cluster: Cluster, rows: Ints, estimates: Estimates, now_s: float) -> None:
         """Weigh running attempts `rows` against their siblings; every so often, hosts by all that run."""

@@ -46,9 +46,10 @@ class Ledger:
         """Remember an order that goes out."""
         self.open[order] = entry
 
-    def is_killing(self, source: str, attempt: int, now_s: float) -> bool:
-        """Whether an order to kill this attempt is on its way and has not expired."""
-        return any(o.kills == attempt and o.source == source and o.expires_s > now_s for o in self.open.values())
+    def dying(self, source: str, task: tuple[int, int, int], now_s: float) -> set[int]:
+        """Attempts of a task that orders still on their way will end."""
+        mine = (o for o in self.open.values() if o.kills >= 0 and o.source == source and o.task == task)
+        return {order.kills for order in mine if order.expires_s > now_s}
 
     def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
@@ -56,8 +57,9 @@ class Ledger:
 
     def launched(self, source: str, fact: AttemptStarted, at_s: float) -> Iterator[DecisionOutcome]:
         """A copy started: its order is settled, its race begins."""
-        entry = self.open.pop(fact.order, None)
-        if entry is not None and entry.source == source:
+        entry = self.open.get(fact.order)
+        if entry is not None and entry.source == source and entry.launches:
+            del self.open[fact.order]
             self._copies[source, fact.attempt] = entry.decision
             yield DecisionOutcome(decision=entry.decision, result=Result.APPLIED, at_s=at_s, attempt=fact.attempt)
 

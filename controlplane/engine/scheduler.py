@@ -77,6 +77,8 @@ class Scheduler:
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
         for report in heard:
             apply(self.cluster, report, changes)
+        for name in changes.forgotten:
+            self.ledger.forget(name)
         decision.want_full |= changes.want_full
         decision.bad_facts += [(bad.source, str(bad)) for bad in changes.bad]
 
@@ -111,6 +113,11 @@ class Scheduler:
         """A source has been silent for too long: drop it and what it ran."""
         forget(self.cluster, source, Changes())
         self.ledger.forget(source)
+
+    def reset(self) -> None:
+        """Drop everything about running work, after a cycle that failed: full reports bring back what is true."""
+        self.cluster, self.ledger = Cluster(), Ledger()
+        self.learning.forget_rows()
 
     def snapshot(self, now_s: float) -> Snapshot:
         """Everything that is live, as plain structs."""

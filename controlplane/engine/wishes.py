@@ -36,10 +36,9 @@ def kill_copies_where_off(cycle: Cycle) -> None:
     attempts = cycle.cluster.attempts
     for source in cycle.cluster.sources.values():
         if cycle.steering.mode(source) is Mode.OFF:
-            for attempt, row in list(source.attempts.items()):
+            for row in list(source.attempts.values()):
                 ours = attempts.speculative[row] and attempts.order[row]
-                spare = Admission.kill_refusal(cycle.cluster, source, row, doomed=0) is Reason.NONE
-                if ours and spare and not cycle.ledger.is_killing(source.name, attempt, cycle.now_s):
+                if ours and Admission.kill_refusal(cycle.cluster, source, row, 0) is Reason.NONE:
                     order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
 
 

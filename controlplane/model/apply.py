@@ -53,6 +53,7 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
     source = cluster.sources.pop(name, None)
     if source is None:
         return
+    changes.forgotten.add(name)
     now = Applying(cluster, source, source.heard_s, changes, set())
     for executor in list(source.executors):
         _remove_executor(now, executor)
@@ -128,9 +129,8 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
     info.name = fact.name or info.name
-    info.host_ids += [i for i in fact.host_ids if i not in info.host_ids]
-    known = set(info.edges)
-    info.edges += [edge for edge in fact.edges if edge not in known]
+    info.host_ids = list(dict.fromkeys([*info.host_ids, *fact.host_ids]))
+    info.edges = list(dict.fromkeys([*info.edges, *fact.edges]))
     info.stage_tasks.update(zip(fact.stages, fact.stage_tasks, strict=False))
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight

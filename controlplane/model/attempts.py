@@ -64,7 +64,9 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
     info = _stage_of(now, "attempt_ended", fact)
     if info is None or fact.attempt in info.ended:
         return
-    if fact.attempt not in source.attempts and fact.executor in source.executors:
+    if fact.attempt in source.attempts:
+        _check_same_task(now, info, fact)
+    elif fact.executor in source.executors:
         started = f.AttemptStarted(
             attempt=fact.attempt,
             stage=fact.stage,
@@ -114,6 +116,15 @@ def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded)
     if fact.index >= len(info.done):
         raise BadFact(f"{kind}.index", fact.index, f"< n_tasks ({len(info.done)})", now.source.name)
     return info
+
+
+def _check_same_task(now: Applying, info: StageInfo, fact: f.AttemptEnded) -> None:
+    """Raises BadFact where a live attempt is said to have ended in another task than it started in."""
+    row, attempts = now.source.attempts[fact.attempt], now.cluster.attempts
+    started = (int(attempts.stage[row]), int(now.cluster.tasks.index[attempts.task[row]]))
+    if started != (info.row, fact.index):
+        place = f"{fact.stage}.{fact.stage_attempt}/{fact.index}"
+        raise BadFact("attempt_ended.attempt", fact.attempt, f"one that started in task {place}", now.source.name)
 
 
 def _task(cluster: Cluster, info: StageInfo, index: int) -> int:

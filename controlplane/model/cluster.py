@@ -94,6 +94,8 @@ class Changes:
     startups: list[tuple[int, float]] = field(default_factory=list)
     """(pool, seconds from launch to first progress)."""
     want_full: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+    """Sources that detached or started anew; what ended with them teaches nothing."""
     bad: list[BadFact] = field(default_factory=list)
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from controlplane.model.reasons import Reason
 from controlplane.model.table import Table
 
 Floats = NDArray[np.float64]
@@ -126,7 +127,7 @@ class Stages(Table):
     n_copies: Ints
     submitted_s: Floats
     verdict: Ints
-    """Reason code of the write-safety gate; 0 where tasks may run twice."""
+    """Reason code of the write-safety gate; 0 where tasks may run twice. A stage that was not judged is unknown."""
     closing: Flags
     """The stage is over; it stays until its last attempt has ended."""
     closed_s: Floats
@@ -148,7 +149,7 @@ class Stages(Table):
         "n_running": _INT,
         "n_copies": _INT,
         "submitted_s": _UNKNOWN,
-        "verdict": _INT,
+        "verdict": (np.int64, Reason.UNKNOWN_OUTPUT),
         "closing": _FLAG,
         "closed_s": _UNKNOWN,
         "n_finished": _INT,

@@ -7,7 +7,7 @@ class GrasshopperError(Exception):
     """Base of every error that Grasshopper raises on purpose."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class BadFact(GrasshopperError):
     """A host reported something impossible; `field` names it as on the wire.
 
@@ -24,7 +24,7 @@ class BadFact(GrasshopperError):
         return f"{self.source} reported {self.field} = {self.got!r}, want {self.want}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class BadSetting(GrasshopperError):
     """An operator asked for a setting that cannot hold; `field` is its full dotted name."""
 
@@ -36,7 +36,7 @@ class BadSetting(GrasshopperError):
         return f"{self.field} = {self.got!r}, want {self.want}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class LawBroken(GrasshopperError):
     """An order would have broken one of the engine's own laws: a defect of ours, never the host's."""
 

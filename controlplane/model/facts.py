@@ -141,7 +141,7 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     job: Key
     stage: Id
     stage_attempt: Id
-    n_tasks: Annotated[int, Meta(ge=0, le=10_000_000)]
+    n_tasks: Annotated[int, Meta(ge=0, le=1_000_000)]
     name: Text = ""
     partitions: list[Id] = []
     """Task index to partition, where only some partitions run (a retried stage); empty for the identity."""

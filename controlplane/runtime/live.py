@@ -87,6 +87,7 @@ class Runtime:
         self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
         self.cycle = 0
         self.failures = 0
+        self.failing = False
         self._queue: list[_Message] = []
         self._wake = asyncio.Event()
         self._all_wait = asyncio.Event()
@@ -123,7 +124,8 @@ class Runtime:
     def checks(self) -> dict[str, str]:
         """What is wrong, by the name of the check; an empty sentence means all is well."""
         pumping = self._pump is not None and not self._pump.done()
-        return {"engine": "" if pumping else "no cycle is running", "store": self.store.failure}
+        engine = "the last cycle failed" if self.failing else "" if pumping else "no cycle is running"
+        return {"engine": engine, "store": self.store.failure}
 
     async def sync(self, request: SyncRequest) -> SyncReply:
         """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
@@ -251,6 +253,7 @@ class Runtime:
             decision, self._due_s = self.scheduler.handle([message.stimulus for message in batch], start_s)
             took_s = self.clock() - start_s
             self._deliver(decision, batch, start_s)
+            self.failing = False
         except Exception:
             self._fail(batch)
             took_s = self.clock() - start_s
@@ -345,8 +348,15 @@ class Runtime:
         )
 
     def _fail(self, batch: list[_Message]) -> None:
-        """The engine is at fault: whoever waits gets an error, and full reports make its state true again."""
+        """The engine is at fault: whoever waits gets an error, and full reports make its state true again.
+
+        Nothing that a half-finished cycle has left is trusted: what runs is forgotten, and every source asked for all.
+        """
         self.failures += 1
+        self.failing = True
+        self.scheduler.reset()
+        for source in self.sources:
+            source.complete = False
         self.metrics.engine_errors.inc()
         self._due_s = self.clock() + 1.0
         self._complain("cycle_failed", stimuli=len(batch), failures=self.failures)

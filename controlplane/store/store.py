@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import structlog
+from alembic.util import CommandError
 from msgspec import Struct
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
@@ -73,7 +74,7 @@ class Store:
                 learned = rows.read_keyed(connection, schema.learned)
                 settings = rows.read_keyed(connection, schema.settings)
                 self._audit.extend(self._read_audit(connection))
-        except (DBAPIError, OSError) as error:
+        except (DBAPIError, OSError, ValueError, msgspec.MsgspecError, CommandError) as error:
             _log.error("store_not_read", reason=str(error))
         self._writer.start()
         return learned, settings

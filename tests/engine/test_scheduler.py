@@ -430,3 +430,35 @@ def test_a_job_that_opted_out_keeps_the_hosts_own_speculation():
     scenario = Scenario()
     decision = scenario.tell([f.JobSubmitted(job="own", copies_enabled=False), f.JobSubmitted(job="ours")])
     assert [claim.job for claim in decision.claims[SOURCE]] == ["ours"]
+
+
+def test_an_end_in_another_task_is_refused_and_harms_nobody():
+    """One contradictory fact of one driver must not leave a freed row behind for everybody to trip over."""
+    scenario = Scenario()
+    scenario.stage(4)
+    scenario.stage(4, job="other", stage=2)
+    scenario.start_all(4)
+    decision = scenario.tell([scenario.ended(0, 1.0, stage=2)])
+    assert "attempt_ended.attempt" in decision.bad_facts[0][1]
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    scenario.tell([scenario.ended(i, 1.0) for i in range(4)])
+    scenario.tell([f.DriverDetached()])
+    assert len(scenario.scheduler.cluster.attempts) == 0
+
+
+def test_kills_of_two_cycles_never_add_up_to_a_dead_task():
+    """An order that is still on its way counts: the other attempt is then the last."""
+    scenario = Scenario()
+    with_copy(scenario)
+    assert scenario.handle(KillWish(source=SOURCE, attempt=3)).orders
+    scenario.now_s += 0.05
+    decision = scenario.handle(ModeSet(mode=f.Mode.OFF), KillWish(source=SOURCE, attempt=100))
+    assert not decision.orders
+
+
+def test_a_stage_that_nobody_judged_is_not_safe():
+    """If a cycle fails between a stage's arrival and its verdict, the stage must not count as safe."""
+    scenario = Scenario()
+    scenario.stage(2)
+    row = scenario.scheduler.cluster.stages.add()
+    assert scenario.scheduler.cluster.stages.verdict[row] == Reason.UNKNOWN_OUTPUT

@@ -174,7 +174,7 @@ def _ticks(span_s: float) -> list[tuple[float, str]]:
     >>> [text for _, text in _ticks(10.0)]
     ['0', '2 s', '4 s', '6 s', '8 s']
     """
-    step_s = next(step for step in TICK_STEPS_S if span_s / step <= 6)
+    step_s = next((step for step in TICK_STEPS_S if span_s / step <= 6), span_s / 6)
     digits = 0 if step_s >= 1 else 1 if step_s >= 0.1 else 2
     return [
         (round(100 * n * step_s / span_s, 3), f"{n * step_s:.{digits}f} s" if n else "0")
