@@ -57,9 +57,9 @@ def read_attempts(path: Path) -> Iterator[Attempt]:
 
 
 def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:
-    """Copies launched, copies whose result was the task's first, and the core-seconds of every other attempt.
+    """Copies launched, copies whose result was the task's first, and the core-seconds of the copies that lost.
 
-    An attempt loses if it was ended early or came second, be it the copy or the original; one core per attempt.
+    A copy loses if it was ended early or came second; one core per attempt.
     """
     launched = won = 0
     losing_core_s = 0.0
@@ -71,6 +71,6 @@ def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:
         won += attempt.speculative and wins
         if wins:
             done.add(task)
-        else:
+        elif attempt.speculative:
             losing_core_s += attempt.duration_s
     return CopyCounts(launched=launched, won=won, losing_core_s=losing_core_s)

@@ -33,13 +33,13 @@ def test_an_attempt_is_read_with_its_identity_and_duration(tmp_path) -> None:
     assert attempt.duration_s == 2.5
 
 
-def test_the_original_pays_when_its_copy_wins(tmp_path) -> None:
+def test_a_beaten_original_is_not_charged_to_copies(tmp_path) -> None:
     won = counts(
         tmp_path,
         task_end(0, 1, 2.0, speculative=True),
         task_end(0, 0, 9.0, speculative=False, reason="TaskKilled"),
     )
-    assert won == CopyCounts(launched=1, won=1, losing_core_s=9.0)
+    assert won == CopyCounts(launched=1, won=1, losing_core_s=0.0)
 
 
 def test_the_copy_pays_when_the_original_wins_even_if_both_succeed(tmp_path) -> None:

@@ -1,0 +1,155 @@
+"""Do the laws hold whatever drivers and operators say, in whatever order? Random stimuli through whole cycles."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model import facts as f
+from controlplane.model.decisions import CopyWish, Decision, KillWish, ModeSet, Report, Stimulus, TargetSet
+from controlplane.model.orders import ContainerGrant, KillAttempt, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from tests.scenario import SPARK
+
+HOSTS, SLOTS, TASKS = 3, 2, 5
+SAFE, UNSAFE = 1, 2
+"""Stage ids: a map stage, and a `foreach` that may never run twice."""
+
+where = st.integers(0, HOSTS - 1)
+attempt = st.integers(0, 30)
+words = st.one_of(
+    st.tuples(st.just("start"), attempt, st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS), where, st.booleans()),
+    st.tuples(
+        st.just("end"),
+        attempt,
+        st.sampled_from([SAFE, UNSAFE]),
+        st.integers(0, TASKS),
+        where,
+        st.sampled_from(f.Outcome),
+    ),
+    st.tuples(st.just("progress"), attempt, st.integers(0, 2000)),
+    st.tuples(st.just("lose"), where),
+    st.tuples(st.just("add"), where),
+    st.tuples(st.just("close"), st.sampled_from([SAFE, UNSAFE])),
+    st.tuples(st.just("full"), st.booleans()),
+    st.tuples(st.just("detach")),
+    st.tuples(st.just("mode"), st.sampled_from(f.Mode)),
+    st.tuples(st.just("kill"), attempt),
+    st.tuples(st.just("copy"), st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS)),
+    st.tuples(st.just("target"), st.integers(0, 9)),
+)
+stories = st.lists(st.tuples(st.sampled_from(["s:a", "s:b"]), words, st.floats(0.0, 5.0)), max_size=40)
+
+
+def everything(whole: bool = True) -> list[f.AnyFact]:
+    """A full report's facts: the driver, its executors, and two stages if it is whole."""
+    stages = [
+        f.StageSubmitted(
+            job="j", stage=SAFE, stage_attempt=0, n_tasks=TASKS, kind="shuffle_map", input_bytes=[1000] * TASKS
+        ),
+        f.StageSubmitted(job="j", stage=UNSAFE, stage_attempt=0, n_tasks=TASKS, kind="result", action="foreach"),
+    ]
+    executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=SLOTS) for i in range(HOSTS)]
+    return [f.DriverAttached(application="a", capabilities=SPARK), *executors, *stages[: 2 if whole else 0]]
+
+
+def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
+    """One word of a story as the engine hears it."""
+
+    def report(*facts: f.AnyFact, full: bool = False, progress: f.Progress | None = None) -> Report:
+        more = {"progress": progress} if progress else {}
+        return Report(source=source, epoch=1, received_s=now_s, facts=list(facts), full=full, **more)
+
+    match word:
+        case ("start", i, stage, index, host, speculative):
+            place = {"executor": f"e{host}", "host": f"h{host}"}
+            fact = f.AttemptStarted(
+                attempt=i,
+                stage=stage,
+                stage_attempt=0,
+                index=index,
+                speculative=speculative,
+                order=i if speculative else 0,
+                **place,
+            )
+            return report(fact)
+        case ("end", i, stage, index, host, outcome):
+            place = {"executor": f"e{host}", "host": f"h{host}"}
+            return report(
+                f.AttemptEnded(
+                    attempt=i, stage=stage, stage_attempt=0, index=index, outcome=outcome, duration_ms=900, **place
+                )
+            )
+        case ("progress", i, size):
+            return report(progress=f.Progress(attempt=[i], bytes_read=[size]))
+        case ("lose", host):
+            return report(f.ExecutorLost(executor=f"e{host}"))
+        case ("add", host):
+            return report(f.ExecutorAdded(executor=f"e{host}", host=f"h{host}", slots=SLOTS))
+        case ("close", stage):
+            return report(f.StageEnded(stage=stage, stage_attempt=0))
+        case ("full", whole):
+            return report(*everything(whole), full=True)
+        case ("mode", mode):
+            return ModeSet(mode=mode)
+        case ("kill", i):
+            return KillWish(source=source, attempt=i)
+        case ("copy", stage, index):
+            return CopyWish(source=source, stage=stage, stage_attempt=0, index=index, copies=3)
+        case ("target", target):
+            return TargetSet(source=source, job="j", target=target)
+    return report(f.DriverDetached())
+
+
+def check(scheduler: Scheduler, decision: Decision) -> None:
+    """The laws, held against what one cycle ordered and left behind."""
+    cluster = scheduler.cluster
+    for name, orders in decision.orders.items():
+        source = cluster.sources.get(name)
+        for order in orders:
+            if isinstance(order, LaunchCopy):
+                assert order.stage == SAFE
+            if isinstance(order, KillAttempt) and source and order.attempt in source.attempts:
+                task = int(cluster.attempts.task[source.attempts[order.attempt]])
+                assert cluster.tasks.done[task] or cluster.tasks.n_live[task] > 1
+        grants = {order.job: order.target for order in orders if isinstance(order, ContainerGrant)}
+        if source and grants:
+            assert sum(grants.values()) <= cluster.pools.slots[source.row]
+    for row in cluster.stages.rows():
+        info = cluster.stage_infos[int(row)]
+        live = [a for a in cluster.attempts.rows() if cluster.attempts.stage[a] == row]
+        assert cluster.stages.n_running[row] == len(live) == len(info.live)
+        assert cluster.stages.n_done[row] == sum(info.done)
+        assert 0 <= cluster.stages.n_active[row] <= len(live)
+    assert cluster.executors.running.sum() == len(cluster.attempts)
+
+
+def play(story: list[tuple[str, tuple, float]]) -> None:
+    """Tell the story from two attached drivers on; in the end both detach and nothing is left."""
+    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL)), 0.0
+    for source in ("s:a", "s:b"):
+        scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
+    for source, word, pause_s in story:
+        now_s += pause_s
+        decision, _ = scheduler.handle([stimulus(source, word, now_s)], now_s)
+        check(scheduler, decision)
+    scheduler.handle([stimulus(source, ("detach",), now_s) for source in ("s:a", "s:b")], now_s)
+    cluster = scheduler.cluster
+    tables = (cluster.pools, cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
+    assert [len(table) for table in tables] == [0] * 6
+
+
+@pytest.mark.unit
+@settings(max_examples=60, deadline=None)
+@given(story=stories)
+def test_the_laws_hold_whatever_is_said(story):
+    """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row."""
+    play(story)
+
+
+@pytest.mark.full
+@settings(max_examples=20_000, deadline=None)
+@given(story=stories)
+def test_the_laws_hold_over_thousands_of_stories(story):
+    """The same, long enough to meet what a short run does not."""
+    play(story)
