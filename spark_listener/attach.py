@@ -26,7 +26,7 @@ def attach(
     add ours there too if you use `spark.jars` or `spark.plugins` in that file.
     Raises FileNotFoundError if the jar is neither in the package nor built in the checkout.
 
-    >>> spark = attach(SparkSession.builder, server="http://127.0.0.1:7272").getOrCreate()   # doctest: +SKIP
+    Example: `spark = attach(SparkSession.builder, server="http://127.0.0.1:7272").getOrCreate()`
     """
     options: dict[str, str] = builder._options
     builder.config("spark.jars", _appended(options.get("spark.jars"), str(jar_path())))

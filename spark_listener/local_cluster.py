@@ -40,8 +40,7 @@ class LocalCluster:
 
     Logs go to `log_dir`, by default a temporary folder that is kept only if something went wrong.
 
-    >>> with LocalCluster(workers=4) as cluster:                      # doctest: +SKIP
-    ...     spark = SparkSession.builder.master(cluster.master_url).getOrCreate()
+    Example: `with LocalCluster(workers=4) as cluster: SparkSession.builder.master(cluster.master_url).getOrCreate()`
     """
 
     def __init__(

@@ -132,7 +132,7 @@ def test_no_report_waits_for_long_even_where_cycles_are_long(tmp_path):
         await runtime.sync(request("one"))
         await runtime.sync(request("two"))
         starts = [start_s for start_s, _ in engine.batches]
-        assert 1.04 <= starts[-1] - starts[-2] < 1.5
+        assert 1.04 <= starts[-1] - starts[-2] < 3.5
 
     run(tmp_path, scenario, cycle_gap_ms=0, longest_wait_ms=50)
 

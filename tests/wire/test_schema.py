@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.wire import schema
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "shim-protocol.schema.json"
 
