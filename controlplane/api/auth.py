@@ -10,7 +10,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -55,7 +55,7 @@ class Auth:
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
             return problem(403, "without tokens only this machine is served")
-        name = urlsplit("//" + header(scope, b"host").decode("latin-1")).hostname
+        name = _split("//" + header(scope, b"host").decode("latin-1")).hostname
         if name is not None and not is_loopback(name):
             return problem(403, f"without tokens only a loopback name is served, not {name!r}")
         scope["role"] = "local"
@@ -65,9 +65,17 @@ class Auth:
         origin = header(scope, b"origin")
         if scope["method"] in _SAFE_METHODS or not origin:
             return None
-        if urlsplit(origin.decode("latin-1")).netloc != header(scope, b"host").decode("latin-1"):
+        if _split(origin.decode("latin-1")).netloc != header(scope, b"host").decode("latin-1"):
             return problem(403, "another site's page may not change anything here")
         return None
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address; one that is none has the host name `invalid.`, which nobody has."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("//invalid.")
 
 
 def needed_role(method: str, path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Request
+from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -192,7 +193,9 @@ async def decisions_page(
 
 
 @router.get("/decisions/{decision}")
-async def decision_page(request: Request, read: Read, decision: int) -> Response:
+async def decision_page(
+    request: Request, read: Read, decision: Annotated[int, PathParameter(ge=0, le=2**62)]
+) -> Response:
     """One decision; the address stays good for as long as the decision is kept."""
     told = await read.decision(decision)
     if told is None:

@@ -103,3 +103,11 @@ def test_without_tokens_no_address_but_loopback_is_served(host):
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "localhost", "::1"])
 def test_loopback_needs_no_tokens(host):
     settings.load(None, {"server": {"host": host}})
+
+
+@pytest.mark.parametrize("headers", [{"host": "["}, {"origin": "http://["}])
+def test_an_address_that_is_none_is_refused_as_a_strange_one(tmp_path, headers):
+    """A torn header must not be worth a server error."""
+    with running(tmp_path) as plane:
+        answer = plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "x"}, headers=headers)
+        assert answer.status_code == 403
