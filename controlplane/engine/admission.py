@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.engine.budgets import Budgets
+from controlplane.engine.ledger import Ledger
 from controlplane.estimators.host_slowness import HostSlowness, rank_hosts
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Ints
@@ -39,16 +40,23 @@ class Placement:
 
 
 class Admission:
-    """One cycle's gatekeeper: knows the budgets and the slots that this cycle's own orders have used up."""
+    """One cycle's gatekeeper: knows the budgets and the slots that copies on their way will use up."""
 
     def __init__(
-        self, cluster: Cluster, settings: EngineSettings, budgets: Budgets, hosts: HostSlowness, now_s: float
+        self,
+        cluster: Cluster,
+        settings: EngineSettings,
+        budgets: Budgets,
+        hosts: HostSlowness,
+        ledger: Ledger,
+        now_s: float,
     ) -> None:
         self._cluster, self._settings, self._budgets, self._now_s = cluster, settings, budgets, now_s
+        self._on_their_way = ledger.on_their_way(now_s)
         n_hosts = cluster.hosts.size
         self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
-        self._free: dict[int, tuple[Ints, Ints]] = {}
-        """By pool: (free slots, running attempts) by host row."""
+        self._free: dict[int, tuple[Ints, Ints, np.ndarray]] = {}
+        """By pool: (free slots, running attempts, whether there are any slots) by host row."""
         self._taken: set[tuple[int, int]] = set()
         """(task, host row) of the copies ordered in this cycle."""
 
@@ -110,12 +118,23 @@ class Admission:
         info = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])]
         return [row for row in info.live if self._cluster.attempts.task[row] == task]
 
+    def _key(self, task: int) -> tuple[int, int, int]:
+        fact = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])].fact
+        return (fact.stage, fact.stage_attempt, int(self._cluster.tasks.index[task]))
+
+    def _bound(self, source: SourceState) -> list[tuple[int, tuple[int, int, int]]]:
+        """(host row, task) of the copies that earlier cycles have ordered and that have not started."""
+        rows = self._cluster.host_rows
+        return [(rows[order.host], order.task) for order in self._on_their_way.get(source.name, ())]
+
     def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
         cluster = self._cluster
         free, running, has_slots = self._pool_hosts(source)
         own = np.zeros(cluster.hosts.size, dtype=bool)
         own[[int(cluster.attempts.host[row]) for row in self._live(task)]] = True
         own[[row for other, row in self._taken if other == task]] = True
+        key = self._key(task)
+        own[[row for row, other in self._bound(source) if other == key]] = True
         if to_host:
             row = cluster.host_rows.get(to_host, -1)
             if row < 0 or not has_slots[row] or own[row]:
@@ -151,6 +170,7 @@ class Admission:
             host = executors.host[rows]
             slots = np.bincount(host, weights=executors.slots[rows], minlength=n_hosts).astype(np.int64)
             running = np.bincount(host, weights=executors.running[rows], minlength=n_hosts).astype(np.int64)
-            self._free[source.row] = (slots - running, running)
-        free, running = self._free[source.row]
-        return free, running, free + running > 0
+            bound = np.array([row for row, _ in self._bound(source)], dtype=np.int64)
+            free = slots - running - np.bincount(bound, minlength=n_hosts)
+            self._free[source.row] = (free, running, slots > 0)
+        return self._free[source.row]

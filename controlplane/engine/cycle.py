@@ -64,5 +64,6 @@ class Cycle:
                 expires_s=self.now_s + order.ttl_ms / 1000,
                 launches=isinstance(order, LaunchCopy),
                 kills=order.attempt if isinstance(order, KillAttempt) else -1,
+                host=order.host if isinstance(order, LaunchCopy) else "",
             )
             self.ledger.ordered(order.order, entry)

@@ -23,6 +23,8 @@ class OpenOrder:
     """A launch is applied when its attempt starts, whatever the host says first."""
     kills: int = -1
     """The attempt to be killed; -1 for other orders."""
+    host: str = ""
+    """The host that a launch names; empty for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,14 @@ class Ledger:
         """Attempts of a task that orders still on their way will end."""
         mine = (o for o in self.open.values() if o.kills >= 0 and o.source == source and o.task == task)
         return {order.kills for order in mine if order.expires_s > now_s}
+
+    def on_their_way(self, now_s: float) -> dict[str, list[OpenOrder]]:
+        """By source, the launches on a named host that have not started yet."""
+        launches: dict[str, list[OpenOrder]] = {}
+        for order in self.open.values():
+            if order.launches and order.host and order.expires_s > now_s:
+                launches.setdefault(order.source, []).append(order)
+        return launches
 
     def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""

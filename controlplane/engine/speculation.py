@@ -158,7 +158,7 @@ def _pick(cycle: Cycle, verdicts: Verdicts, sums: views.JobSums, budgets: Budget
     fits = np.arange(len(places)) - first < _room(cycle, job, verdicts.before_waiting[pool], sums, budgets)
     code[places[~fits]] = Reason.NO_SLOT_IN_TARGET
 
-    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.learning.hosts, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.learning.hosts, cycle.ledger, cycle.now_s)
     spent: dict[int, Reason] = {}
     """Budgets found exhausted, by ~pool or by job."""
     tried = 0

@@ -288,6 +288,26 @@ def test_an_operator_gets_three_copies_on_three_hosts():
     assert sorted(order.host for order in orders) == ["h1", "h2", "h3"]
 
 
+def test_copies_on_their_way_take_slots_on_their_hosts():
+    """Orders of two cycles in a row must not both go to the one slot that looks best: the second would wait in vain."""
+    scenario = Scenario(slots=1)
+    scenario.stage(2)
+    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
+    wishes = [CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=index) for index in range(2)]
+    orders = [scenario.handle(wish).orders[SOURCE][0] for wish in wishes]
+    assert sorted(order.host for order in orders) == ["h2", "h3"]
+
+
+def test_a_second_copy_avoids_the_host_of_the_first_one_that_has_not_started():
+    """Two attempts of a task never share a host, also while one is only ordered."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.tell([scenario.started(0, 0)])
+    wish = CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0)
+    orders = [scenario.handle(wish).orders[SOURCE][0] for _ in range(2)]
+    assert len({order.host for order in orders} | {"h0"}) == 3
+
+
 def test_a_refused_order_is_not_repeated_at_once():
     """A host that says no is asked again only after a pause."""
     scenario = Scenario()
