@@ -41,17 +41,23 @@ class Ledger:
 
     def __init__(self) -> None:
         self.open: dict[int, OpenOrder] = {}
+        self._kills: dict[tuple[str, int], OpenOrder] = {}
         self._copies: dict[tuple[str, int], int] = {}
         self._shadows: dict[tuple[str, tuple[int, int, int]], ShadowCopy] = {}
 
     def ordered(self, order: int, entry: OpenOrder) -> None:
         """Remember an order that goes out."""
         self.open[order] = entry
+        if entry.kills >= 0:
+            self._kills[entry.source, entry.kills] = entry
 
     def dying(self, source: str, task: tuple[int, int, int], now_s: float) -> set[int]:
-        """Attempts of a task that orders still on their way will end."""
-        mine = (o for o in self.open.values() if o.kills >= 0 and o.source == source and o.task == task)
-        return {order.kills for order in mine if order.expires_s > now_s}
+        """Attempts of a task that were ordered to end and have not ended; forgotten when the order seems lost."""
+        return {
+            order.kills
+            for (name, _), order in self._kills.items()
+            if name == source and order.task == task and order.expires_s > now_s
+        }
 
     def on_their_way(self, now_s: float) -> dict[str, list[OpenOrder]]:
         """By source, the launches on a named host that have not started yet."""
@@ -79,6 +85,8 @@ class Ledger:
         if entry is None or entry.source != source or (entry.launches and fact.result is OrderResult.APPLIED):
             return None, None
         del self.open[fact.order]
+        if fact.result is not OrderResult.APPLIED:
+            self._kills.pop((source, entry.kills), None)
         outcome = DecisionOutcome(
             decision=entry.decision,
             result=Result(fact.result.value),
@@ -91,6 +99,7 @@ class Ledger:
     def ended(self, ended: EndedAttempt) -> Iterator[DecisionOutcome]:
         """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
         fact = ended.fact
+        self._kills.pop((ended.source, fact.attempt), None)
         decision = self._copies.pop((ended.source, fact.attempt), None)
         if decision is not None:
             yield DecisionOutcome(
@@ -124,5 +133,6 @@ class Ledger:
     def forget(self, source: str) -> None:
         """Drop everything about a source that is gone."""
         self.open = {i: entry for i, entry in self.open.items() if entry.source != source}
+        self._kills = {key: order for key, order in self._kills.items() if key[0] != source}
         self._copies = {key: decision for key, decision in self._copies.items() if key[0] != source}
         self._shadows = {key: shadow for key, shadow in self._shadows.items() if key[0] != source}

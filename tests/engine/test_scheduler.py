@@ -482,3 +482,14 @@ def test_a_stage_that_nobody_judged_is_not_safe():
     scenario.stage(2)
     row = scenario.scheduler.cluster.stages.add()
     assert scenario.scheduler.cluster.stages.verdict[row] == Reason.UNKNOWN_OUTPUT
+
+
+def test_a_kill_that_was_carried_out_is_not_ordered_again_while_the_attempt_dies():
+    """A Python worker takes its time to end; saying it again would only fill the log."""
+    scenario = Scenario()
+    with_copy(scenario)
+    kill = scenario.handle(ModeSet(mode=f.Mode.OFF)).orders[SOURCE][0]
+    scenario.now_s += 0.1
+    scenario.tell([f.OrderOutcome(order=kill.order, result=f.OrderResult.APPLIED, attempt=100)])
+    scenario.now_s += 1.0
+    assert not scenario.tell().orders
