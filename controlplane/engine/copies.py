@@ -6,7 +6,7 @@ from controlplane.engine.ledger import ShadowCopy
 from controlplane.model.cluster import SourceState
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt, LaunchCopy
-from controlplane.model.reasons import TEXTS, Action, Reason
+from controlplane.model.reasons import TEXTS, WHY_COPIED, Action, Reason
 
 
 def order_copy(
@@ -27,7 +27,7 @@ def order_copy(
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
     key = (fact.stage, fact.stage_attempt, int(tasks.index[task]))
     mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
-    if mode is not Mode.CONTROL and tasks.reason[task] == candidate.reason:
+    if mode is not Mode.CONTROL and int(tasks.reason[task]) in WHY_COPIED:
         return candidate.reason
     refusal, placement = admission.admit(source, candidate, cycle.steering.max_copies(source), to_host)
     if refusal:

@@ -67,6 +67,10 @@ class Reason(IntEnum):
         return self.name.lower()
 
 
+WHY_COPIED = frozenset({Reason.SAVES_SLOT_TIME, Reason.LONGEST_TO_END, Reason.ENDS_SOONER, Reason.OPERATOR})
+"""The codes that speak for a copy."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReasonText:
     """What a reader sees for a code: one sentence with the inputs by name, and how much it matters (0-3)."""

@@ -49,7 +49,12 @@ def test_the_kill_switch_ends_copies_within_a_second_and_stops_new_ones(plane, d
     assert not copies(plane, driver, "while-off") + copies(plane, driver, "switched")
     gate.touch()
     assert job.result(timeout=JOB_S) == SQUARES
-    outcomes = [attempt["outcome"] for attempt in plane.history(driver.source, "group-switched")]
+
+    def ended():
+        outcomes = [attempt["outcome"] for attempt in plane.history(driver.source, "group-switched")]
+        return None not in outcomes and outcomes
+
+    outcomes = eventually(ended)
     assert sorted(outcomes) == ["killed"] * 2 + ["success"] * 8
 
     plane.set_mode("control")
