@@ -195,9 +195,20 @@ class Plane:
         """Decisions about a source, newest first."""
         return self.call("GET", "/decisions", params={"source": source, "limit": 1000} | which)["items"]
 
-    def history(self, source: str, job: str) -> list[dict[str, Any]]:
-        """All attempts of a job, also of one that has ended."""
-        return self.call("GET", f"/jobs/{_quoted(source)}/{_quoted(job)}/history")["attempts"]
+    def history(self, source: str, job: str) -> dict[str, Any]:
+        """What is remembered of a job; it may still run."""
+        return self.call("GET", f"/jobs/{_quoted(source)}/{_quoted(job)}/history")
+
+    def ended(self, source: str, job: str, *, lost: int = 0) -> list[dict[str, Any]]:
+        """All attempts of a job, once it is over and all but so many have said how they ended."""
+
+        def all_told() -> bool:
+            told = self.history(source, job)
+            outcomes = [attempt["outcome"] for attempt in told["attempts"]]
+            return told["ended_s"] is not None and None not in outcomes and outcomes.count("lost") == lost
+
+        eventually(all_told, about=lambda: self.history(source, job))
+        return self.history(source, job)["attempts"]
 
 
 def _quoted(text: str) -> str:

@@ -27,17 +27,16 @@ def _maybe_wait(index, held, gate, hold_copies):
         wait_at(gate)
 
 
-def _squares(index, values, *, held, gate, hold_copies, seconds):
+def _squares(index, values, *, held, gate, hold_copies):
     _maybe_wait(index, held, gate, hold_copies)
-    time.sleep(seconds)
     return [value * value for value in values]
 
 
-def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, seconds=0.0, properties=None):
+def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, properties=None):
     """The squares of 0 to tasks - 1, one task each, computed in a job group."""
     context = spark.sparkContext
     _enter(context, group, properties)
-    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies, seconds=seconds)
+    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
@@ -76,18 +75,19 @@ def write_files(spark, *, group, path, rows=1000, tasks=4, held=(), gate=""):
     return [written.count(), written.distinct().count()]
 
 
-def _append(index, _, *, path, held, gate):
-    _maybe_wait(index, held, gate, hold_copies=False)
-    with Path(path, str(index)).open("a") as sink:
-        sink.write("written\n")
+def _append(indices, *, path, held, gate):
+    for index in indices:
+        _maybe_wait(index, held, gate, hold_copies=False)
+        with Path(path, str(index)).open("a") as sink:
+            sink.write("written\n")
 
 
 def foreach_files(spark, *, group, path, tasks=4, held=(), gate=""):
     """A job whose tasks write where they like; answers how often each of them wrote."""
     _enter(spark.sparkContext, group)
     Path(path).mkdir(parents=True)
-    numbered = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitionsWithIndex(lambda i, _: [i])
-    numbered.foreachPartition(lambda rows: [_append(i, None, path=path, held=held, gate=gate) for i in rows])
+    numbers = spark.sparkContext.parallelize(range(tasks), tasks)
+    numbers.foreachPartition(partial(_append, path=path, held=tuple(held), gate=gate))
     return [len(Path(path, str(index)).read_text().splitlines()) for index in range(tasks)]
 
 
@@ -120,7 +120,7 @@ def cached(spark, *, group, gate, held=(0,), tasks=4):
     """The sum of a persisted RDD, computed once with copies and read twice from the cache."""
     context = spark.sparkContext
     _enter(context, group)
-    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=False, seconds=0.0)
+    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=False)
     kept = context.parallelize(range(400), tasks).mapPartitionsWithIndex(body).persist()
     sums = [kept.sum(), kept.sum(), kept.sum()]
     kept.unpersist(blocking=True)

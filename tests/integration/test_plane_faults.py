@@ -90,7 +90,7 @@ def test_stock_speculation_rests_while_the_lease_is_held(hesitant, speculating, 
     (hanging,) = hesitant.attempts(speculating.source, "leased")
     hesitant.copy(hanging, speculating.source)
     assert job.result(timeout=JOB_S) == SQUARES
-    copies = [a for a in hesitant.history(speculating.source, "group-leased") if a["speculative"]]
+    copies = [a for a in hesitant.ended(speculating.source, "group-leased") if a["speculative"]]
     assert [copy["order"] > 0 for copy in copies] == [True]
 
 
@@ -124,7 +124,7 @@ def test_a_faulty_control_plane_costs_one_time_out_and_steers_again(
     under_lease(hesitant, speculating, f"{fault}-after")
     hesitant.copy(hesitant.attempts(speculating.source, f"{fault}-after")[0], speculating.source)
     assert again.result(timeout=JOB_S) == SQUARES
-    attempts = hesitant.history(speculating.source, f"group-{fault}-after")
+    attempts = hesitant.ended(speculating.source, f"group-{fault}-after")
     assert [attempt["order"] > 0 for attempt in attempts if attempt["speculative"]] == [True]
 
 
@@ -153,7 +153,7 @@ def test_nothing_stays_behind_when_a_driver_dies(hosts, hesitant, gateway, stock
     """A driver that is killed cannot say good-bye; it is forgotten when it has been silent long enough."""
     with Driver(hosts, tmp_path / "dying", **plugged(gateway.address)) as dying:
         hang(dying, "orphan", gate)
-        hesitant.running(dying.source, "orphan", 0)
+        under_lease(hesitant, dying, "orphan")
         dying.kill()
         eventually(lambda: hesitant.pool(dying.source) is None)
-    assert all(attempt["outcome"] == "lost" for attempt in hesitant.history(dying.source, "group-orphan")[:1])
+    assert {attempt["index"] for attempt in hesitant.ended(dying.source, "group-orphan", lost=1)} == set(range(8))

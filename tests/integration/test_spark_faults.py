@@ -40,7 +40,7 @@ def test_an_executor_is_lost_under_an_original_or_its_copy(plane, driver, hosts,
     assert survivor in [attempt["attempt"] for attempt in plane.attempts(driver.source, group)]
     gate.touch()
     assert job.result(timeout=JOB_S) == [0, 1]
-    ended = {a["attempt"]: a["outcome"] for a in plane.history(driver.source, f"group-{group}")}
+    ended = {a["attempt"]: a["outcome"] for a in plane.ended(driver.source, f"group-{group}", lost=1)}
     assert ended[pair[victim]["attempt"]] == "lost"
     assert "failed" not in ended.values()
 
@@ -55,7 +55,7 @@ def test_a_fetch_failure_with_a_copy_ordered_retries_the_stage(plane, driver, ho
     eventually(lambda: host not in {attempt["host"] for attempt in plane.attempts(driver.source, "fetch")})
     gate.touch()
     assert job.result(timeout=JOB_S) == [[key, sum(range(key, 800, 24))] for key in range(24)]
-    retried = [attempt for attempt in plane.history(driver.source, "group-fetch") if attempt["stage_attempt"] == 1]
+    retried = [a for a in plane.history(driver.source, "group-fetch")["attempts"] if a["stage_attempt"] == 1]
     assert retried, "the stage was not retried, so this test has not tested anything"
 
 
@@ -149,7 +149,8 @@ def test_an_order_does_not_override_an_exclusion(plane, elastic, gate):
     second = eventually(lambda: [a for a in plane.attempts(elastic.source, "excluded", 0) if a["attempt_number"] == 1])[
         0
     ]
-    failed = next(a for a in plane.history(elastic.source, "group-excluded") if a["outcome"] == "failed")
+    attempts = plane.history(elastic.source, "group-excluded")["attempts"]
+    failed = next(attempt for attempt in attempts if attempt["outcome"] == "failed")
     assert second["host"] != failed["host"]
     (order,) = plane.copy(second, elastic.source, host=failed["host"])["decisions"]
     told = eventually(

@@ -57,7 +57,7 @@ def test_two_jobs_follow_their_targets_within_one_task_duration(plane, driver, g
         print(f"targets {targets} held after {took_s:.2f} s, tasks take {TASK_S} s")
         record_property(f"targets_{targets[0]}_{targets[1]}_held_after_s", round(took_s, 2))
         # A task that started just before the change ends after TASK_S; the rest is launching, reporting and noise.
-        assert took_s < TASK_S + 2.0
+        assert took_s < TASK_S + 3.0
         samples = []
         while time.monotonic() < began_s + took_s + 2 * TASK_S:
             samples.append(held_slots(plane, source, *pair))
@@ -131,4 +131,4 @@ def copied_on_35(plane, driver, gate: Path) -> None:
     job = driver.start("squares", group="older", tasks=1, held=[0], gate=str(gate))
     plane.copy(plane.running(driver.source, "older", 0)[0], driver.source)
     assert job.result(timeout=JOB_S) == [0]
-    assert [a["speculative"] for a in plane.history(driver.source, "group-older")] == [False, True]
+    assert [a["speculative"] for a in plane.ended(driver.source, "group-older")] == [False, True]
