@@ -46,9 +46,9 @@ class Learning:
         for row in changes.stages_submitted:
             if row in cluster.stage_infos:
                 self.remaining.stage_submitted(cluster, row)
-        for pool, delay_s in changes.startups:
+        for pool, delay_s, is_cold in changes.startups:
             if cluster.pools.alive[pool]:
-                self.remaining.startup_seen(cluster, pool, max(delay_s, 0.0))
+                self.remaining.startup_seen(cluster.pools, pool, max(delay_s, 0.0), is_cold)
         for ended in changes.ended:
             if ended.source not in changes.forgotten:
                 self._attempt_ended(cluster, ended, now_s)

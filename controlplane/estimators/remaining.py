@@ -2,17 +2,19 @@
 
 Two ways to know. *By work*: bytes or records done, against what there is to do and what a unit costs siblings; a
 bigger task is then no straggler. *By time*: where work says nothing, elapsed time against the siblings' durations,
-running ones counted as censored. Durations and costs of the task itself are left out of what it is compared with.
+running ones counted as censored. What has shown no progress yet has all of its work before it. Durations and
+costs of the task itself are left out of what it is compared with.
 Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
-from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.columns import Flags, Floats, Ints, Pools
 from controlplane.model.facts import Outcome
 
 REPORT_GAP_S = 0.5
@@ -22,6 +24,8 @@ OBSERVED_S = 0.3
 NEARLY_DONE = 0.99
 """From this share on the rest is not reading: what remains shows only as silence."""
 SHORTEST_S = 1e-3
+
+Number = TypeVar("Number", float, Floats)
 
 
 def residual_s(elapsed_s: Floats, typical_s: Floats, tail_index: Floats) -> Floats:
@@ -35,6 +39,15 @@ def residual_s(elapsed_s: Floats, typical_s: Floats, tail_index: Floats) -> Floa
     """
     tail = elapsed_s / np.clip(tail_index - 1.0, 0.1, 10.0)
     return np.where(elapsed_s < typical_s, typical_s - elapsed_s, tail)
+
+
+def late_after_s(mean_s: Number, deviation_s: Number) -> Number:
+    """Age past which an attempt without progress is no longer just starting.
+
+    >>> late_after_s(mean_s=0.5, deviation_s=0.25)
+    1.5
+    """
+    return mean_s + 4.0 * deviation_s
 
 
 def seconds_per_unit(duration_s: float, startup_s: float, units: float) -> float:
@@ -76,15 +89,20 @@ class RemainingTimes:
             cluster.stages.prior_duration_s[row] = prior.duration_s
             cluster.stages.prior_log_cost[row] = prior.log_cost
 
-    def startup_seen(self, cluster: Cluster, pool: int, delay_s: float) -> None:
-        """Time from launch to first progress, kept as smoothed mean and deviation."""
-        pools = cluster.pools
-        mean, deviation = pools.startup_mean_s[pool], pools.startup_deviation_s[pool]
-        if np.isnan(mean):
-            pools.startup_mean_s[pool], pools.startup_deviation_s[pool] = delay_s, delay_s / 2
+    def startup_seen(self, pools: Pools, pool: int, delay_s: float, is_cold: bool) -> None:
+        """Time from launch to first progress, kept as smoothed mean and deviation, cold executors apart.
+
+        A delay that would have made its attempt late counts as just late: a sick host shall not teach patience.
+        """
+        means_s = pools.cold_startup_mean_s if is_cold else pools.startup_mean_s
+        deviations_s = pools.cold_startup_deviation_s if is_cold else pools.startup_deviation_s
+        mean_s, deviation_s = means_s[pool], deviations_s[pool]
+        if np.isnan(mean_s):
+            means_s[pool], deviations_s[pool] = delay_s, delay_s / 2
             return
-        pools.startup_deviation_s[pool] += (abs(delay_s - mean) - deviation) / 4
-        pools.startup_mean_s[pool] += (delay_s - mean) / 8
+        delay_s = min(delay_s, late_after_s(mean_s, deviation_s))
+        deviations_s[pool] += (abs(delay_s - mean_s) - deviation_s) / 4
+        means_s[pool] += (delay_s - mean_s) / 8
 
     def attempt_ended(self, cluster: Cluster, ended: EndedAttempt) -> None:
         """Learn a finished attempt's duration and cost; attempts that were killed or lost teach nothing here."""
@@ -140,6 +158,11 @@ class RemainingTimes:
         startup_s = np.nan_to_num(pools.startup_mean_s[pool], nan=0.0)
         by_work = total * sibling_cost
         t_new_s = np.where(np.isnan(by_work), typical_s, startup_s + by_work)
+        silent_s = np.where(
+            np.isnan(by_work),
+            residual_s(elapsed_s, typical_s, tail_index),
+            residual_s(elapsed_s, startup_s, tail_index) + by_work,
+        )
 
         with np.errstate(divide="ignore", invalid="ignore"):
             progress = np.clip(work / total, 0.0, 1.0)
@@ -148,11 +171,12 @@ class RemainingTimes:
         t_rem_s = np.select(
             [reading, started & (progress >= NEARLY_DONE)],
             [np.maximum((1.0 - progress) * total * cost, silence_s), silence_s],
-            residual_s(elapsed_s, np.where(np.isnan(by_work), typical_s, t_new_s), tail_index),
+            silent_s,
         )
-        late_s = pools.startup_mean_s[pool] + 4.0 * pools.startup_deviation_s[pool]
-        late_s = np.where(np.isnan(late_s), self.startup_prior_s, late_s)
-        late_s = np.where(attempts.cold[rows], np.maximum(late_s, self.startup_prior_s), late_s)
+        warm_late_s = late_after_s(pools.startup_mean_s[pool], pools.startup_deviation_s[pool])
+        cold_late_s = late_after_s(pools.cold_startup_mean_s[pool], pools.cold_startup_deviation_s[pool])
+        is_warm = ~attempts.cold[rows] & ~np.isnan(warm_late_s)
+        late_s = np.where(is_warm, warm_late_s, np.where(np.isnan(cold_late_s), self.startup_prior_s, cold_late_s))
         too_new = np.where(started, observed_s < OBSERVED_S, elapsed_s < late_s)
 
         attempts.t_rem_s[rows], attempts.t_new_s[rows], attempts.progress[rows] = t_rem_s, t_new_s, progress

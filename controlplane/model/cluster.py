@@ -91,8 +91,8 @@ class Changes:
     """Attempts that started because of an order."""
     stages_submitted: list[int] = field(default_factory=list)
     stages_ended: list[tuple[StageInfo, f.StageEnded]] = field(default_factory=list)
-    startups: list[tuple[int, float]] = field(default_factory=list)
-    """(pool, seconds from launch to first progress)."""
+    startups: list[tuple[int, float, bool]] = field(default_factory=list)
+    """(pool, seconds from launch to first progress, whether on a cold executor)."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached or started anew; what ended with them teaches nothing."""

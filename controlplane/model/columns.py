@@ -30,6 +30,9 @@ class Pools(Table):
     startup_mean_s: Floats
     """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
     startup_deviation_s: Floats
+    cold_startup_mean_s: Floats
+    """The same for attempts on executors that have not finished any yet."""
+    cold_startup_deviation_s: Floats
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -38,6 +41,8 @@ class Pools(Table):
         "reviewed_s": (np.float64, -np.inf),
         "startup_mean_s": _UNKNOWN,
         "startup_deviation_s": _UNKNOWN,
+        "cold_startup_mean_s": _UNKNOWN,
+        "cold_startup_deviation_s": _UNKNOWN,
     }
 
 

@@ -41,7 +41,7 @@ class EngineSettings:
     order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")
     grant_ttl_ms: int = setting(3000, 200, 60_000, "How long a slot target or cap holds without being renewed.")
     startup_prior_s: float = setting(
-        5.0, 0.0, 600.0, "Time to first progress assumed before any attempt of the application has shown it."
+        5.0, 0.0, 600.0, "Time to first progress assumed before any attempt on such an executor has shown it."
     )
     idle_interval_ms: int = setting(2000, 50, 60_000, "A source with nothing running reports at least this often.")
     review_interval_ms: int = setting(200, 20, 10_000, "Running attempts are looked at again at least this often.")

@@ -41,7 +41,8 @@ def apply_progress(now: Applying, progress: f.Progress) -> None:
     attempts.first_s[rows[fresh]] = at_s[fresh]
     attempts.first_work[rows[fresh]] = work[fresh]
     delays_s = at_s[fresh] - attempts.start_s[rows[fresh]]
-    now.changes.startups += [(now.source.row, delay_s) for delay_s in delays_s.tolist()]
+    cold = attempts.cold[rows[fresh]]
+    now.changes.startups += [(now.source.row, *one) for one in zip(delays_s.tolist(), cold.tolist(), strict=True)]
 
 
 def _work(cluster: Cluster, rows: Ints, share: Floats) -> tuple[Floats, Ints]:

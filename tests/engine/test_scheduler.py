@@ -73,6 +73,22 @@ def test_a_starting_jvm_is_not_a_straggler():
     assert task.reason == "too_new"
 
 
+def test_a_cold_start_is_late_when_other_cold_ones_have_long_been_reading():
+    """Four JVMs start together; a sick host's attempt must not wait for the prior that stands for none seen."""
+    scenario = Scenario(replace(CONTROL, startup_prior_s=5.0))
+    scenario.stage(4, input_bytes=1000)
+    scenario.start_all(4)
+    copied_at_s = None
+    for step in range(1, 60):
+        scenario.now_s = step / 10
+        read = {i: round(400 * max(scenario.now_s - 0.5, 0.0)) for i in range(3)}
+        orders = scenario.tell(progress=read).orders.get(SOURCE, [])
+        if copied_at_s is None and any(isinstance(order, LaunchCopy) and order.index == 3 for order in orders):
+            copied_at_s = scenario.now_s
+    assert copied_at_s is not None
+    assert 1.0 < copied_at_s < 4.0
+
+
 def test_the_only_task_of_a_stage_is_copied_when_its_host_hangs():
     """A single task has no siblings; the past of other stages must do (users name this case first)."""
     scenario = Scenario(replace(CONTROL, startup_prior_s=1.0))
