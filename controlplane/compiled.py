@@ -1,0 +1,79 @@
+"""How do formulas over columns become machine code? `kernel` and `rule`, over numba.
+
+A *kernel* is compiled when it is first called. A *rule* is a formula of scalars that stays a plain function for Python
+and is compiled into the kernels that call it. numba's disk cache watches the file of a kernel, but compiled code also
+holds the rules and constants of other files; so the cache folder is named by a hash over all those files, numba's
+version and the CPU. With NUMBA_DISABLE_JIT=1 both decorators leave the function alone, which gives the same answers.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+"""Whether kernels run as plain Python."""
+PACKAGE = Path(__file__).parent
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+"""Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
+
+_IMPORT = re.compile(r"^from (controlplane[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+def kernel(function: F) -> F:
+    """Compile a function of numbers and columns. Takes no keyword-only arguments, for numba refuses them."""
+    if PLAIN:
+        return function
+    import numba
+
+    folder = cache_folder()
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    try:
+        return cast(F, numba.njit(cache=folder is not None, **OPTIONS)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def rule(function: F) -> F:
+    """Let kernels call a formula of scalars; whoever else calls it gets the plain function."""
+    if PLAIN:
+        return function
+    from numba.extending import register_jitable
+
+    return cast(F, register_jitable(**OPTIONS)(function))
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Where compiled code is kept, below XDG_CACHE_HOME or ~/.cache; None where nothing can be written."""
+    import llvmlite.binding
+    import numba
+
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.binding.get_host_cpu_name()}".encode())
+    for path in compiled_sources(PACKAGE):
+        digest.update(path.read_bytes())
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    folder = home / "grasshopper" / "kernels" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def compiled_sources(package: Path) -> list[Path]:
+    """Files with kernels or rules, and those of ours that they import, whose constants are compiled in."""
+    texts = {path: path.read_text() for path in sorted(package.rglob("*.py"))}
+    found = [path for path, text in texts.items() if "from controlplane.compiled import" in text]
+    for path in found:
+        for module, names in _IMPORT.findall(texts[path]):
+            for name in (module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))):
+                imported = package.parent / f"{name.replace('.', '/')}.py"
+                if imported in texts and imported not in found:
+                    found.append(imported)
+    return found
