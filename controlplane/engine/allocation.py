@@ -1,9 +1,13 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
+import numpy as np
+
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
 from controlplane.engine.cycle import Cycle
+from controlplane.estimators.host_slowness import worth_waiting
 from controlplane.model.cluster import SourceState
+from controlplane.model.columns import Floats
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
@@ -26,13 +30,35 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     Admission.check_allocation(view, allocation)
     jobs.target[rows], jobs.cap[rows] = allocation.target, allocation.cap
     jobs.virtual_size[rows] = allocation.virtual_size
+    sick, slowness = _sick_hosts(cycle, source)
+    patience = cycle.settings.slow_host_patience
+    avoided = worth_waiting(slowness[:, None], sums.waiting[rows], jobs.target[rows], patience).sum(axis=0)
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
+    changed |= avoided != jobs.granted_avoided[rows]
+    jobs.granted_avoided[rows] = avoided
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new)
+        _grant(cycle, source, sums, row, tail_index, is_new, sick[: jobs.granted_avoided[row]])
 
 
-def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
+def _sick_hosts(cycle: Cycle, source: SourceState) -> tuple[list[str], Floats]:
+    """The pool's sick hosts and their slowness, the slowest first; none where the driver cannot hold slots back."""
+    executors, names = cycle.cluster.executors, cycle.cluster.host_names
+    if not source.attached.capabilities.hold_slots:
+        return [], np.zeros(0)
+    rows = np.unique(executors.host[np.fromiter(source.executors.values(), dtype=np.int64)])
+    n_hosts = cycle.cluster.hosts.size
+    is_sick = cycle.learning.hosts.sick(cycle.now_s, n_hosts)[rows]
+    if is_sick.all():
+        return [], np.zeros(0)
+    sick, slowness = rows[is_sick], cycle.learning.hosts.slowness(cycle.now_s, n_hosts)
+    sick = sick[np.argsort(-slowness[sick], kind="stable")]
+    return [names[row] for row in sick.tolist()], slowness[sick]
+
+
+def _grant(
+    cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool, avoid: list[str]
+) -> None:
     jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
     target, cap = int(jobs.target[row]), int(jobs.cap[row])
     jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
@@ -55,9 +81,16 @@ def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tai
                 "running": float(sums.running[row]),
                 "tail_index": tail_index,
                 "transfer_ratio": float(jobs.transfer_ratio[row]),
+                "avoided_hosts": float(len(avoid)),
             },
         )
     if order:
-        ttl_ms = cycle.settings.grant_ttl_ms
-        grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=info.key, target=target, cap=None if cap < 0 else cap)
+        grant = ContainerGrant(
+            order=order,
+            ttl_ms=cycle.settings.grant_ttl_ms,
+            job=info.key,
+            target=target,
+            cap=None if cap < 0 else cap,
+            avoid_hosts=avoid,
+        )
         cycle.send(source, grant, record)

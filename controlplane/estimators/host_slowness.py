@@ -27,6 +27,19 @@ DEVIATIONS = 1.5
 """
 
 
+def worth_waiting(slowness: Floats, waiting: Ints, target: Ints, patience: float) -> Flags:
+    """Whether originals end sooner by waiting for a healthy host than by starting on the slow one; arrays broadcast.
+
+    There a task takes `slowness` task times; `target` slots have served `waiting` originals after waiting / target
+    task times, and one more ends the last. The same comparison gives the thresholds of the slow-server problem (Lin
+    and Kumar 1984): a long queue uses every server, a short one none that is slow.
+
+    >>> worth_waiting(np.array(4.0), waiting=np.array([0, 5, 40]), target=np.array([1, 2, 8]), patience=1.0)
+    array([False,  True, False])
+    """
+    return (waiting > 0) & (patience * (slowness - 1.0) * target > waiting)
+
+
 def log_slowness(
     stage: Ints, host: Ints, seconds_per_unit: Floats, finished_n: Floats, finished_log_sum: Floats
 ) -> Floats:

@@ -88,6 +88,8 @@ class Jobs(Table):
     cap: Ints
     granted_target: Ints
     granted_cap: Ints
+    granted_avoided: Ints
+    """How many of the pool's sick hosts, the slowest first, its waiting originals were told to avoid."""
     granted_s: Floats
     fixed_target: Ints
     fixed_cap: Ints
@@ -109,6 +111,7 @@ class Jobs(Table):
         "cap": _ROW,
         "granted_target": _ROW,
         "granted_cap": _ROW,
+        "granted_avoided": _INT,
         "granted_s": (np.float64, -np.inf),
         "fixed_target": _ROW,
         "fixed_cap": _ROW,

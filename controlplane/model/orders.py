@@ -65,6 +65,8 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
     target: Count
     cap: Count | None = None
     """More than this it must not hold, which keeps slots free; none for no cap."""
+    avoid_hosts: list[Key] = []
+    """Its waiting originals do not start there, for they would end later than by waiting for another host."""
 
 
 AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant

@@ -40,6 +40,9 @@ class EngineSettings:
     lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation rests after our last word.")
     order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")
     grant_ttl_ms: int = setting(3000, 200, 60_000, "How long a slot target or cap holds without being renewed.")
+    slow_host_patience: float = setting(
+        1.0, 0.0, 10.0, "How gladly an original waits for a healthy host instead of starting on a sick one; 0: never."
+    )
     startup_prior_s: float = setting(
         5.0, 0.0, 600.0, "Time to first progress assumed before any attempt on such an executor has shown it."
     )

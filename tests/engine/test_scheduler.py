@@ -122,6 +122,23 @@ def test_no_copy_goes_to_a_sick_host():
     assert sick == scenario.scheduler.sick_hosts(scenario.now_s) == {"h2"}
 
 
+def test_a_short_queue_waits_for_healthy_hosts_and_a_long_one_does_not():
+    """On a host four times slower a task of a small job ends later than by waiting; a long queue needs every slot."""
+    scenario = Scenario()
+    scenario.stage(12, input_bytes=1000)
+    scenario.start_all(8)
+    avoided = []
+    for step in range(1, 40):
+        scenario.now_s = step / 10
+        live = scenario.scheduler.cluster.sources[SOURCE].attempts
+        read = {i: round((20 if i % 4 == 2 else 300) * scenario.now_s) for i in live if i < 8}
+        orders = scenario.tell(progress=read).orders.get(SOURCE, [])
+        avoided += [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)]
+    assert avoided[-1] == ["h2"]
+    orders = scenario.stage(200, stage=2).orders[SOURCE]
+    assert [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)] == [[]]
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

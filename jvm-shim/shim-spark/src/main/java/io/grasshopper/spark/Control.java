@@ -44,9 +44,9 @@ final class Control {
     }
   }
 
-  void grant(JobShare share, int target, int cap, long endNanos) {
+  void grant(JobShare share, int target, int cap, Collection<?> avoidHosts, long endNanos) {
     grants += share.hasGrant() ? 0 : 1;
-    share.grant(target, cap, endNanos);
+    share.grant(target, cap, avoidHosts, endNanos);
   }
 
   void clear(JobShare share) {

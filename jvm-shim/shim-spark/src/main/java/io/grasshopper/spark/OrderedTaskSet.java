@@ -175,6 +175,9 @@ final class OrderedTaskSet extends TaskSetManager {
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
+        if (!speculative && share.avoids(host)) {
+          return Option.empty();
+        }
       } catch (Throwable error) {
         control.guard.caught("offer", error);
       } finally {

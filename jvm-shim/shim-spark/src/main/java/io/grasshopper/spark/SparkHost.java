@@ -8,6 +8,7 @@ import io.grasshopper.core.Order;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -176,7 +177,9 @@ final class SparkHost implements Host {
       return refusal;
     }
     synchronized (scheduler) {
-      control.grant(control.share(job), (int) order.number("target"), (int) order.number("cap", -1), order.expiresNanos());
+      int cap = (int) order.number("cap", -1);
+      List<?> avoidHosts = order.list("avoid_hosts");
+      control.grant(control.share(job), (int) order.number("target"), cap, avoidHosts, order.expiresNanos());
     }
     revive = true;
     dueBy(order.expiresNanos());
