@@ -26,6 +26,9 @@ from controlplane.store.writer import Writer
 
 _log = structlog.get_logger()
 
+RECORD_WAIT_S = 1.0
+"""An operator's answer waits no longer than this for the disk."""
+
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """Who changed what, and why."""
@@ -119,12 +122,16 @@ class Store:
         entry = AuditEntry(at_unix_ms=at_ms, role=role, action=action, reason=reason, details=dict(details or {}))
         _log.info("audit", role=role, action=action, reason=reason, details=entry.details)
         self._audit.append(entry)
-        self._writer.put([("audit", {"at_ms": at_ms, "body": msgspec.json.encode(entry)})])
+        self._writer.keep([("audit", {"at_ms": at_ms, "body": msgspec.json.encode(entry)})])
         return entry
+
+    async def recorded(self) -> bool:
+        """Whether everything saved and audited so far is written; waits a moment for it, but not for a sick disk."""
+        return await asyncio.to_thread(self._writer.kept, RECORD_WAIT_S)
 
     def _put_keyed(self, table: str, values: Mapping[str, Any]) -> None:
         at_ms = self.wall_ms()
-        self._writer.put([(table, rows.keyed_row(key, value, at_ms)) for key, value in values.items()])
+        self._writer.keep([(table, rows.keyed_row(key, value, at_ms)) for key, value in values.items()])
 
     # -- reading --------------------------------------------------------------------------------------------------
 

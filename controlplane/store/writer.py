@@ -1,5 +1,9 @@
-"""How are rows written without anybody waiting for the disk? One thread, batches, and a queue that drops when full."""
+"""How are rows written without anybody waiting for the disk? One thread, batches, and a queue that drops when full.
 
+What operators do is kept apart from that queue: an outage that fills it loses decisions, never a kill switch.
+"""
+
+import itertools
 import threading
 import time
 from collections import deque
@@ -17,7 +21,7 @@ from controlplane.store.parameters import StoreSettings
 _log = structlog.get_logger()
 
 _ROWS_AT_FAULT = (IntegrityError, DataError, OverflowError)
-"""Trying again would fail again, so the batch is given up."""
+"""Trying again would fail again, so the row is given up."""
 
 _Row = tuple[str, dict[str, Any]]
 
@@ -33,9 +37,11 @@ class Writer:
         self._settings = settings
         self._wall_ms = wall_ms
         self._queue: deque[_Row] = deque()
+        self._kept: dict[tuple[str, object], _Row] = {}
+        self._numbers = itertools.count()
         self._wake = threading.Condition()
         self._stopping = False
-        self._busy = False
+        self._busy = self._busy_kept = False
         self._sweep_s = time.monotonic() + settings.sweep_every_s
         self._thread = threading.Thread(target=self._run, name="grasshopper-store", daemon=True)
 
@@ -51,11 +57,27 @@ class Writer:
             self._queue.extend(added[: max(room, 0)])
             self._wake.notify()
 
+    def keep(self, added: list[_Row]) -> None:
+        """Takes rows that go first and are not dropped: of one key only the newest, of the others `queue_rows`."""
+        with self._wake:
+            for table, row in added:
+                if "key" not in row and len(self._kept) >= self._settings.queue_rows:
+                    self.dropped += 1
+                    continue
+                self._kept[table, row.get("key", next(self._numbers))] = (table, row)
+            self._wake.notify()
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until everything queued is written; False where the time or the database did not allow it."""
         with self._wake:
             self._wake.notify()
-            return self._wake.wait_for(lambda: not self._queue and not self._busy, timeout_s)
+            return self._wake.wait_for(lambda: not (self._queue or self._kept or self._busy), timeout_s)
+
+    def kept(self, timeout_s: float) -> bool:
+        """Waits until the rows given to `keep` are written; False as soon as they cannot be."""
+        with self._wake:
+            self._wake.wait_for(lambda: self.failure or not (self._kept or self._busy_kept), timeout_s)
+            return not (self._kept or self._busy_kept)
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """Writes what is queued, if the database lets it, and ends the thread."""
@@ -68,53 +90,68 @@ class Writer:
     def _run(self) -> None:
         batch: list[_Row] = []
         while True:
-            if not batch:
-                batch = self._next_batch()
-            if self._settled(batch):
-                batch = []
-                with self._wake:
-                    self._busy = False
-                    self._wake.notify_all()
-                    if self._stopping and not self._queue:
-                        return
-            else:
-                with self._wake:
-                    if self._stopping:
-                        self.dropped += len(batch) + len(self._queue)
-                        return
+            batch = self._settled(batch or self._next_batch())
+            with self._wake:
+                if not self.failure:
+                    self._busy = self._busy_kept = False
+                self._wake.notify_all()
+                if self._stopping and (self.failure or not (self._queue or self._kept)):
+                    self.dropped += len(batch) + len(self._queue) + len(self._kept)
+                    return
+                if self.failure:
                     self._wake.wait_for(lambda: self._stopping, self._settings.retry_s)
 
     def _next_batch(self) -> list[_Row]:
         """The next rows; empty when it is only time to look for old ones, or to stop."""
         with self._wake:
             left_s = max(self._sweep_s - time.monotonic(), 0.0)
-            self._wake.wait_for(lambda: self._queue or self._stopping or not self.migrated, left_s)
+            self._wake.wait_for(lambda: self._queue or self._kept or self._stopping or not self.migrated, left_s)
+            kept, self._kept = self._kept, {}
             n_rows = min(len(self._queue), self._settings.batch_rows)
-            self._busy = n_rows > 0
-            return [self._queue.popleft() for _ in range(n_rows)]
+            self._busy, self._busy_kept = n_rows > 0 or bool(kept), bool(kept)
+            return [*kept.values(), *(self._queue.popleft() for _ in range(n_rows))]
 
-    def _settled(self, batch: list[_Row]) -> bool:
-        """Writes the rows or gives them up; False to try again. A failure is told when it starts and when it ends."""
+    def _settled(self, batch: list[_Row]) -> list[_Row]:
+        """Writes the rows; returns those to try again. Where some are refused for ever, only those are given up."""
+        parts = [batch]
         try:
-            self._write(batch)
-        except _ROWS_AT_FAULT as error:
-            self.dropped += len(batch)
-            _log.error("store_rows_refused", error=str(error))
+            self._migrate()
+            while parts:
+                try:
+                    self._write(parts[-1])
+                    parts.pop()
+                except _ROWS_AT_FAULT as error:
+                    parts += self._halves(parts.pop(), error)
+            if time.monotonic() >= self._sweep_s:
+                self._sweep()
         except Exception as error:
             reason = str(getattr(error, "orig", None) or error)
             if not self.failure:
                 _log.error("store_not_recording", reason=reason)
             self.failure = reason
-            return False
+            return [row for part in reversed(parts) for row in part]
         if self.failure:
             _log.info("store_recording_again", dropped=self.dropped)
         self.failure = ""
-        return True
+        return []
+
+    def _halves(self, part: list[_Row], error: Exception) -> list[list[_Row]]:
+        """The refused rows in two parts, the older one last; nothing where it is a single row, which is given up."""
+        if len(part) <= 1:
+            self.dropped += len(part)
+            _log.error("store_row_refused", error=str(getattr(error, "orig", None) or error))
+            return []
+        middle = len(part) // 2
+        return [part[middle:], part[:middle]]
+
+    def _migrate(self) -> None:
+        if not self.migrated:
+            with self._engine.begin() as connection:
+                migrate(connection)
+            self.migrated = True
 
     def _write(self, batch: list[_Row]) -> None:
         with self._engine.begin() as connection:
-            if not self.migrated:
-                migrate(connection)
             for name in dict.fromkeys(table for table, _ in batch):
                 values = [row for table, row in batch if table == name]
                 table = schema.metadata.tables[name]
@@ -122,9 +159,6 @@ class Writer:
                     rows.replace_keyed(connection, table, values)
                 else:
                     connection.execute(table.insert(), values)
-        self.migrated = True
-        if time.monotonic() >= self._sweep_s:
-            self._sweep()
 
     def _sweep(self) -> None:
         self._sweep_s = time.monotonic() + self._settings.sweep_every_s

@@ -199,17 +199,56 @@ def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     store.close()
 
 
-def test_one_bad_row_does_not_stop_the_rest(opened):
-    """An id that is stored already is refused by the database for ever, so it is given up."""
-    store = opened()
-    store.record([record(1)], [], now_s=5.0)
+def test_a_conflicting_row_is_given_up_alone(opened):
+    """An id that is stored already is refused by the database for ever; its neighbours are not at fault."""
+    store = opened(recent_rows=1)
+    store.record([record(40)], [], now_s=5.0)
     assert store.flush()
-    store.record([record(1)], [], now_s=5.0)
+    store.record([record(number) for number in range(1, 101)], [outcome(40)], now_s=5.0)
     assert store.flush()
-    store.record([record(2)], [], now_s=5.0)
-    assert store.flush()
-    assert ids(find(store)) == [2, 1]
+    assert count(store, schema.decisions) == 100
+    assert count(store, schema.outcomes) == 1
     assert (store.failure, store.dropped) == ("", 1)
+
+
+def test_rows_that_were_written_are_not_written_again_after_a_later_failure(opened):
+    """The database fails between the halves of a batch that held a conflict: nothing is lost, nothing doubled."""
+    store = opened()
+    store.record([record(4)], [], now_s=5.0)
+    assert store.flush()
+    inserts = []
+
+    def fail_once(connection, cursor, statement, parameters, context, many):
+        inserts.append(statement)
+        if len(inserts) == 3:
+            raise sqlite3.OperationalError("disk I/O error")
+
+    event.listen(store.engine, "before_cursor_execute", fail_once)
+    store.record([record(number) for number in range(1, 5)], [], now_s=5.0)
+    assert store.flush()
+    assert count(store, schema.decisions) == 4
+    assert store.dropped == 1
+
+
+def test_what_operators_did_is_written_after_an_outage_that_filled_the_queue(opened):
+    """Decisions may be lost; the newest settings and the audit log may not."""
+    store = opened(queue_rows=10, batch_rows=5)
+    limit = [1]
+    event.listen(store.engine, "checkout", lambda raw, *_: raw.execute(f"PRAGMA max_page_count={limit[0]}"))
+    for number in range(1, 101):
+        store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
+    assert eventually(lambda: store.failure)
+    for lease_ms in (1000, 2000):
+        store.save_settings({"lease_ms": lease_ms})
+    store.audit(role="operate", action="settings", reason="during the outage")
+    assert not asyncio.run(store.recorded())
+    limit[0] = 1_000_000
+    assert store.flush()
+    assert asyncio.run(store.recorded())
+    assert store.dropped > 0
+    assert count(store, schema.settings) == count(store, schema.audit) == 1
+    store.close()
+    assert Store(StoreSettings(url=store.engine.url.render_as_string())).open()[1] == {"lease_ms": 2000}
 
 
 def test_learned_samples_and_settings_are_kept_by_key(opened):
