@@ -1,0 +1,289 @@
+"""How does one machine become a real YARN? One ResourceManager, and one NodeManager per loopback address.
+
+Every daemon is a process of its own from Apache's published jars, and every node has an address of its own
+(127.0.0.11, 127.0.0.12, ...), so applications see as many hosts as there are nodes.  All ports are free ones: several
+local YARNs may run at once.
+
+Try it:  python -m yarn_bridge.local_yarn --version 3.5.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from spark_listener.local_cluster import ClusterError, command_line, exit_on_sigterm, free_port, java_home
+from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
+from yarn_bridge.local_conf import (
+    NM_SERVICES,
+    RM_HOST,
+    RM_SERVICES,
+    Layout,
+    Properties,
+    capacity_scheduler,
+    recovery,
+    write_all,
+    write_capacity_scheduler,
+)
+from yarn_bridge.rm_client import BadRm, RmClient
+
+RM_CLASS = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+NM_CLASS = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+ADMIN_CLASS = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+# Hadoop 3.4 on Java 17 dies without these; they are the ones that Hadoop's own scripts use.
+OPENED = (
+    "java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.util",
+    "java.util.concurrent", "java.util.zip", "sun.security.util", "sun.security.x509",
+)  # fmt: skip
+EXPORTED = ("sun.net.dns", "sun.net.util")
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+    *(f"--add-exports=java.base/{package}=ALL-UNNAMED" for package in EXPORTED),
+)  # fmt: skip
+START_S = 90.0
+PATIENCE_S = 2.0
+ADMIN_S = 60.0
+STATE_FILE = "state.json"
+
+
+class LocalYarn:
+    """A YARN cluster as a context manager; leaving it ends its daemons and every container they started.
+
+    `queues` gives each queue's percent of its parent, `site` extra properties of the resource manager, `capacity`
+    extra ones of its capacity-scheduler.xml, `fair` the text of a fair-scheduler.xml, which chooses that scheduler.
+    `recover` lets a restarted resource manager find its applications again.  Files and logs go to `folder`, by
+    default a temporary one that is kept only if something went wrong.
+
+    Example: `with LocalYarn(version="3.4.3", plugin_jar=jar) as yarn: RmClient(yarn.rm_url).apps()`
+    """
+
+    def __init__(
+        self,
+        *,
+        version: str = VERSIONS[0],
+        nodes: int = 4,
+        memory_per_node_mb: int = 2200,
+        vcores_per_node: int = 8,
+        queues: Mapping[str, float] | None = None,
+        site: Properties | None = None,
+        capacity: Properties | None = None,
+        fair: str = "",
+        plugin_jar: Path | None = None,
+        recover: bool = False,
+        folder: Path | None = None,
+    ) -> None:
+        self.version = version
+        self.hosts = tuple(f"127.0.0.{11 + number}" for number in range(nodes))
+        self._queues = queues or {"root.default": 100}
+        self._plugin_jar = plugin_jar
+        self._java_home = java_home()
+        jars = hadoop_jars(version)
+        self._folder_is_ours = folder is None
+        self.folder = (folder or Path(tempfile.mkdtemp(prefix="grasshopper-yarn-"))).absolute()
+        self._layout = Layout(
+            folder=self.folder,
+            jars=jars,
+            rm_ports={name: free_port(RM_HOST) for name in RM_SERVICES},
+            nm_ports={host: {name: free_port(host) for name in NM_SERVICES} for host in self.hosts},
+        )
+        site = (recovery(self._layout) if recover else {}) | dict(site or {})
+        write_all(
+            self._layout, memory_mb=memory_per_node_mb, vcores=vcores_per_node,
+            queues=self._queues, site=site, fair=fair,
+        )  # fmt: skip
+        self.configure_queues(capacity or {})
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    @property
+    def rm_url(self) -> str:
+        """The resource manager's web address."""
+        return f"http://{RM_HOST}:{self._layout.rm_ports['webapp.address']}"
+
+    @property
+    def conf_dir(self) -> Path:
+        """What HADOOP_CONF_DIR must be for clients."""
+        return self._layout.conf("client")
+
+    @property
+    def jars(self) -> Path:
+        """The folder of the Hadoop jars."""
+        return self._layout.jars
+
+    def start(self, timeout_s: float = START_S) -> None:
+        """Start all daemons; return when all nodes run.  Raises ClusterError."""
+        self._start_rm()
+        for host in self.hosts:
+            self._spawn(host, NM_CLASS, "-Xmx256m", f"{self._layout.conf(host)}:{self.jars}/*")
+        self._wait_ready(timeout_s)
+
+    def nodes_running(self) -> int:
+        """How many nodes the resource manager counts as running; 0 while it does not answer."""
+        try:
+            return sum(node.state == "RUNNING" for node in RmClient(self.rm_url).nodes())
+        except BadRm:
+            return 0
+
+    def kill_rm(self) -> None:
+        """The resource manager is gone at once; nodes and containers run on."""
+        end([self._daemons["rm"].pid], self.folder, signals=(signal.SIGKILL,))
+
+    def restart_rm(self, timeout_s: float = START_S) -> None:
+        """A new resource manager in the place of the old one; returns when all nodes have found it."""
+        self.kill_rm()
+        self._start_rm()
+        self._wait_ready(timeout_s)
+
+    def configure_queues(self, extra: Properties) -> None:
+        """Write capacity-scheduler.xml anew with extra properties; `refresh_queues` lets it count."""
+        write_capacity_scheduler(self._layout, capacity_scheduler(self._queues) | dict(extra))
+
+    def refresh_queues(self) -> None:
+        """`yarn rmadmin -refreshQueues`.  Raises ClusterError with what the command said."""
+        command = (self._java(), "-cp", f"{self.conf_dir}:{self.jars}/*", ADMIN_CLASS, "-refreshQueues")
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=ADMIN_S, check=False)
+        if ran.returncode:
+            raise ClusterError(f"refreshQueues ended with {ran.returncode}:\n{ran.stderr}")
+
+    def stop(self) -> None:
+        """End nodes, containers and the resource manager, in this order; only what this object started is touched."""
+        end_all(self.folder)
+        for daemon in self._daemons.values():
+            daemon.wait()
+        self._daemons.clear()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, exception_type: object, *_: object) -> None:
+        self.stop()
+        if exception_type is None and self._folder_is_ours:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start_rm(self) -> None:
+        plugin = f"{self._plugin_jar}:" if self._plugin_jar else ""
+        self._spawn("rm", RM_CLASS, "-Xmx768m", f"{self._layout.conf('rm')}:{plugin}{self.jars}/*")
+
+    def _wait_ready(self, timeout_s: float) -> None:
+        deadline_s = time.monotonic() + timeout_s
+        while self.nodes_running() < len(self.hosts):
+            ended = [name for name, daemon in self._daemons.items() if daemon.poll() is not None]
+            if ended or time.monotonic() > deadline_s:
+                what = f"lost {ended}" if ended else f"is not ready after {timeout_s:.0f} s"
+                raise ClusterError(f"the local YARN {what}; logs are in {self.folder / 'log'}")
+            time.sleep(0.2)
+
+    def _java(self) -> str:
+        return str(self._java_home / "bin" / "java")
+
+    def _spawn(self, name: str, main_class: str, memory: str, class_path: str) -> None:
+        """Start one daemon apart from the terminal's signals; `stop` or `grasshopper yarn local down` ends it."""
+        log_path = self.folder / "log" / f"{name}.log"
+        log_path.parent.mkdir(exist_ok=True)
+        with log_path.open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                [self._java(), memory, *JAVA_OPTIONS, "-cp", class_path, main_class],
+                cwd=self.folder, env={**os.environ, "JAVA_HOME": str(self._java_home)},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        self._write_state()
+
+    def _write_state(self) -> None:
+        """Leave behind what somebody else needs to end all this, whatever becomes of this process."""
+        state = {
+            "version": self.version,
+            "rm_url": self.rm_url,
+            "conf_dir": str(self.conf_dir),
+            "pids": {name: daemon.pid for name, daemon in self._daemons.items()},
+        }
+        (self.folder / STATE_FILE).write_text(json.dumps(state, indent=2) + "\n")
+
+
+def read_state(folder: Path) -> dict[str, Any] | None:
+    """What `folder` says about its YARN, or None if there is none."""
+    try:
+        return json.loads((folder / STATE_FILE).read_text())
+    except FileNotFoundError:
+        return None
+    except ValueError as broken:
+        raise ClusterError(f"{folder / STATE_FILE} cannot be read: {broken}") from broken
+
+
+def end_all(folder: Path) -> None:
+    """End the daemons that `folder` names, nodes first, and the containers that they left."""
+    folder = folder.absolute()
+    state = read_state(folder) or {"pids": {}}
+    pids: dict[str, int] = dict(state["pids"])
+    rm_pid = pids.pop("rm", None)
+    end(pids.values(), folder)
+    for pid in containers(folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if rm_pid is not None:
+        end([rm_pid], folder)
+    (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def end(
+    pids: Iterable[int],
+    folder: Path,
+    signals: tuple[signal.Signals, ...] = (signal.SIGTERM, signal.SIGKILL),
+) -> None:
+    """End processes whose command lines name `folder`, each signal with its patience; ended pids are left alone."""
+    pids = list(pids)
+    for signum in signals:
+        deadline_s = time.monotonic() + PATIENCE_S
+        for pid in _alive(pids, folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signum)
+        while _alive(pids, folder) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+
+
+def _alive(pids: Iterable[int], folder: Path) -> list[int]:
+    """Those that still run and are still the same program: a pid may have been given to another."""
+    return [pid for pid in pids if f"{folder}/" in command_line(pid)]
+
+
+def containers(folder: Path) -> list[int]:
+    """Processes that the nodes of `folder` started: YARN tells each of its containers where its local files are."""
+    mark = f"LOCAL_DIRS={folder.absolute()}/".encode()
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if any(entry.startswith(mark) for entry in environment.read_bytes().split(b"\0")):
+                found.append(int(environment.parent.name))
+    return sorted(found)
+
+
+def main() -> None:
+    """Keep a local YARN up until Ctrl-C."""
+    parser = argparse.ArgumentParser(description="A real YARN on loopback addresses.")
+    parser.add_argument("--version", choices=VERSIONS, default=VERSIONS[0])
+    parser.add_argument("--nodes", type=int, default=4)
+    chosen = parser.parse_args()
+    exit_on_sigterm()
+    yarn = LocalYarn(version=chosen.version, nodes=chosen.nodes)
+    with contextlib.suppress(KeyboardInterrupt), yarn:
+        print(f"resource manager {yarn.rm_url}   HADOOP_CONF_DIR={yarn.conf_dir}   logs {yarn.folder / 'log'}")
+        print("Ctrl-C ends it.")
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()
