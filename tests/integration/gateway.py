@@ -34,6 +34,8 @@ class Gateway:
 
     def __init__(self, upstream: str) -> None:
         self.fault = ""
+        self.avoid_hosts: list[str] = []
+        """Hosts that every grant on its way names, as if they were sick."""
         self.passed = 0
         """Answers passed on as they were."""
         self._upstream = upstream
@@ -67,6 +69,9 @@ class Gateway:
         if not real.ok:
             return real.status_code, real.content
         reply = real.json()
+        for order in reply.get("orders", []):
+            if order["type"] == "container_grant" and self.avoid_hosts:
+                order["avoid_hosts"] = self.avoid_hosts
         self._last = reply | {"orders": []}
         if fault == "other_version":
             reply["protocol"] += 1

@@ -7,11 +7,13 @@ import pytest
 
 from spark_listener.local_cluster import LocalCluster
 from tests.integration.driver import JOB_S, Driver, plugged
+from tests.integration.gateway import Gateway
 from tests.integration.plane_process import ROOT, eventually
 
 pytestmark = pytest.mark.integration
 TASK_S = 1.0
 TASKS = 120
+SICK = "127.0.0.4"
 SUM = TASKS * (TASKS - 1) // 2
 
 
@@ -99,6 +101,19 @@ def test_a_cap_that_nobody_renews_expires(plane, driver, gate):
         plane.resume()
     gate.touch()
     assert job.result(timeout=JOB_S) == SUM
+
+
+def test_originals_stay_off_the_hosts_that_a_grant_names(hosts, plane, gate, tmp_path):
+    """What would end later there than by waiting is not started there, for as long as the grant says so."""
+    with Gateway(plane.address) as gateway, Driver(hosts, tmp_path / "driver", **plugged(gateway.address)) as driver:
+        gateway.avoid_hosts = [SICK]
+        job = naps(driver, "avoiding", gate)
+        hold(plane, driver.source, ["avoiding"], (6,))
+        assert SICK not in {attempt["host"] for attempt in plane.attempts(driver.source, "avoiding")}
+        gateway.avoid_hosts = []
+        hold(plane, driver.source, ["avoiding"], (8,))
+        gate.touch()
+        assert job.result(timeout=JOB_S) == SUM
 
 
 def test_two_drivers_of_two_spark_versions_each_share_out_their_own_slots(plane, driver, gate, tmp_path):
