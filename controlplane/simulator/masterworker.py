@@ -1,0 +1,189 @@
+"""How do jobs fare on a master with worker nodes, with spare tasks or relaunched ones? The paper's system, simulated.
+
+1. Jobs wait in one queue, first in, first out; only its head is tried, nobody overtakes.
+2. A job starts once as many nodes as it has tasks, spare ones included, have a free slot each: never two of its tasks
+   on one node, never a part of it. The least loaded nodes are taken, of equals the one with the lower number.
+3. It ends with its k-th finished task; the others end at that instant, and all slots are free at once.
+4. A job of demand tasks x service time up to a threshold is expanded.
+5. With relaunch, all tasks unfinished at `relaunch_factor` x service time are redrawn once, in place.
+6. Its response time is its wait plus the longest of the k runs that count; slowdown is that over the service time.
+
+No decision depends on what runs, so a job's ends are known when it starts. The state is therefore one number per slot,
+the time it is next free; a job starts at the latest of its arrival, the start before, and the time when its n-th node
+has room. No event heap is needed.
+Source: Redundancy and relaunch, section II.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Floats, Ints
+from controlplane.simulator.draws import job_key, pareto_factor, uniform
+from controlplane.simulator.workloads import Jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a policy does with a job of k tasks; columns of shape (max_tasks + 1,), row k."""
+
+    expanded_tasks: Ints
+    """Tasks started for a job within the threshold; others start k."""
+    threshold_s: float
+    """Largest demand, k x service time, that is expanded; 0 for none, infinity for all."""
+    relaunch_factor: Floats
+    """Infinity for no relaunch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What became of consecutive jobs; columns of shape (n_jobs,)."""
+
+    wait_s: Floats
+    latency_s: Floats
+    cost_s: Floats
+    """Slot time."""
+
+
+class MasterWorker:
+    """One cluster under one policy; takes a stream of jobs block by block."""
+
+    def __init__(self, nodes: int, slots_per_node: int, slowdown_tail_index: float, plan: Plan, seed: int) -> None:
+        self.now_s = 0.0
+        """When the latest job started."""
+        self._arrival_s = 0.0
+        self._free_at_s = np.zeros((slots_per_node, nodes))
+        self._slowdown_tail_index, self._plan, self._seed = slowdown_tail_index, plan, seed
+        self._seen = 0
+
+    @property
+    def slots(self) -> int:
+        """Slots of all nodes."""
+        return self._free_at_s.size
+
+    def run(self, jobs: Jobs) -> Ended:
+        """Schedule the next jobs of the stream."""
+        arrival_s = self._arrival_s + np.cumsum(jobs.gap_s)
+        ended = Ended(**{name: np.empty(len(arrival_s)) for name in ("wait_s", "latency_s", "cost_s")})
+        self.now_s = run_jobs(
+            arrival_s, jobs.tasks, jobs.service_s,
+            self._plan.expanded_tasks, self._plan.threshold_s, self._plan.relaunch_factor,
+            self._slowdown_tail_index, self._seed, self._seen,
+            self.now_s, self._free_at_s,
+            ended.wait_s, ended.latency_s, ended.cost_s,
+        )  # fmt: skip
+        self._arrival_s = float(arrival_s[-1])
+        self._seen += len(arrival_s)
+        return ended
+
+    def unspent_s(self) -> float:
+        """Slot time of started jobs that lies after the latest start."""
+        return float(np.maximum(self._free_at_s - self.now_s, 0.0).sum())
+
+
+@kernel
+def run_jobs(
+    arrival_s, tasks, service_s,
+    expanded_tasks, threshold_s, relaunch_factor,
+    tail_index, seed, first_job,
+    now_s, free_at_s,
+    wait_s, latency_s, cost_s,
+):  # fmt: skip
+    """Starts jobs of shape (n_jobs,) on slots of shape (slots_per_node, n_nodes); fills the last row of arguments.
+
+    Returns when the last job started.
+    """
+    slots_per_node, nodes = free_at_s.shape
+    busy, order = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    run_s, fastest_s = np.empty(nodes), np.empty(nodes)
+    for job in range(len(arrival_s)):
+        needed, service = tasks[job], service_s[job]
+        started = expanded_tasks[needed] if needed * service <= threshold_s else needed
+        now_s = max(now_s, arrival_s[job])
+        if count_busy(free_at_s, now_s, busy) < started:
+            now_s = time_of_room(free_at_s, started, fastest_s)
+            count_busy(free_at_s, now_s, busy)
+        least_loaded_first(busy, slots_per_node, order)
+        key = job_key(seed, first_job + job)
+        for task in range(started):
+            run_s[task] = service * relaunched_factor(key, task, relaunch_factor[needed], tail_index)
+        longest_s = nth_smallest(run_s, started, needed, fastest_s)
+        cost = 0.0
+        for task in range(started):
+            ran_s = min(run_s[task], longest_s)
+            cost += ran_s
+            occupy(free_at_s, order[task], now_s, now_s + ran_s)
+        wait_s[job], latency_s[job], cost_s[job] = now_s - arrival_s[job], longest_s, cost
+    return now_s
+
+
+@rule
+def count_busy(free_at_s, now_s, busy):
+    """Counts each node's busy slots into `busy`; returns how many nodes have a free one."""
+    slots_per_node, nodes = free_at_s.shape
+    busy[:] = 0
+    for slot in range(slots_per_node):
+        for node in range(nodes):
+            busy[node] += free_at_s[slot, node] > now_s
+    with_room = 0
+    for node in range(nodes):
+        with_room += busy[node] < slots_per_node
+    return with_room
+
+
+@rule
+def time_of_room(free_at_s, wanted, fastest_s):
+    """When `wanted` nodes have a free slot each: the wanted-th smallest of the nodes' earliest times."""
+    slots_per_node, nodes = free_at_s.shape
+    earliest_s = free_at_s[0].copy()
+    for slot in range(1, slots_per_node):
+        for node in range(nodes):
+            earliest_s[node] = min(earliest_s[node], free_at_s[slot, node])
+    return nth_smallest(earliest_s, nodes, wanted, fastest_s)
+
+
+@rule
+def least_loaded_first(busy, slots_per_node, order):
+    """Fills `order` with the nodes by their busy slots, equals by number (a counting sort)."""
+    place = np.zeros(slots_per_node + 2, np.int64)
+    for node in range(len(busy)):
+        place[busy[node] + 1] += 1
+    for load in range(slots_per_node):
+        place[load + 1] += place[load]
+    for node in range(len(busy)):
+        order[place[busy[node]]] = node
+        place[busy[node]] += 1
+
+
+@rule
+def relaunched_factor(key, task, relaunch_factor, tail_index):
+    """What a task takes in units of its service time; drawn anew at the relaunch if it is not done by then."""
+    first = pareto_factor(uniform(key, task, 0), tail_index)
+    if first <= relaunch_factor:
+        return first
+    return relaunch_factor + pareto_factor(uniform(key, task, 1), tail_index)
+
+
+@rule
+def nth_smallest(values, length, wanted, fastest):
+    """The wanted-th smallest of the first `length` values; `fastest` is room to keep the smallest ones sorted."""
+    for row in range(length):
+        value = values[row]
+        place = min(row, wanted - 1)
+        if row >= wanted and value >= fastest[place]:
+            continue
+        while place > 0 and fastest[place - 1] > value:
+            fastest[place] = fastest[place - 1]
+            place -= 1
+        fastest[place] = value
+    return fastest[wanted - 1]
+
+
+@rule
+def occupy(free_at_s, node, now_s, until_s):
+    """Takes the first free slot of a node that has one."""
+    slot = 0
+    while free_at_s[slot, node] > now_s:
+        slot += 1
+    free_at_s[slot, node] = until_s

@@ -1,0 +1,164 @@
+"""Which system, load and policy is to be simulated? One frozen description, checked, and run for a seed."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from math import inf, isnan
+
+import numpy as np
+
+from controlplane.model.errors import BadSetting
+from controlplane.policies.redundancy.execution import coded, small_and_large
+from controlplane.policies.redundancy.order_statistics import expanded_tasks
+from controlplane.policies.redundancy.queue import busy_share, response_time_s
+from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, unexpanded
+from controlplane.policies.redundancy.relaunch import latency_optimal_factor, straggler_relaunch
+from controlplane.policies.redundancy.system import System
+from controlplane.simulator.masterworker import MasterWorker, Plan
+from controlplane.simulator.statistics import Summary, Tally
+from controlplane.simulator.workloads import BLOCK, Jobs, Stream, ZipfParetoStream
+
+WARM_UP_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """E[T] and rho by formula; see `controlplane.policies.redundancy.queue`."""
+
+    response_s: float
+    busy_share: float
+
+
+class PolicyName(StrEnum):
+    """What may be done about stragglers on the master-worker system."""
+
+    NONE = "none"
+    REDUNDANT_ALL = "redundant-all"
+    REDUNDANT_SMALL = "redundant-small"
+    RELAUNCH = "relaunch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
+
+    policy: PolicyName = PolicyName.NONE
+    offered_load: float = 0.5
+    threshold_s: float | None = None
+    """Redundant-small's largest demand; None for the best by the M/G/c approximation."""
+    expansion_rate: float = 2.0
+    spare_tasks: int | None = None
+    """Spare tasks for every job, instead of a rate."""
+    relaunch_factor: float | None = None
+    """For all jobs; None for the factor that ends a job of its size soonest."""
+    jobs: int = 100_000
+    system: System = field(default_factory=System)
+
+    def __post_init__(self) -> None:
+        system = self.system
+        _check("nodes", system.nodes, 1, 100_000)
+        _check("slots_per_node", system.slots_per_node, 1, 10_000)
+        _check("max_tasks", system.max_tasks, 1, system.nodes)
+        _check("min_service_s", system.min_service_s, 1e-6, 1e9)
+        _check("max_service_s", system.max_service_s, system.min_service_s * (1 + 1e-9), inf)
+        _check("service_tail_index", system.service_tail_index, 0.1 if system.max_service_s < inf else 1.001, inf)
+        _check("slowdown_tail_index", system.slowdown_tail_index, 1.001, inf)
+        _check("offered_load", self.offered_load, 1e-9, 10.0)
+        _check("jobs", self.jobs, 100, 10**9)
+        _check("expansion_rate", self.expansion_rate, 1.0, system.nodes)
+        if self.threshold_s is not None:
+            _check("threshold_s", self.threshold_s, 0.0, inf)
+        if self.relaunch_factor is not None:
+            _check("relaunch_factor", self.relaunch_factor, 0.0, inf)
+        if self.spare_tasks is not None:
+            _check("spare_tasks", self.spare_tasks, 0, system.nodes)
+        if self._started(system.max_tasks) > system.nodes:
+            name = "expansion_rate" if self.spare_tasks is None else "spare_tasks"
+            want = f"a largest job, {system.max_tasks} tasks and its spare ones, within {system.nodes} nodes"
+            raise BadSetting(name, got=getattr(self, name), want=want)
+
+    def plan(self) -> Plan:
+        """What the policy does with jobs of each size."""
+        sizes = np.arange(self.system.max_tasks + 1)
+        return Plan(
+            expanded_tasks=np.array([self._started(int(tasks)) for tasks in sizes]),
+            threshold_s=self._threshold_s(),
+            relaunch_factor=np.array([self._relaunch_factor(int(tasks)) for tasks in sizes], dtype=float),
+        )
+
+    def simulate(self, seed: int) -> Summary:
+        """Run the policy on the seed's jobs, after a warm-up that is not counted."""
+        system = self.system
+        cluster = MasterWorker(
+            nodes=system.nodes,
+            slots_per_node=system.slots_per_node,
+            slowdown_tail_index=system.slowdown_tail_index,
+            plan=self.plan(),
+            seed=seed,
+        )
+        return run(cluster, ZipfParetoStream(system=system, offered_load=self.offered_load), seed, self.jobs)
+
+    def predicted(self) -> Prediction:
+        """What the M/G/c approximation says of the same."""
+        system, load = self.system, self.offered_load
+        sizes = range(1, system.max_tasks + 1)
+        if self.policy is PolicyName.RELAUNCH:
+            execution = straggler_relaunch(system, [self._relaunch_factor(tasks) for tasks in sizes])
+        else:
+            small = [coded(tasks, self._started(tasks), system.slowdown_tail_index) for tasks in sizes]
+            execution = small_and_large(system, self._threshold_s(), small, unexpanded(system))
+        return Prediction(
+            response_s=response_time_s(system, load, execution), busy_share=busy_share(system, load, execution)
+        )
+
+    def _started(self, tasks: int) -> int:
+        if self.policy not in (PolicyName.REDUNDANT_ALL, PolicyName.REDUNDANT_SMALL):
+            return tasks
+        return expanded_tasks(tasks, self.expansion_rate) if self.spare_tasks is None else tasks + self.spare_tasks
+
+    def _threshold_s(self) -> float:
+        if self.policy is PolicyName.REDUNDANT_ALL:
+            return inf
+        if self.policy is not PolicyName.REDUNDANT_SMALL:
+            return 0.0
+        if self.threshold_s is None:
+            return best_threshold_s(self.system, self.offered_load, expanded(self.system, self.expansion_rate))
+        return self.threshold_s
+
+    def _relaunch_factor(self, tasks: int) -> float:
+        if self.policy is not PolicyName.RELAUNCH or tasks == 0:
+            return inf
+        if self.relaunch_factor is None:
+            return latency_optimal_factor(tasks, self.system.slowdown_tail_index)
+        return self.relaunch_factor
+
+
+def run(cluster: MasterWorker, stream: Stream, seed: int, jobs: int) -> Summary:
+    """Warm the cluster up with a share of WARM_UP_SHARE more jobs, then count the next `jobs`."""
+    warm_up = int(jobs * WARM_UP_SHARE)
+    tally, cost_s, before = Tally(jobs), 0.0, (0.0, 0.0)
+    for first in range(0, warm_up + jobs, BLOCK):
+        block = stream.block(seed, first // BLOCK)
+        cut = [first, min(first + BLOCK, warm_up + jobs)]
+        if cut[0] < warm_up < cut[1]:
+            cut.insert(1, warm_up)
+        for low, high in pairwise(cut):
+            part = _part(block, low - first, high - first)
+            ended = cluster.run(part)
+            if high <= warm_up:
+                before = cluster.now_s, cluster.unspent_s()
+                continue
+            tally.add(part.tasks, part.service_s, ended.wait_s, ended.latency_s, ended.cost_s)
+            cost_s += float(ended.cost_s.sum())
+    spent_s = before[1] + cost_s - cluster.unspent_s()
+    return tally.summary(busy_share=spent_s / (cluster.slots * (cluster.now_s - before[0])))
+
+
+def _part(jobs: Jobs, low: int, high: int) -> Jobs:
+    return Jobs(gap_s=jobs.gap_s[low:high], tasks=jobs.tasks[low:high], service_s=jobs.service_s[low:high])
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    """Raises BadSetting unless low <= value <= high."""
+    if isnan(value) or not low <= value <= high:
+        raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
