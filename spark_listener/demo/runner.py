@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     console = Console()
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"
-    shutil.rmtree(work_dir, ignore_errors=True)
-    work_dir.mkdir(parents=True)
     four = contestants()
     worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
+        servers.enter_context(only_one(build_dir))
+        shutil.rmtree(work_dir, ignore_errors=True)
+        work_dir.mkdir(parents=True)
         console.print("Starting the control planes and a Spark cluster: one master, four workers.")
         addresses = {
             contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
@@ -48,6 +50,18 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
         keep_page(addresses[four[-1].name], console)
     if not all(one.results_equal_stock for one in rows):
         raise SystemExit("a contestant's results differ from stock Spark's")
+
+
+@contextlib.contextmanager
+def only_one(build_dir: Path) -> Iterator[None]:
+    """Two demos would write into the same folders.  Raises SystemExit while another one runs here."""
+    build_dir.mkdir(parents=True, exist_ok=True)
+    with (build_dir / "demo.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(f"another demo is running in {build_dir}") from None
+        yield
 
 
 def run_rounds(

@@ -8,6 +8,7 @@ import pytest
 from spark_listener.demo.application import COMMON_CONF, Outcome
 from spark_listener.demo.contestants import StockSetting, contestants
 from spark_listener.demo.report import row, write_json
+from spark_listener.demo.runner import only_one
 from spark_listener.demo.world import SPLIT_BYTES, Workload, World
 from spark_listener.event_log import CopyCounts
 
@@ -79,3 +80,11 @@ def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:
     one = contestants()[3]
     assert row(one, [outcome(2, 2.0), outcome(1, 2.0)], stock, "independent").results_equal_stock
     assert not row(one, [outcome(1, 2.0), outcome(2, 2.0, "other")], stock, "independent").results_equal_stock
+
+
+def test_a_second_demo_in_the_same_folder_is_refused(tmp_path) -> None:
+    """Both would write into the same work folder; the first one's end lets the next one start."""
+    with only_one(tmp_path), pytest.raises(SystemExit, match="another demo is running"), only_one(tmp_path):
+        pass
+    with only_one(tmp_path):
+        pass
