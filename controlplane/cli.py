@@ -322,6 +322,8 @@ def _print_mode(state: dict[str, Any], output: Output) -> None:
         _print_json(state)
     else:
         _print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
+    if not state["recorded"]:
+        typer.echo("grasshopper: in force, but not recorded yet: the store does not write", err=True)
 
 
 def _print_json(value: Any) -> None:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import fields, replace
 from typing import Any
 
 import structlog
@@ -16,10 +15,8 @@ from fastapi import FastAPI
 from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.facts import Mode
-from controlplane.model.parameters import EngineSettings
-from controlplane.runtime.live import Runtime
-from controlplane.settings import BadSettings, Settings, change_engine
+from controlplane.runtime.live import CHOICES, Runtime
+from controlplane.settings import BadSettings, Settings, in_force
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
@@ -46,8 +43,7 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        learned, changed = store.open()
-        _recall(engine, learned, changed, settings.origins)
+        _recall(runtime, settings, store.open())
         runtime.start()
         try:
             yield
@@ -128,27 +124,19 @@ def set_up_logs(settings: Settings) -> None:
     )
 
 
-def _recall(engine: Scheduler, learned: dict[str, Any], changed: dict[str, Any], origins: dict[str, str]) -> None:
-    """Takes up what was learned and set before the restart.
-
-    The command line goes before settings changed at run time. The lower mode counts, so a kill switch outlives a
-    restart until somebody sets the mode again.
-    """
+def _recall(runtime: Runtime, settings: Settings, learned: dict[str, Any]) -> None:
+    """Takes up what was learned, changed and chosen before the restart."""
+    engine, stored = runtime.scheduler, runtime.store.settings
     if learned:
         try:
             engine.restore(learned)
         except Exception:
             _log.exception("learned_not_restored")
-    known = {field.name for field in fields(EngineSettings)}
-    told = {name.split(".")[1] for name, origin in origins.items() if origin == "command line" and "." in name}
-    kept = {name: value for name, value in changed.items() if name in known - told - {"mode"}}
+    runtime.recall(stored.get(CHOICES, []))
     try:
-        settings = change_engine(engine.settings, kept)
+        engine.configure(in_force(settings, stored, runtime.choices.mode))
     except BadSettings as error:
         _log.warning("changed_settings_not_restored", error=str(error))
-        settings = engine.settings
-    if changed.get("mode") in list(Mode):
-        settings = replace(settings, mode=min(settings.mode, Mode(changed["mode"]), key=lambda mode: mode.rank))
-    if settings != engine.settings:
-        _log.info("changed_settings_restored", names=sorted(kept), mode=settings.mode.value)
-        engine.configure(settings)
+        engine.configure(in_force(settings, {}, runtime.choices.mode))
+    if stored:
+        _log.info("changed_settings_restored", names=sorted(stored), mode=runtime.mode.value)

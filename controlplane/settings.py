@@ -17,12 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, Valid
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
 from controlplane.model.errors import BadSetting, GrasshopperError
+from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies import registry
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.store.parameters import StoreSettings
 
 ENV_PREFIX = "GRASSHOPPER__"
+COMMAND_LINE = "command line"
+"""Origin of what was given there."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -163,7 +166,7 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
     if path is not None:
         layers.append((str(path), _read_yaml(Path(path))))
     layers.append(("environment", _read_environment()))
-    layers.append(("command line", dict(overrides or {})))
+    layers.append((COMMAND_LINE, dict(overrides or {})))
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
@@ -206,6 +209,23 @@ def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSe
     changed = EngineSettings(**section.model_dump())
     check_engine(changed)
     return changed
+
+
+def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None) -> EngineSettings:
+    """The engine's settings: file and environment, then what was changed at run time, then the command line.
+
+    A mode that an operator has chosen holds until another one is chosen; one from the command line is the most that
+    it may be. So a kill switch outlives a restart whatever the new start says, and a start with `--mode off` is off.
+    Raises `BadSettings`.
+    """
+    known = {field.name for field in dataclasses.fields(EngineSettings)} - {"mode"}
+    told = {name.split(".")[1] for name, origin in settings.origins.items() if origin == COMMAND_LINE and "." in name}
+    configured = settings.engine_settings()
+    mode = chosen or configured.mode
+    if "mode" in told:
+        mode = min(mode, configured.mode, key=lambda mode: mode.rank)
+    kept = {name: value for name, value in changed.items() if name in known - told}
+    return change_engine(configured, kept | {"mode": mode})
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -14,11 +14,12 @@ from starlette.responses import Response
 from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.reads import find_attempt, find_job, find_pool, find_task, runtime_of
 from controlplane.api.views import DecisionView, decision_view
-from controlplane.model.decisions import CopyWish, Decision, KillWish, PolicySet, TargetSet
+from controlplane.model.decisions import CopyWish, Decision, KillWish, TargetSet
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.policies.registry import parse_policy
+from controlplane.runtime.choices import Choice
 from controlplane.runtime.live import Runtime
 from controlplane.settings import change_engine
 from controlplane.store.recent import RecordedDecision
@@ -75,16 +76,21 @@ class SettingsWish(_Wish):
 
 
 class ModeState(Struct, frozen=True, kw_only=True):
-    """The mode everywhere, and the effective one of each source."""
+    """The mode everywhere, the effective one of each source, and what operators have chosen, oldest first."""
 
     mode: Mode
     sources: dict[str, Mode]
+    choices: list[Choice]
+    recorded: bool
+    """False while the store cannot record what was chosen: it is in force, and is written when the store recovers."""
 
 
 class SettingsState(Struct, frozen=True, kw_only=True):
     """Settings that can be changed at run time."""
 
     engine: dict[str, Any]
+    recorded: bool = True
+    """False while the store cannot record a change: it is in force, and is written when the store recovers."""
 
 
 class WishAnswer(Struct, frozen=True, kw_only=True):
@@ -92,24 +98,26 @@ class WishAnswer(Struct, frozen=True, kw_only=True):
 
     cycle: int
     decisions: list[DecisionView]
+    recorded: bool
+    """False while the store cannot record who asked for it, and why."""
 
 
 @router.get("/mode", **shows(ModeState))
 async def mode(request: Request) -> Response:
     """How much Grasshopper may do."""
-    state = _mode_state(runtime_of(request))
+    state = await _mode_state(runtime_of(request))
     return answer(state, headers={"etag": etag(state.mode)})
 
 
 @router.put("/mode", **shows(ModeState, 404, 412, 422))
 async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -> Response:
-    """Sets the mode everywhere or for one source. `off` is the kill switch: copies that run are killed."""
+    """Sets the mode everywhere or for one source, until it is set again. `off` kills the copies that run."""
     runtime = runtime_of(request)
     _check_etag(if_match, etag(runtime.mode))
-    if wish.source:
+    if wish.source and wish.source not in {choice.source for choice in runtime.choices}:
         _find(request, lambda live: find_pool(live, wish.source))
     await runtime.set_mode(wish.mode, source=wish.source, reason=wish.reason, role=request.scope["role"])
-    state = _mode_state(runtime, max_age_s=0.0)
+    state = await _mode_state(runtime, max_age_s=0.0)
     return answer(state, headers={"etag": etag(state.mode)})
 
 
@@ -139,7 +147,8 @@ async def change_settings(
         runtime.store.save_settings({name: getattr(changed, name) for name in wish.engine})
         _audit(request, "settings", wish.reason, **wish.engine)
     state = _settings_state(changed)
-    return answer(state, headers={"etag": etag(state)})
+    told = state if dry_run else msgspec.structs.replace(state, recorded=await runtime.store.recorded())
+    return answer(told, headers={"etag": etag(state)})
 
 
 @router.put("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
@@ -147,15 +156,14 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
     """Gives one pool a policy of its own."""
     _find(request, lambda live: find_pool(live, source))
     parse_policy(wish.policy)
-    stimulus = PolicySet(source=source, policy=wish.policy)
-    return await _post(request, stimulus, "policy", wish.reason, policy=wish.policy)
+    return await _set_policy(request, source, wish.policy, wish.reason)
 
 
 @router.delete("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Gives one pool back to the policy of all."""
     _find(request, lambda live: find_pool(live, source))
-    return await _post(request, PolicySet(source=source, policy=""), "policy", reason, policy="")
+    return await _set_policy(request, source, "", reason)
 
 
 @router.put("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
@@ -224,9 +232,14 @@ def _check_etag(wanted: str | None, current: str) -> None:
         raise HTTPException(412, f"the ETag is {current}, not {wanted}")
 
 
-def _mode_state(runtime: Runtime, max_age_s: float | None = None) -> ModeState:
+async def _mode_state(runtime: Runtime, max_age_s: float | None = None) -> ModeState:
     pools = runtime.snapshot(max_age_s).pools
-    return ModeState(mode=runtime.mode, sources={pool.source: pool.mode for pool in pools})
+    return ModeState(
+        mode=runtime.mode,
+        sources={pool.source: pool.mode for pool in pools},
+        choices=[choice for choice in runtime.choices if choice.what == "mode"],
+        recorded=await runtime.store.recorded(),
+    )
 
 
 def _settings_state(engine: EngineSettings) -> SettingsState:
@@ -237,15 +250,26 @@ def _audit(request: Request, action: str, reason: str, **details: Any) -> None:
     runtime_of(request).store.audit(role=request.scope["role"], action=action, reason=reason, details=details)
 
 
+async def _set_policy(request: Request, source: str, policy: str, reason: str) -> Response:
+    role = request.scope["role"]
+    decision = await runtime_of(request).set_policy(policy, source=source, reason=reason, role=role)
+    return await _told(request, decision, source)
+
+
 async def _post(request: Request, stimulus: Any, action: str, reason: str, **details: Any) -> Response:
-    runtime = runtime_of(request)
-    decision: Decision = await runtime.post(stimulus)
+    decision = await runtime_of(request).post(stimulus)
     _audit(request, action, reason, source=stimulus.source, **details)
-    wall_ms = runtime.store.wall_ms()
+    status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
+    return await _told(request, decision, stimulus.source, status)
+
+
+async def _told(request: Request, decision: Decision, source: str, status: int = 200) -> Response:
+    """What a cycle decided for the source of a wish."""
+    store = runtime_of(request).store
+    wall_ms = store.wall_ms()
     told = [
         decision_view(RecordedDecision(record=record, at_unix_ms=wall_ms, outcomes=[]))
         for record in decision.records
-        if record.source == stimulus.source
+        if record.source == source
     ]
-    status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
-    return answer(WishAnswer(cycle=decision.cycle, decisions=told), status)
+    return answer(WishAnswer(cycle=decision.cycle, decisions=told, recorded=await store.recorded()), status)

@@ -15,17 +15,19 @@ import time
 from asyncio import Future
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, ModeSet, Report, Stimulus
+from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.errors import BadSetting
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
+from controlplane.runtime.choices import Choice, Choices
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
@@ -34,6 +36,9 @@ from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
 
 _log = structlog.get_logger()
+
+CHOICES = "choices"
+"""Where the store keeps them, beside the engine settings that were changed."""
 
 COMPLAIN_EVERY_S = 10.0
 """A failing engine fills no log."""
@@ -82,6 +87,7 @@ class Runtime:
         self.plane_epoch = plane_epoch
         self.clock = clock
         self.sources = Sources(settings)
+        self.choices = Choices()
         self.history = History(settings)
         self.metrics = Metrics()
         self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
@@ -159,13 +165,32 @@ class Runtime:
         self._snapshot = None
         return decision
 
-    async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> Decision:
-        """Sets the mode everywhere, or for one source; audited, and kept over a restart where it is for everybody."""
+    async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
+        """Sets the mode everywhere, or for one source: at once, audited, and until it is set again."""
         if not source:
             self.configure(replace(self.scheduler.settings, mode=mode))
-            self.store.save_settings({"mode": mode.value})
-        self.store.audit(role=role, action="mode", reason=reason, details={"mode": mode.value, "source": source})
-        return await self.post(ModeSet(mode=mode, source=source, reason=reason))
+        self._choose("mode", source, mode.value, reason=reason, role=role)
+        await self.post(ModeSet(mode=mode, source=source, reason=reason))
+
+    async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
+        """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
+        self._choose("policy", source, policy, reason=reason, role=role)
+        return await self.post(PolicySet(source=source, policy=policy))
+
+    def recall(self, stored: Any) -> None:
+        """Takes up what operators had chosen for single sources; what no longer exists is told and left out."""
+        try:
+            self.choices.load(stored)
+        except (msgspec.ValidationError, ValueError) as error:
+            _log.error("choices_not_restored", error=str(error))
+        for choice in self.choices:
+            try:
+                if choice.what == "policy":
+                    self.scheduler.steering.set_policy(choice.source, choice.value)
+                elif choice.source:
+                    self.scheduler.steering.set_mode(Mode(choice.value), choice.source)
+            except BadSetting as error:
+                _log.warning("choice_not_restored", source=choice.source, error=str(error))
 
     def configure(self, settings: EngineSettings) -> None:
         """Changes the engine's settings from the next cycle on; raises `BadSetting`."""
@@ -185,6 +210,12 @@ class Runtime:
             self._snapshot = self.scheduler.snapshot(now_s)
             self._snapshot_took_s = self.clock() - now_s
         return self._snapshot
+
+    def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
+        at_ms = self.store.wall_ms()
+        self.choices.add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
+        self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
+        self.store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
 
     # -- life -----------------------------------------------------------------------------------------------------
 

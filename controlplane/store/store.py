@@ -54,6 +54,8 @@ class Store:
         self._writer = Writer(self.engine, settings, wall_ms)
         self._recent = Recent(settings.recent_rows)
         self._audit: deque[AuditEntry] = deque(maxlen=1000)
+        self.settings: dict[str, Any] = {}
+        """What was changed at run time, by name: what an earlier run has left and what this one has saved."""
 
     @property
     def failure(self) -> str:
@@ -65,22 +67,21 @@ class Store:
         """Rows that could not be recorded."""
         return self._writer.dropped
 
-    def open(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Starts writing; returns what was learned and the settings changed at run time, as far as they can be read."""
+    def open(self) -> dict[str, Any]:
+        """Starts writing and reads `settings`; returns what was learned. Both are empty where they cannot be read."""
         learned: dict[str, Any] = {}
-        settings: dict[str, Any] = {}
         try:
             with self.engine.begin() as connection:
                 migrate(connection)
             self._writer.migrated = True
             with self.engine.connect() as connection:
                 learned = rows.read_keyed(connection, schema.learned)
-                settings = rows.read_keyed(connection, schema.settings)
+                self.settings = rows.read_keyed(connection, schema.settings)
                 self._audit.extend(self._read_audit(connection))
         except (DBAPIError, OSError, ValueError, msgspec.MsgspecError, CommandError) as error:
             _log.error("store_not_read", reason=str(error))
         self._writer.start()
-        return learned, settings
+        return learned
 
     def close(self) -> None:
         """Writes what is queued and lets go of the database."""
@@ -113,7 +114,8 @@ class Store:
         self._put_keyed("learned", learned)
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
-        """Keeps settings changed at run time, by dotted name."""
+        """Keeps settings changed at run time, by name."""
+        self.settings |= settings
         self._put_keyed("settings", settings)
 
     def audit(self, *, role: str, action: str, reason: str, details: Mapping[str, Any] | None = None) -> AuditEntry:

@@ -23,7 +23,8 @@ def orders(plane, sequence, kind):
 
 def test_the_kill_switch_kills_copies_and_stops_new_ones(busy):
     response = busy.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"})
-    assert response.json() == {"mode": "off", "sources": {SOURCE: "off"}}
+    told = response.json()
+    assert (told["mode"], told["sources"], told["recorded"]) == ("off", {SOURCE: "off"}, True)
     assert [order["attempt"] for order in orders(busy, 2, "kill_attempt")] == [10]
     (entry,) = busy.client.get("/api/v1/audit").json()["items"]
     assert (entry["role"], entry["action"], entry["reason"]) == ("local", "mode", "too hot")
@@ -31,7 +32,9 @@ def test_the_kill_switch_kills_copies_and_stops_new_ones(busy):
 
 def test_one_source_may_have_a_mode_of_its_own(busy):
     busy.client.put("/api/v1/mode", json={"mode": "shadow", "source": SOURCE, "reason": "look first"})
-    assert busy.client.get("/api/v1/mode").json() == {"mode": "control", "sources": {SOURCE: "shadow"}}
+    told = busy.client.get("/api/v1/mode").json()
+    assert (told["mode"], told["sources"]) == ("control", {SOURCE: "shadow"})
+    assert [(choice["source"], choice["reason"]) for choice in told["choices"]] == [(SOURCE, "look first")]
     assert busy.reply(message(2))["mode"] == "shadow"
     nobody = {"mode": "off", "source": "spark:nobody", "reason": "?"}
     assert busy.client.put("/api/v1/mode", json=nobody).status_code == 404

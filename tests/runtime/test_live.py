@@ -228,6 +228,51 @@ def test_the_kill_switch_and_changed_settings_outlive_a_restart(tmp_path):
         ]
 
 
+def test_what_operators_chose_for_one_source_outlives_a_restart(tmp_path):
+    """A mode and a policy, also while the source is away; both with their reasons."""
+    source = "spark:app-1"
+    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
+        plane.reply(message(1, working(), full=True))
+        plane.client.put("/api/v1/mode", json={"mode": "shadow", "source": source, "reason": "look first"})
+        plane.client.put(f"/api/v1/pools/{source}/policy", json={"policy": "fair+late", "reason": "compare"})
+    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
+        (choice,) = plane.client.get("/api/v1/mode").json()["choices"]
+        assert (choice["value"], choice["reason"]) == ("shadow", "look first")
+        assert plane.reply(message(1, working(), full=True))["mode"] == "shadow"
+        assert plane.client.get(f"/api/v1/pools/{source}").json()["policy"] == "fair+late"
+        plane.client.delete(f"/api/v1/pools/{source}/policy?reason=done")
+        plane.client.put("/api/v1/mode", json={"mode": "control", "source": source, "reason": "go"})
+    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
+        assert plane.reply(message(1, working(), full=True))["mode"] == "control"
+        assert plane.client.get(f"/api/v1/pools/{source}").json()["policy"] == "hopper+ras"
+
+
+def test_a_mode_set_while_the_store_cannot_record_says_so_and_is_written_later(tmp_path):
+    """The folder is missing; what the operator wants holds at once all the same."""
+    folder = tmp_path / "missing"
+    with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
+        told = plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"}).json()
+        assert (told["mode"], told["recorded"]) == ("off", False)
+        wish = {"engine": {"max_copies_per_task": 1}, "reason": "careful"}
+        assert plane.client.patch("/api/v1/settings", json=wish).json()["recorded"] is False
+        folder.mkdir()
+        assert plane.runtime.store.flush()
+        assert plane.client.get("/api/v1/mode").json()["recorded"]
+    with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
+        assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
+        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
+
+
+def test_a_choice_that_can_no_longer_be_read_stops_no_start(tmp_path):
+    """An older or newer version has left it, or a policy is gone."""
+    gone = {"what": "policy", "source": "spark:app-1", "value": "magic+ras", "reason": "x", "at_unix_ms": 1}
+    for stored in ([gone], [{"what": "weather"}], "text"):
+        with running(tmp_path) as plane:
+            plane.runtime.store.save_settings({"choices": stored})
+        with running(tmp_path) as plane:
+            assert plane.reply(message(1, working(), full=True))["claims"]
+
+
 def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
     with running(tmp_path) as plane:
         plane.client.patch("/api/v1/settings", json={"engine": {"speculator": "late"}, "reason": "try"})

@@ -123,3 +123,30 @@ def test_engine_settings_are_changed_whole_or_not_at_all():
     with pytest.raises(BadSettings) as error:
         settings.change_engine(before, {"lease_ms": 500, "speculator": "magic", "order_ttl_ms": 1})
     assert all(isinstance(problem, BadSetting) for problem in error.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("configured", "command_line", "chosen", "expected"),
+    [
+        ("control", None, None, "control"),
+        ("control", None, "off", "off"),
+        ("shadow", None, "control", "control"),
+        ("control", "control", "off", "off"),
+        ("control", "off", "control", "off"),
+        ("control", "off", None, "off"),
+        ("off", "control", None, "control"),
+    ],
+)
+def test_a_chosen_mode_holds_and_the_command_line_is_the_most_it_may_be(
+    file, configured, command_line, chosen, expected
+):
+    """A kill switch outlives any restart, and a start with `--mode off` is off."""
+    told = {"engine": {"mode": command_line}} if command_line else {}
+    found = settings.load(file(f"engine: {{mode: '{configured}'}}"), told)
+    assert settings.in_force(found, {}, chosen and Mode(chosen)).mode.value == expected
+
+
+def test_what_was_changed_at_run_time_goes_before_the_file_and_not_before_the_command_line(file):
+    found = settings.load(file("engine: {lease_ms: 1000, order_ttl_ms: 500}"), {"engine": {"lease_ms": 2000}})
+    engine = settings.in_force(found, {"lease_ms": 3000, "order_ttl_ms": 700, "choices": []}, None)
+    assert (engine.lease_ms, engine.order_ttl_ms) == (2000, 700)

@@ -188,7 +188,7 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
 def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     """The folder does not exist; deciding goes on, and the answer says that it is not complete."""
     store = Store(StoreSettings(url=str(tmp_path / "missing" / "store.db"), retry_s=0.02))
-    assert store.open() == ({}, {})
+    assert (store.open(), store.settings) == ({}, {})
     store.record([record(1)], [], now_s=5.0)
     page = find(store)
     assert (ids(page), page.complete) == ([1], False)
@@ -248,7 +248,7 @@ def test_what_operators_did_is_written_after_an_outage_that_filled_the_queue(ope
     assert store.dropped > 0
     assert count(store, schema.settings) == count(store, schema.audit) == 1
     store.close()
-    assert Store(StoreSettings(url=store.engine.url.render_as_string())).open()[1] == {"lease_ms": 2000}
+    assert opened().settings == {"lease_ms": 2000}
 
 
 def test_learned_samples_and_settings_are_kept_by_key(opened):
@@ -258,9 +258,10 @@ def test_learned_samples_and_settings_are_kept_by_key(opened):
     store.save_settings({"mode": "off"})
     assert store.flush()
     store.close()
-    learned, settings = Store(StoreSettings(url=store.engine.url.render_as_string())).open()
-    assert learned == {"tail": [1.7], "hosts": {"a": 1.0}}
-    assert settings == {"mode": "off"}
+    again = Store(StoreSettings(url=store.engine.url.render_as_string()))
+    assert again.open() == {"tail": [1.7], "hosts": {"a": 1.0}}
+    assert again.settings == {"mode": "off"}
+    again.close()
 
 
 def test_the_audit_log_outlives_a_restart(opened):
