@@ -35,7 +35,8 @@ from yarn_bridge.local_conf import (
     write_all,
     write_capacity_scheduler,
 )
-from yarn_bridge.rm_client import BadRm, RmClient
+from yarn_bridge.rest import RestError
+from yarn_bridge.rm_client import RmClient
 
 RM_CLASS = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NM_CLASS = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
@@ -131,7 +132,7 @@ class LocalYarn:
         """How many nodes the resource manager counts as running; 0 while it does not answer."""
         try:
             return sum(node.state == "RUNNING" for node in RmClient(self.rm_url).nodes())
-        except BadRm:
+        except RestError:
             return 0
 
     def kill_rm(self) -> None:

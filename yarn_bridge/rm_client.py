@@ -12,21 +12,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import requests
+from yarn_bridge.rest import RestClient, RestError
 
 TIMEOUT_S = 5.0
-RETRY_HINT = "is it the web address (yarn.resourcemanager.webapp.address, port 8088 by default)?"
-
-
-class BadRm(RuntimeError):
-    """The resource manager did not answer as it should; says which one, at which path, and what it said."""
-
-    def __init__(self, rm_url: str, path: str, what: str, *, status: int | None = None) -> None:
-        super().__init__(f"{rm_url}{path}: {what}")
-        self.rm_url = rm_url
-        self.path = path
-        self.status = status
-        """The HTTP status; None if there was no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +32,7 @@ class ClusterInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """A leaf queue; percents are of the cluster, except `am_share`, which is of the queue."""
+    """A leaf queue; percents are of the cluster."""
 
     path: str
     policy: str
@@ -57,6 +45,7 @@ class Queue:
     pending: int
     """Applications that wait to become active."""
     am_limit_mb: int
+    """What application masters of one user may hold together."""
     am_used_mb: int
 
 
@@ -77,6 +66,7 @@ class Application:
     user: str
     type: str
     queue: str
+    """Its path; Hadoop 3.3's CapacityScheduler gives the leaf's name only."""
     state: str
     priority: int
     age_ms: int
@@ -96,98 +86,69 @@ class Node:
 
 
 class RmClient:
-    """One resource manager, or one of a pair: a standby's redirect is followed.
+    """One resource manager, or one of a pair: a standby's redirect is followed.  Every method may raise RestError.
 
     With simple authentication `user` is who asks; a site with Kerberos needs a proxy that authenticates.
     """
 
     def __init__(self, rm_url: str, *, user: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
-        self.rm_url = rm_url.rstrip("/")
-        self._params = {"user.name": user} if user else {}
-        self._timeout_s = timeout_s
+        params = {"user.name": user} if user else {}
+        self._rest = RestClient(rm_url, what="resource manager", timeout_s=timeout_s, params=params)
+
+    @property
+    def rm_url(self) -> str:
+        """The web address."""
+        return self._rest.server
 
     def info(self) -> ClusterInfo:
         """Version, state and clock."""
         path = "/ws/v1/cluster/info"
         asked_s = time.time()
-        reply = self._request("GET", path)
+        reply = self._rest.call("GET", path)
         middle_s = (asked_s + time.time()) / 2
-        said = self._json(reply, path, "clusterInfo")
         date = reply.headers.get("Date")
-        return ClusterInfo(
-            id=said["id"],
-            version=said["resourceManagerVersion"],
-            state=said["state"],
-            ha_state=said["haState"],
-            started_unix_ms=said["startedOn"],
-            clock_ahead_s=parsedate_to_datetime(date).timestamp() + 0.5 - middle_s if date else 0.0,
-        )
+        ahead_s = parsedate_to_datetime(date).timestamp() + 0.5 - middle_s if date else 0.0
+        return self._rest.read(reply, path, lambda said: parse_info(said["clusterInfo"], clock_ahead_s=ahead_s))
 
     def scheduler(self) -> Scheduler:
         """The scheduler and its leaf queues."""
-        said = self._get("/ws/v1/cluster/scheduler", "scheduler")["schedulerInfo"]
-        return parse_scheduler(said)
+        return self._rest.get(
+            "/ws/v1/cluster/scheduler", lambda said: parse_scheduler(said["scheduler"]["schedulerInfo"])
+        )
 
     def apps(self, *states: str) -> list[Application]:
         """Applications that are accepted or run, or those in the given states."""
         path = f"/ws/v1/cluster/apps?states={','.join(states or ('ACCEPTED', 'RUNNING'))}"
-        return [_application(said) for said in items(self._get(path, "apps"), "app")]
+        return self._rest.get(path, lambda said: [parse_application(app) for app in items(said["apps"], "app")])
 
     def nodes(self) -> list[Node]:
         """All nodes that the resource manager knows."""
-        return [_node(said) for said in items(self._get("/ws/v1/cluster/nodes", "nodes"), "node")]
+        return self._rest.get(
+            "/ws/v1/cluster/nodes", lambda said: [parse_node(node) for node in items(said["nodes"], "node")]
+        )
 
     def conf(self, name: str) -> str | None:
         """The value of a key in the RM's configuration (core-site, yarn-site and defaults); None if it has none."""
-        path = f"/conf?name={name}&format=json"
         try:
-            reply = self._request("GET", path)
-        except BadRm as refused:
+            return self._rest.get(f"/conf?name={name}&format=json", lambda said: said["property"].get("value"))
+        except RestError as refused:
             if refused.status == 404:
                 return None
             raise
-        value = self._json(reply, path, "property").get("value")
-        return None if value is None else str(value)
 
-    def runtime(self) -> Mapping[str, Any]:
-        """The RM's JVM: `ClassPath`, `SpecVersion` and more, as the platform names them."""
-        beans = self._get("/jmx?qry=java.lang:type=Runtime", "beans")
-        return beans[0] if beans else {}
+    def class_path(self) -> str:
+        """The class path that the RM's JVM was started with."""
+        return self._rest.get("/jmx?qry=java.lang:type=Runtime", lambda said: str(said["beans"][0]["ClassPath"]))
 
     def threads(self) -> str:
         """The RM's threads with their stacks, as text."""
-        return self._request("GET", "/stacks").text
+        return self._rest.call("GET", "/stacks").text
 
     def set_priority(self, application: str, priority: int) -> int:
         """Change an application's priority; returns the one that counts."""
         path = f"/ws/v1/cluster/apps/{application}/priority"
-        reply = self._request("PUT", path, json={"priority": priority})
-        return int(self._json(reply, path, "priority"))
-
-    def _get(self, path: str, key: str) -> Any:
-        return self._json(self._request("GET", path), path, key)
-
-    def _request(self, method: str, path: str, **more: Any) -> requests.Response:
-        try:
-            reply = requests.request(
-                method, self.rm_url + path, params=self._params, timeout=self._timeout_s,
-                headers={"Accept": "application/json"}, **more,
-            )  # fmt: skip
-        except requests.Timeout as late:
-            raise BadRm(self.rm_url, path, f"no answer within {self._timeout_s:g} s") from late
-        except requests.RequestException as failed:
-            raise BadRm(self.rm_url, path, f"cannot be reached; {RETRY_HINT}") from failed
-        if not reply.ok:
-            raise BadRm(self.rm_url, path, f"status {reply.status_code}{_told(reply)}", status=reply.status_code)
-        return reply
-
-    def _json(self, reply: requests.Response, path: str, key: str) -> Any:
-        try:
-            return reply.json()[key]
-        except (requests.JSONDecodeError, KeyError, TypeError) as odd:
-            raise BadRm(
-                self.rm_url, path, f"does not answer like a resource manager; {RETRY_HINT}", status=reply.status_code
-            ) from odd
+        reply = self._rest.call("PUT", path, json={"priority": priority})
+        return self._rest.read(reply, path, lambda said: int(said["priority"]))
 
 
 def items(collection: Any, name: str) -> list[Any]:
@@ -197,6 +158,18 @@ def items(collection: Any, name: str) -> list[Any]:
     ([], [], [1])
     """
     return (collection or {}).get(name) or []
+
+
+def parse_info(said: Mapping[str, Any], *, clock_ahead_s: float) -> ClusterInfo:
+    """A `clusterInfo`."""
+    return ClusterInfo(
+        id=said["id"],
+        version=said["resourceManagerVersion"],
+        state=said["state"],
+        ha_state=said["haState"],
+        started_unix_ms=said["startedOn"],
+        clock_ahead_s=clock_ahead_s,
+    )
 
 
 def parse_scheduler(said: Mapping[str, Any]) -> Scheduler:
@@ -220,7 +193,7 @@ def _capacity_leaves(queue: Mapping[str, Any], path: str) -> Iterator[Queue]:
             used_percent=queue["absoluteUsedCapacity"],
             running=queue["numActiveApplications"],
             pending=queue["numPendingApplications"],
-            am_limit_mb=queue["AMResourceLimit"]["memory"],
+            am_limit_mb=min(queue["AMResourceLimit"]["memory"], queue["userAMResourceLimit"]["memory"]),
             am_used_mb=queue["usedAMResource"]["memory"],
         )
 
@@ -244,7 +217,8 @@ def _fair_leaves(queue: Mapping[str, Any]) -> Iterator[Queue]:
         )
 
 
-def _application(said: Mapping[str, Any]) -> Application:
+def parse_application(said: Mapping[str, Any]) -> Application:
+    """One `app`."""
     return Application(
         id=said["id"],
         name=said["name"],
@@ -261,7 +235,8 @@ def _application(said: Mapping[str, Any]) -> Application:
     )
 
 
-def _node(said: Mapping[str, Any]) -> Node:
+def parse_node(said: Mapping[str, Any]) -> Node:
+    """One `node`."""
     return Node(
         id=said["id"],
         state=said["state"],
@@ -269,11 +244,3 @@ def _node(said: Mapping[str, Any]) -> Node:
         used_mb=said["usedMemoryMB"],
         available_mb=said["availMemoryMB"],
     )
-
-
-def _told(reply: requests.Response) -> str:
-    """The RM's own words about a refusal, if it has any."""
-    try:
-        return f": {reply.json()['RemoteException']['message']}"
-    except (requests.JSONDecodeError, KeyError, TypeError):
-        return ""

@@ -1,0 +1,74 @@
+"""What does the control plane know about YARN? The queues it hears from, and the grants in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from yarn_bridge.rest import RestClient
+
+TIMEOUT_S = 5.0
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedQueue:
+    """A leaf queue whose resource manager reports to the control plane; its source is `yarn:CLUSTER:PATH`."""
+
+    source: str
+    mode: str
+    last_heard_s: float
+
+    @property
+    def path(self) -> str:
+        """The queue's path."""
+        return self.source.rpartition(":")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """How many containers an application should hold; a cap of -1 is none."""
+
+    application: str
+    target: int
+    cap: int
+    leased: bool
+
+
+class PlaneClient:
+    """One control plane.  Every method may raise RestError."""
+
+    def __init__(self, server: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
+        self._rest = RestClient(server, what="Grasshopper server", timeout_s=timeout_s, token=token)
+
+    def queues(self) -> list[AttachedQueue]:
+        """The attached queues."""
+        return self._items(
+            "/applications",
+            lambda said: AttachedQueue(source=said["source"], mode=said["mode"], last_heard_s=said["last_heard_s"]),
+        )
+
+    def grants(self) -> list[Grant]:
+        """The grants of all attached queues' applications."""
+        return self._items(
+            "/grants",
+            lambda said: Grant(application=said["job"], target=said["target"], cap=said["cap"], leased=said["leased"]),
+        )
+
+    def _items(self, path: str, parse: Callable[[Any], Item]) -> list[Item]:
+        """The items of all pages that are about YARN's queues."""
+        found: list[Item] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            after = f"&cursor={quote(cursor, safe='')}" if cursor else ""
+            page, cursor = self._rest.get(
+                f"/api/v1{path}?limit=1000{after}",
+                lambda said: (
+                    [parse(item) for item in said["items"] if item["source"].startswith("yarn:")],
+                    said["cursor"],
+                ),
+            )
+            found += page
+        return found

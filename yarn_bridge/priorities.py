@@ -1,0 +1,128 @@
+"""How can targets count where no jar may be added? As application priorities, set over the ResourceManager's REST.
+
+The CapacityScheduler's stock order looks at priority first, so an application below its target goes before one that
+has reached it.  That is all: priorities keep no slot free and move no running container.  Each change is written to
+the resource manager's state store, so changes are few: three levels, and a limit per minute.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from yarn_bridge.examination import PRIORITY_KEY
+from yarn_bridge.rest import RestError
+from yarn_bridge.rm_client import Application, RmClient
+
+MINUTE_S = 60.0
+
+
+class CannotDrive(RuntimeError):
+    """This resource manager's applications have no priorities that could be driven; says what to set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One application's priority, changed or refused (`fault` says why)."""
+
+    application: str
+    before: int
+    after: int
+    fault: str = ""
+
+
+def wanted_priority(running: int, target: int, highest: int) -> int:
+    """The priority of an application that runs so many containers besides its master's: the more due, the higher.
+
+    >>> [wanted_priority(running=running, target=3, highest=10) for running in (2, 3, 4)]
+    [10, 5, 0]
+    """
+    if running < target:
+        return highest
+    return highest // 2 if running == target else 0
+
+
+def highest_priority(rm: RmClient) -> int:
+    """The highest priority that the site allows.  Raises CannotDrive, RestError."""
+    kind = rm.scheduler().type
+    if kind != "capacityScheduler":
+        raise CannotDrive(f"{kind} has no application priorities; only the CapacityScheduler has")
+    highest = int(rm.conf(PRIORITY_KEY) or 0)
+    if highest < 1:
+        raise CannotDrive(f"{PRIORITY_KEY} is {highest}; set it to 2 or more and restart the resource manager")
+    return highest
+
+
+class PriorityDriver:
+    """Brings priorities near what targets want, a few changes a minute, and can put back what it found."""
+
+    def __init__(
+        self,
+        rm: RmClient,
+        *,
+        highest: int,
+        changes_per_minute: int = 6,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rm = rm
+        self._highest = highest
+        self._changes_per_minute = changes_per_minute
+        self._clock = clock
+        self._changed_at_s: deque[float] = deque()
+        self._found: dict[str, int] = {}
+
+    def step(self, targets: Mapping[str, int]) -> list[Change]:
+        """Make the most urgent changes that the limit allows.
+
+        `targets` are containers besides the master's, by application id; an application that lost its target gets
+        back the priority it was found with.  Raises RestError if the applications cannot be listed.
+        """
+        live = {application.id: application for application in self._rm.apps()}
+        self._found = {id: priority for id, priority in self._found.items() if id in live}
+        wishes = [
+            (abs(held(application) - targets.get(id, held(application))), application, wanted)
+            for id, application in live.items()
+            if (wanted := self._wanted(application, targets)) != application.priority
+        ]
+        wishes.sort(key=lambda wish: (-wish[0], wish[1].id))
+        return [self._change(application, wanted) for _, application, wanted in wishes[: self._allowance()]]
+
+    def restore(self) -> list[Change]:
+        """Give every live application back the priority it was found with, without a limit."""
+        live = {application.id: application for application in self._rm.apps()}
+        found, self._found = self._found, {}
+        return [self._set(live[id], priority) for id, priority in found.items() if id in live]
+
+    def _wanted(self, application: Application, targets: Mapping[str, int]) -> int:
+        if application.id not in targets:
+            return self._found.get(application.id, application.priority)
+        return wanted_priority(running=held(application), target=targets[application.id], highest=self._highest)
+
+    def _allowance(self) -> int:
+        """How many changes the last minute leaves."""
+        while self._changed_at_s and self._changed_at_s[0] <= self._clock() - MINUTE_S:
+            self._changed_at_s.popleft()
+        return self._changes_per_minute - len(self._changed_at_s)
+
+    def _change(self, application: Application, wanted: int) -> Change:
+        self._changed_at_s.append(self._clock())
+        change = self._set(application, wanted)
+        if not change.fault:
+            self._found.setdefault(application.id, application.priority)
+        return change
+
+    def _set(self, application: Application, priority: int) -> Change:
+        try:
+            after = self._rm.set_priority(application.id, priority)
+        except RestError as refused:
+            return Change(
+                application=application.id, before=application.priority, after=application.priority, fault=str(refused)
+            )
+        return Change(application=application.id, before=application.priority, after=after)
+
+
+def held(application: Application) -> int:
+    """The containers that an application runs besides its master's."""
+    return max(0, application.running_containers - 1)

@@ -1,0 +1,48 @@
+"""What happens in a YARN at this moment? Queues and applications, with the control plane's grants where it has any."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from yarn_bridge.plane_client import AttachedQueue, Grant, PlaneClient
+from yarn_bridge.rm_client import Application, Queue, RmClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """One look at a resource manager; without a control plane there are no modes and no grants."""
+
+    queues: tuple[Queue, ...]
+    applications: list[Application]
+    attached: list[AttachedQueue]
+    grants: list[Grant]
+
+    def mode(self, queue: Queue) -> str | None:
+        """The mode of a queue that the control plane hears from; None where it does not."""
+        return next((each.mode for each in self.attached if each.path == queue.path), None)
+
+    def grant(self, application: Application) -> Grant | None:
+        """The application's grant, if it has one."""
+        return next((each for each in self.grants if each.application == application.id), None)
+
+
+def look(rm: RmClient, plane: PlaneClient | None = None) -> Status:
+    """Ask both.  Raises RestError."""
+    return Status(
+        queues=rm.scheduler().queues,
+        applications=sorted(rm.apps(), key=lambda application: (application.queue, application.id)),
+        attached=plane.queues() if plane else [],
+        grants=plane.grants() if plane else [],
+    )
+
+
+def document(status: Status) -> dict[str, Any]:
+    """The same for programs: every queue with its mode, every application with its grant."""
+    return {
+        "queues": [asdict(queue) | {"mode": status.mode(queue)} for queue in status.queues],
+        "applications": [
+            asdict(application) | {"grant": asdict(grant) if (grant := status.grant(application)) else None}
+            for application in status.applications
+        ],
+    }
