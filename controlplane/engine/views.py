@@ -12,7 +12,10 @@ from controlplane.policies.interfaces import PoolView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSums:
-    """Sums over the open stages of each job, indexed by job row."""
+    """Sums over the open stages of each job, indexed by job row.
+
+    An application of a leaf queue has no stages that we know of; its containers count as tasks.
+    """
 
     remaining_tasks: Floats
     waiting: Ints
@@ -27,7 +30,7 @@ class JobSums:
 
 def job_sums(cluster: Cluster) -> JobSums:
     """One pass over the stages; arrays of shape (jobs.size,)."""
-    stages, size = cluster.stages, cluster.jobs.size
+    stages, jobs, size = cluster.stages, cluster.jobs, cluster.jobs.size
     rows = stages.rows()
     job = stages.job[rows]
     is_open = ~stages.closing[rows]
@@ -40,24 +43,29 @@ def job_sums(cluster: Cluster) -> JobSums:
     def total(values: Ints | Floats) -> Floats:
         return np.bincount(job, weights=values, minlength=size).astype(np.float64)
 
+    held, asked = jobs.containers_running[:size], jobs.containers_pending[:size]
     return JobSums(
-        remaining_tasks=total(left),
-        waiting=total(left - active).astype(np.int64),
-        active=total(active).astype(np.int64),
-        running=total(stages.n_running[rows]).astype(np.int64),
+        remaining_tasks=total(left) + held + asked,
+        waiting=total(left - active).astype(np.int64) + asked,
+        active=total(active).astype(np.int64) + held,
+        running=total(stages.n_running[rows]).astype(np.int64) + held,
         copies=total(stages.n_copies[rows]).astype(np.int64),
-        remaining_work_s=total(left * mean_s),
+        remaining_work_s=total(left * mean_s) + held + asked,
     )
 
 
 def pool_view(
     cluster: Cluster, source: SourceState, sums: JobSums, tail_index: float, max_copies: int
 ) -> tuple[Ints, PoolView]:
-    """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running."""
+    """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running.
+
+    Containers are not copied, so an application's virtual size is what it holds and asks for: its tail counts as light.
+    """
     jobs = cluster.jobs
     rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
     rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0)]
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
+    in_containers = jobs.containers_running[rows] + jobs.containers_pending[rows] > 0
     copyable = np.maximum(sums.active[rows] * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
     view = PoolView(
         slots=int(cluster.pools.slots[source.row]),
@@ -68,7 +76,7 @@ def pool_view(
         remaining_work_s=sums.remaining_work_s[rows],
         running=sums.running[rows],
         usable=sums.running[rows] + sums.waiting[rows] + copyable,
-        tail_index=np.full(len(rows), tail_index),
+        tail_index=np.where(in_containers, np.inf, tail_index),
         transfer_ratio=jobs.transfer_ratio[rows],
         fixed_target=jobs.fixed_target[rows],
         fixed_cap=jobs.fixed_cap[rows],

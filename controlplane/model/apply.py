@@ -144,8 +144,9 @@ def _job_ended(now: Applying, fact: f.JobEnded) -> None:
 
 
 def _end_job(now: Applying, job: str, at_s: float) -> None:
-    row = now.source.jobs[job]
-    now.cluster.jobs.ended[row] = True
+    jobs, row = now.cluster.jobs, now.source.jobs[job]
+    jobs.ended[row] = True
+    jobs.containers_running[row] = jobs.containers_pending[row] = 0
     for stage in now.cluster.job_infos[row].stage_rows:
         _close_stage(now.cluster, stage, at_s)
 
@@ -192,6 +193,19 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
             del requests[next(iter(requests))]
 
 
+def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
+    jobs, source = now.cluster.jobs, now.source
+    now.cluster.pools.slots[source.row] = fact.slots
+    for application in fact.applications:
+        key, weight, age_ms = application.job, application.weight, application.age_ms
+        _job_submitted(now, f.JobSubmitted(job=key, name=application.name, weight=weight, age_ms=age_ms))
+        jobs.containers_running[source.jobs[key]] = application.running
+        jobs.containers_pending[source.jobs[key]] = application.pending
+    named = {application.job for application in fact.applications}
+    for job in [key for key in source.jobs if key not in named]:
+        _end_job(now, job, now.received_s)
+
+
 def _order_outcome(now: Applying, fact: f.OrderOutcome) -> None:
     now.changes.outcomes.append((now.source.name, fact))
 
@@ -206,6 +220,7 @@ _APPLY: dict[type, Callable[[Applying, Any], None]] = {
     f.StageSubmitted: _stage_submitted,
     f.StageEnded: _stage_ended,
     f.ResourceRequested: _resource_requested,
+    f.QueueDemand: _queue_demand,
     f.AttemptStarted: attempt_started,
     f.AttemptEnded: attempt_ended,
     f.OrderOutcome: _order_outcome,

@@ -95,6 +95,9 @@ class Jobs(Table):
     fixed_cap: Ints
     virtual_size: Floats
     transfer_ratio: Floats
+    containers_running: Ints
+    """Containers of an application in a leaf queue, and those it asks for; 0 for jobs that have stages."""
+    containers_pending: Ints
     ended: Flags
 
     COLUMNS: ClassVar = {
@@ -117,6 +120,8 @@ class Jobs(Table):
         "fixed_cap": _ROW,
         "virtual_size": _SUM,
         "transfer_ratio": (np.float64, 1.0),
+        "containers_running": _INT,
+        "containers_pending": _INT,
         "ended": _FLAG,
     }
 

@@ -191,6 +191,40 @@ class ResourceRequested(Fact, frozen=True, tag="resource_requested"):
     age_ms: Age = 0
 
 
+class QueuedApplication(Struct, frozen=True, omit_defaults=True):
+    """One application of a leaf queue. Its master's container counts in none of the numbers."""
+
+    job: Key
+    """The application's id."""
+    running: Count
+    """Containers it holds."""
+    pending: Count
+    """Containers it asks for besides."""
+    name: Text = ""
+    user: Text = ""
+    kind: Text = ""
+    """`SPARK`, `MAPREDUCE` ..., as it was submitted."""
+    tags: list[Text] = []
+    weight: Annotated[int, Meta(ge=1, le=1000)] = 1
+    reserved: Count = 0
+    """Nodes on which room is being kept for it."""
+    memory_bytes: KnownOrMinusOne = -1
+    """The largest container it asks for."""
+    cores: KnownOrMinusOne = -1
+    attempt: Id = 1
+    """Its master's attempt."""
+    age_ms: Age = 0
+    """Since it was submitted."""
+
+
+class QueueDemand(Fact, frozen=True, tag="queue_demand"):
+    """All that a leaf queue holds and asks for; who is not named has ended. Takes the place of the one before."""
+
+    slots: Count
+    """Containers that the queue holds or has room for."""
+    applications: list[QueuedApplication] = []
+
+
 class AttemptStarted(Fact, frozen=True, tag="attempt_started"):
     """One attempt of one task runs on one executor."""
 
@@ -257,6 +291,7 @@ AnyFact = (
     | StageSubmitted
     | StageEnded
     | ResourceRequested
+    | QueueDemand
     | AttemptStarted
     | AttemptEnded
     | OrderOutcome

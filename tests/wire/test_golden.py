@@ -40,7 +40,7 @@ def every_field(value: object) -> object:
     return value
 
 
-@pytest.mark.parametrize("name", ["request_spark.json", "request_progress.json"])
+@pytest.mark.parametrize("name", ["request_spark.json", "request_progress.json", "request_yarn.json"])
 def test_every_field_the_shim_sends_is_understood(name: str) -> None:
     sent = (GOLDEN / name).read_bytes()
     understood = decode_request(sent)
@@ -48,9 +48,10 @@ def test_every_field_the_shim_sends_is_understood(name: str) -> None:
     assert unknown_fields(json.loads(sent), every_field(understood)) == []
 
 
-def test_golden_request_holds_every_kind_of_fact() -> None:
-    request = decode_request((GOLDEN / "request_spark.json").read_bytes())
-    assert {type(fact).__struct_config__.tag for fact in request.facts} == kinds(facts.AnyFact)
+def test_golden_requests_hold_every_kind_of_fact() -> None:
+    requests = [decode_request((GOLDEN / name).read_bytes()) for name in ("request_spark.json", "request_yarn.json")]
+    sent = {type(fact).__struct_config__.tag for request in requests for fact in request.facts}
+    assert sent == kinds(facts.AnyFact)
 
 
 def test_golden_reply_holds_every_kind_of_order() -> None:
