@@ -6,6 +6,8 @@ allowed. Everything heavy is imported by the command that needs it, so help is q
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -79,7 +81,10 @@ def serve(
     speculator: Annotated[str | None, typer.Option(help="Which attempts deserve a copy?")] = None,
     log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
 ) -> None:
-    """Run the control plane until Ctrl-C or SIGTERM; prints its address once it listens."""
+    """Run the control plane until Ctrl-C or SIGTERM; prints its address once it listens.
+
+    SIGHUP reads the file of settings again: what it says of the engine holds from then on, the rest after a restart.
+    """
     given: dict[str, dict[str, Any]] = {
         "server": {"host": host, "port": port},
         "store": {"url": store},
@@ -92,15 +97,20 @@ def serve(
         if (chosen := {name: value for name, value in values.items() if value is not None})
     }
     settings = _load(config_file, overrides)
+    if port_file and not os.access(port_file.parent, os.W_OK):
+        _fail(f"--port-file: {port_file.parent} is no folder that can be written to", USAGE)
 
     def tell(address: str) -> None:
-        typer.echo(f"Grasshopper listens on {address}")
         if port_file:
             _write_whole(port_file, address.rpartition(":")[2])
+        typer.echo(f"Grasshopper listens on {address}")
 
     from controlplane import main
 
-    main.serve(settings, on_start=tell)
+    try:
+        main.serve(settings, on_start=tell)
+    except SystemExit as ended:
+        raise typer.Exit(REFUSED if ended.code else 0) from None
 
 
 @app.command()
@@ -146,14 +156,15 @@ def list_decisions(
     """List the newest decisions."""
     given = {"source": source, "job": job, "action": action, "reason": reason}
     query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
-    found = _call(server, token, "GET", "/decisions", params=query)["items"]
-    if output is Output.JSON:
-        _print_json(found)
-    else:
-        _print_table(
-            ("id", "action", "job", "task", "outcome", "why"),
-            [(d["id"], d["action"], d["job"], _task(d), d["result"], d["sentence"]) for d in found],
-        )
+    with _reading(server):
+        found = _call(server, token, "GET", "/decisions", params=query)["items"]
+        if output is Output.JSON:
+            _print_json(found)
+        else:
+            _print_table(
+                ("id", "action", "job", "task", "outcome", "why"),
+                [(d["id"], d["action"], d["job"], _task(d), d["result"], d["sentence"]) for d in found],
+            )
 
 
 @decisions.command("explain")
@@ -164,11 +175,12 @@ def explain_decision(
     token: TokenOption = None,
 ) -> None:
     """Say why one decision came out as it did, and what came of it."""
-    found = _call(server, token, "GET", f"/decisions/{decision}")
-    if output is Output.JSON:
-        _print_json(found)
-    else:
-        _print_decision(found)
+    with _reading(server):
+        found = _call(server, token, "GET", f"/decisions/{decision}")
+        if output is Output.JSON:
+            _print_json(found)
+        else:
+            _print_decision(found)
 
 
 @decisions.command("why")
@@ -180,15 +192,16 @@ def why_attempt(
     token: TokenOption = None,
 ) -> None:
     """Say why an attempt's task was copied, or why it was not."""
-    found = _call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
-    if output is Output.JSON:
-        _print_json(found)
-        return
-    copied = "was copied" if found["copied"] else "was not copied"
-    typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
-    for decision in found["decisions"]:
-        typer.echo("")
-        _print_decision(decision)
+    with _reading(server):
+        found = _call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
+        if output is Output.JSON:
+            _print_json(found)
+            return
+        copied = "was copied" if found["copied"] else "was not copied"
+        typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
+        for decision in found["decisions"]:
+            typer.echo("")
+            _print_decision(decision)
 
 
 @config.command("validate")
@@ -205,10 +218,8 @@ def show_config(
     output: AsOption = Output.TABLE,
 ) -> None:
     """Print every setting in force; secrets are masked."""
-    from controlplane.settings import leaves
-
     settings = _load(config_file, {})
-    values = dict(leaves(settings.model_dump(mode="json")))
+    values = settings.shown()
     origins = {name: settings.origins.get(name, "default") for name in values}
     if output is Output.JSON:
         _print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
@@ -220,7 +231,8 @@ def show_config(
 @mode.command("get")
 def get_mode(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token: TokenOption = None) -> None:
     """Print the mode everywhere and of each source."""
-    _print_mode(_call(server, token, "GET", "/mode"), output)
+    with _reading(server):
+        _print_mode(_call(server, token, "GET", "/mode"), output)
 
 
 @mode.command("set")
@@ -237,7 +249,8 @@ def set_mode(
     if name is Mode.OFF and not yes:
         typer.confirm("Copies that run will be killed. Go on?", abort=True)
     wish = {"mode": name.value, "source": source, "reason": reason}
-    _print_mode(_call(server, token, "PUT", "/mode", json=wish), output)
+    with _reading(server):
+        _print_mode(_call(server, token, "PUT", "/mode", json=wish), output)
 
 
 def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
@@ -253,34 +266,50 @@ def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
 def _call(server: str, token: str | None, method: str, path: str, **request: Any) -> Any:
     """The JSON answer of the REST API, or an exit with the code for what went wrong."""
     import requests
+    from requests import exceptions
 
     token = token or _token_from_file()
+    if token and not (token.isascii() and token.isprintable()):
+        _fail("the token must be printable ASCII", USAGE)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     address = f"{server.rstrip('/')}/api/v1{path}"
     try:
         reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
         body = reply.json()
     except requests.JSONDecodeError:
-        _fail(f"{server} does not answer like Grasshopper (status {reply.status_code})", REFUSED)
-    except (requests.ConnectionError, requests.Timeout):
+        _not_ours(server)
+    except (requests.ConnectionError, requests.Timeout, exceptions.ChunkedEncodingError):
         _fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
     except requests.RequestException as error:
-        _fail(f"--server: {error}", USAGE)
+        if isinstance(error, ValueError):
+            _fail(f"--server: {error}", USAGE)
+        _not_ours(server)
+    if not isinstance(body, dict):
+        _not_ours(server)
     if not reply.ok:
-        _fail(body.get("detail") or body.get("title") or f"status {reply.status_code}", _exit_code(reply.status_code))
+        told = body.get("detail") or body.get("title") or f"status {reply.status_code}"
+        _fail(str(told), EXIT_CODES.get(reply.status_code, REFUSED))
     return body
 
 
-def _exit_code(status: int) -> int:
-    """The exit code for an HTTP status that is not a success."""
-    return EXIT_CODES.get(status, REFUSED)
+@contextmanager
+def _reading(server: str) -> Iterator[None]:
+    """Says so where an answer is JSON, but not what Grasshopper would say."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        _not_ours(server)
+
+
+def _not_ours(server: str) -> NoReturn:
+    _fail(f"{server} does not answer like Grasshopper", REFUSED)
 
 
 def _token_from_file() -> str | None:
     path = os.environ.get("GRASSHOPPER__CLIENT__TOKEN_FILE")
     try:
         return Path(path).read_text().strip() if path else None
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         _fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
 
 

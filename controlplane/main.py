@@ -1,11 +1,14 @@
 """How do the parts come together? `build_app` wires them, `serve` runs them on a socket."""
 
+import asyncio
 import gc
 import logging
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from typing import Any
 
 import structlog
@@ -16,7 +19,7 @@ from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import Scheduler
 from controlplane.runtime.live import CHOICES, Runtime
-from controlplane.settings import BadSettings, Settings, in_force
+from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
@@ -59,7 +62,29 @@ def build_app(
         pages=pages.router,
     )
     app.state.demo_report = settings.server.demo_report
+    app.state.settings = settings
     return app
+
+
+def reload(app: FastAPI) -> None:
+    """Reads the file of settings again. What it says of the engine holds from the next cycle on, unless it was changed
+    at run time since; the rest waits for a restart. A file that is not right is refused whole, and nothing changes.
+    """
+    runtime: Runtime = app.state.runtime
+    started: Settings = app.state.settings
+    before = runtime.scheduler.settings
+    try:
+        found = started.again()
+        runtime.configure(in_force(found, runtime.store.settings, runtime.choices.mode))
+    except BadSettings as error:
+        _log.error("settings_refused", problems=[str(problem) for problem in error.problems])
+        return
+    engine = runtime.scheduler.settings
+    changed = [field.name for field in fields(engine) if getattr(engine, field.name) != getattr(before, field.name)]
+    waiting = [name for name in SECTIONS if name != "engine" and getattr(found, name) != getattr(started, name)]
+    _log.info("settings_reloaded", changed=changed, wait_for_restart=waiting)
+    details = {name: getattr(engine, name) for name in changed}
+    runtime.store.audit(role="local", action="reload", reason="SIGHUP", details=details)
 
 
 def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
@@ -80,14 +105,15 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=round(settings.server.drain_s),
     )
-    _Server(config, on_start).run()
+    _Server(config, app, on_start).run()
 
 
 class _Server(uvicorn.Server):
-    """Tells where it listens, once it does."""
+    """Tells where it listens, once it does, and hears SIGHUP."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], None] | None) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, on_start: Callable[[str], None] | None) -> None:
         super().__init__(config)
+        self._app = app
         self._on_start = on_start
 
     async def startup(self, sockets: Any = None) -> None:
@@ -98,6 +124,7 @@ class _Server(uvicorn.Server):
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         _log.info("serving", address=address)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, self._app)
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)

@@ -8,24 +8,31 @@ define, so no default or range is written twice.
 import dataclasses
 import ipaddress
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from controlplane.model.errors import BadSetting, GrasshopperError
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies import registry
 from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.store.database import shown_url, usable
 from controlplane.store.parameters import StoreSettings
 
 ENV_PREFIX = "GRASSHOPPER__"
 COMMAND_LINE = "command line"
 """Origin of what was given there."""
+HIDDEN = "..."
+"""Shown in place of a value that may be a secret."""
+_SECRET_SECTIONS = frozenset({"auth", "store"})
+_CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
+"""Variables that the command line reads by itself when it talks to a running control plane."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -102,20 +109,6 @@ class AuthSection(Section):
         return {role: token for role in ("read", "operate", "shim") if (token := self.token(role))}
 
 
-class ClientSection(Section):
-    """How the command line reaches a running control plane."""
-
-    server: str = "http://127.0.0.1:7272"
-    token: SecretStr | None = None
-    token_file: Path | None = None
-
-    def bearer(self) -> str | None:
-        """The token to send, from its value or its file."""
-        if self.token:
-            return self.token.get_secret_value()
-        return _read_secret("client.token_file", self.token_file) if self.token_file else None
-
-
 class LogSection(Section):
     """What is logged and how."""
 
@@ -133,9 +126,9 @@ class Settings(BaseSettings):
     engine: EngineSection = EngineSection()
     runtime: RuntimeSection = RuntimeSection()
     store: StoreSection = StoreSection()
-    client: ClientSection = ClientSection()
     log: LogSection = LogSection()
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _source: tuple[Path | None, dict[str, Any]] = PrivateAttr(default=(None, {}))
 
     @classmethod
     def settings_customise_sources(cls, settings_cls, init_settings, **_):
@@ -146,6 +139,15 @@ class Settings(BaseSettings):
     def origins(self) -> dict[str, str]:
         """Where each value came from, by dotted name; what is not in it is a default."""
         return self._origins
+
+    def again(self) -> "Settings":
+        """The settings that the same file, environment and command line give by now; raises `BadSettings`."""
+        return load(*self._source)
+
+    def shown(self) -> dict[str, Any]:
+        """Every value by its dotted name, secrets masked."""
+        values = dict(leaves(self.model_dump(mode="json")))
+        return values | {"store.url": shown_url(self.store.url)}
 
     def engine_settings(self) -> EngineSettings:
         """The engine's part, as the engine takes it."""
@@ -160,13 +162,18 @@ class Settings(BaseSettings):
         return StoreSettings(**self.store.model_dump())
 
 
+SECTIONS = tuple(Settings.model_fields)
+
+
 def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
     """Settings from file, environment and command line (`overrides` nests like the file); raises `BadSettings`."""
-    layers: list[tuple[str, dict[str, Any]]] = []
-    if path is not None:
-        layers.append((str(path), _read_yaml(Path(path))))
-    layers.append(("environment", _read_environment()))
-    layers.append((COMMAND_LINE, dict(overrides or {})))
+    path = None if path is None else Path(path)
+    text = "" if path is None else _read_file(path)
+    layers = [
+        (str(path), _parse(path, text)),
+        ("environment", _read_environment()),
+        (COMMAND_LINE, dict(overrides or {})),
+    ]
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
@@ -174,16 +181,22 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
         origins |= {name: origin for name, _ in leaves(layer)}
     try:
         settings = Settings(**merged)
+        check(settings)
     except ValidationError as error:
-        raise BadSettings(tuple(_problems(error))) from None
+        raise BadSettings(_placed(_problems(error), path, text, origins)) from None
+    except BadSettings as error:
+        raise BadSettings(_placed(error.problems, path, text, origins)) from None
     settings._origins.update(origins)
-    check(settings)
+    settings._source = (path, dict(overrides or {}))
     return settings
 
 
 def check(settings: Settings) -> None:
-    """What no single field can tell: known policies, and tokens wherever others can reach us."""
+    """What no single field can tell: known policies, a usable store, and tokens wherever others can reach us."""
     check_engine(settings.engine_settings())
+    if not usable(settings.store.url):
+        want = "the path of an SQLite file, or an SQLAlchemy URL whose driver is installed"
+        raise BadSettings((BadSetting("store.url", shown_url(settings.store.url), want),))
     tokens = settings.auth.tokens()
     if not settings.server.loopback and not tokens:
         want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"
@@ -262,32 +275,69 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> str:
     try:
-        return dict(YamlConfigSettingsSource(Settings, yaml_file=path)()) if path.exists() else _missing(path)
-    except BadSettings:
-        raise
-    except Exception as error:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
         raise BadSettings((BadSetting("config", str(path), f"a readable YAML file: {error}"),)) from None
 
 
-def _missing(path: Path) -> dict[str, Any]:
-    raise BadSettings((BadSetting("config", str(path), "an existing file"),))
+def _parse(path: Path | None, text: str) -> dict[str, Any]:
+    """The sections of a YAML file. What is wrong is told without the text around it, which may hold secrets."""
+    want, place = "a YAML file of sections", ""
+    try:
+        tree = yaml.safe_load(text) or {}
+    except yaml.MarkedYAMLError as error:
+        want = f"{want}: {error.problem}"
+        place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else ""
+        tree = None
+    except (yaml.YAMLError, RecursionError, ValueError):
+        tree = None
+    if not isinstance(tree, dict) or not all(isinstance(section, str) for section in tree):
+        raise BadSettings((BadSetting("config", str(path), want, place),))
+    return tree
+
+
+def _placed(
+    problems: Iterable[BadSetting], path: Path | None, text: str, origins: Mapping[str, str]
+) -> tuple[BadSetting, ...]:
+    """The problems, each with its line where the value came from the file."""
+    document = yaml.compose(text, Loader=yaml.SafeLoader)
+    lines = [(problem, _line(document, problem.field.split("."))) for problem in problems]
+    return tuple(
+        dataclasses.replace(problem, place=f"{path}:{line}")
+        if line and origins.get(problem.field, str(path)) == str(path)
+        else problem
+        for problem, line in lines
+    )
+
+
+def _line(node: yaml.Node | None, names: list[str]) -> int:
+    """The line of a setting in a YAML document; 0 where it is not there."""
+    line = 0
+    for name in names:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        found = next(((key, value) for key, value in pairs if key.value == name), None)
+        if found is None:
+            return 0
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
 
 
 def _read_environment() -> dict[str, Any]:
     for name in os.environ:
-        section = name.upper().removeprefix(ENV_PREFIX).split("__")[0].lower()
-        if name.upper().startswith(ENV_PREFIX) and section not in Settings.model_fields:
-            raise BadSettings((BadSetting(name, os.environ[name], f"one of {sorted(Settings.model_fields)}"),))
+        section, _, key = name.upper().removeprefix(ENV_PREFIX).partition("__")
+        known = key in _CLIENT_KEYS if section == "CLIENT" else section.lower() in SECTIONS
+        if name.upper().startswith(ENV_PREFIX) and not known:
+            raise BadSettings((BadSetting(name, HIDDEN, f"one of {', '.join(SECTIONS)} after the prefix"),))
     return EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
 
 
 def _read_secret(field: str, path: Path) -> str:
     try:
         secret = path.read_text().strip()
-    except OSError as error:
-        raise BadSettings((BadSetting(field, str(path), f"a readable file: {error.strerror}"),)) from None
+    except (OSError, UnicodeDecodeError):
+        raise BadSettings((BadSetting(field, str(path), "a readable file of text"),)) from None
     if not secret:
         raise BadSettings((BadSetting(field, str(path), "a file that holds a token"),))
     return secret
@@ -296,5 +346,12 @@ def _read_secret(field: str, path: Path) -> str:
 def _problems(error: ValidationError, prefix: str = "") -> Iterator[BadSetting]:
     for problem in error.errors():
         place = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]]
-        got = "..." if "token" in place[-1] else problem["input"]
-        yield BadSetting(".".join(place), got, problem["msg"])
+        unknown = problem["type"] == "extra_forbidden"
+        want = "a setting that exists" if unknown else problem["msg"]
+        yield BadSetting(".".join(place), _shown(place, problem["input"], unknown), want)
+
+
+def _shown(place: list[str], value: Any, unknown: bool) -> Any:
+    """A refused value as it may be shown: it may be a secret that was put in the wrong place."""
+    harmless = isinstance(value, int | float) or (isinstance(value, str) and place[0] not in _SECRET_SECTIONS)
+    return value if harmless and not unknown else HIDDEN

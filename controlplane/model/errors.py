@@ -26,14 +26,20 @@ class BadFact(GrasshopperError):
 
 @dataclass(eq=False)
 class BadSetting(GrasshopperError):
-    """An operator asked for a setting that cannot hold; `field` is its full dotted name."""
+    """An operator asked for a setting that cannot hold; `field` is its full dotted name.
+
+    >>> str(BadSetting("server.port", got=-1, want="a port", place="plane.yaml:3"))
+    'plane.yaml:3: server.port = -1, want a port'
+    """
 
     field: str
     got: object
     want: str
+    place: str = ""
+    """Where it was asked for, if that is known: a file and a line."""
 
     def __str__(self) -> str:
-        return f"{self.field} = {self.got!r}, want {self.want}"
+        return f"{f'{self.place}: ' if self.place else ''}{self.field} = {self.got!r}, want {self.want}"
 
 
 @dataclass(eq=False)

@@ -1,5 +1,6 @@
 """How is the database opened and brought to the newest tables?"""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_WAIT_S = 2.0
+_SECRET = re.compile("pass|secret|token|key", re.IGNORECASE)
 
 
 def full_url(url: str) -> str:
@@ -19,6 +22,31 @@ def full_url(url: str) -> str:
     ('sqlite:////tmp/a.db', 'postgresql+psycopg://host/db')
     """
     return url if "://" in url else f"sqlite:///{url}"
+
+
+def shown_url(url: str) -> str:
+    """A URL as it may be shown: without its passwords.
+
+    >>> shown_url("postgresql://ann:secret@host/db?sslpassword=hush"), shown_url("plane.db"), shown_url("x://[:s@")
+    ('postgresql://ann:***@host/db?sslpassword=***', 'plane.db', '***')
+    """
+    if "://" not in url:
+        return url
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        return "***"
+    hidden = {name: "***" for name in parsed.query if _SECRET.search(name)}
+    return parsed.update_query_dict(hidden).render_as_string(hide_password=True)
+
+
+def usable(url: str) -> bool:
+    """Whether the URL can be understood and its driver is installed; nothing is connected to."""
+    try:
+        open_engine(url).dispose()
+    except (ArgumentError, ImportError, ValueError):
+        return False
+    return True
 
 
 def open_engine(url: str) -> Engine:

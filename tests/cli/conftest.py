@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import httpx
@@ -32,6 +33,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield address
     plane.should_exit = True
     thread.join()
+
+
+@pytest.fixture
+def other_server() -> Iterator[Callable[[bytes], str]]:
+    """A function that starts something else on a port, which answers everything with one body."""
+    started: list[HTTPServer] = []
+
+    def start(body: bytes) -> str:
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        started.append(HTTPServer(("127.0.0.1", 0), Answer))
+        threading.Thread(target=started[-1].serve_forever, args=(0.01,)).start()
+        return f"http://127.0.0.1:{started[-1].server_port}"
+
+    yield start
+    for each in started:
+        each.shutdown()
+        each.server_close()
 
 
 def _one_skewed_job(address: str) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,13 +102,64 @@ def test_a_server_that_is_not_there_has_its_own_code() -> None:
     assert "cannot be reached" in told.stderr
 
 
+STRANGE = [b"", b"not json", b"[1, 2]", b"{}", b"null", b'{"items": 5}', b'{"items": [{"id": 1}]}', b"[" * 100_000]
+
+
+@pytest.mark.parametrize("body", STRANGE, ids=range(len(STRANGE)))
+@pytest.mark.parametrize("command", [("decisions", "list"), ("decisions", "explain", "1"), ("mode", "get")])
+def test_a_server_that_is_not_ours_is_told_and_never_a_traceback(
+    body: bytes, command: tuple[str, ...], other_server: Callable[[bytes], str]
+) -> None:
+    """A port may be anybody's."""
+    told = run(*command, server=other_server(body))
+    assert (told.exit_code, type(told.exception)) == (REFUSED, SystemExit)
+    assert "does not answer like Grasshopper" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("server", "token", "code"),
+    [
+        ("no-scheme", "", USAGE),
+        ("http://[", "", USAGE),
+        ("ftp://127.0.0.1", "", USAGE),
+        ("http://127.0.0.1:1", "t\u00f6ken", USAGE),
+        ("http://127.0.0.1:1", "two\nlines", USAGE),
+    ],
+)
+def test_a_bad_address_or_token_is_wrong_usage(server: str, token: str, code: int) -> None:
+    """And the token is not repeated."""
+    told = run("mode", "get", server=server, token=token)
+    assert (told.exit_code, type(told.exception)) == (code, SystemExit)
+    assert not token or token not in told.stderr
+
+
+def test_a_port_in_use_is_told_in_one_line(server: str, tmp_path: Path) -> None:
+    """Somebody else is there already; nothing to look through a traceback for."""
+    port = server.rpartition(":")[2]
+    command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", port, "--store", str(tmp_path / "x.db")]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert told.returncode == REFUSED
+    assert "address already in use" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("option", ["--port-file", "--config", "--store"])
+def test_a_path_that_cannot_be_used_is_wrong_usage(option: str, tmp_path: Path) -> None:
+    """Found out before anything is started."""
+    path = {"--store": "nosuch://x"}.get(option, str(tmp_path / "no" / "file"))
+    told = run("serve", "--port", "0", option, path)
+    assert (told.exit_code, type(told.exception)) == (USAGE, SystemExit)
+
+
 def test_a_token_comes_from_a_file(server: str, tmp_path: Path) -> None:
     """So that it stands in no process list."""
     secret = tmp_path / "token"
     secret.write_text("reader\n")
     assert run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(secret)).exit_code == 0
-    told = run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(tmp_path / "none"))
-    assert told.exit_code == USAGE
+    secret.write_bytes(b"\xff")
+    for path in (secret, tmp_path / "none", tmp_path):
+        told = run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(path))
+        assert (told.exit_code, type(told.exception)) == (USAGE, SystemExit)
 
 
 def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -> None:
@@ -118,14 +170,14 @@ def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -
     assert run("config", "validate", str(right)).exit_code == 0
     told = run("config", "validate", str(wrong))
     assert told.exit_code == USAGE
-    assert "engine.max_copies_per_task" in told.stderr
-    assert "server.prot" in told.stderr
+    assert f"{wrong}:1: engine.max_copies_per_task" in told.stderr
+    assert f"{wrong}:2: server.prot" in told.stderr
 
 
 def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
     """File, environment or default, for each value."""
     file = tmp_path / "plane.yaml"
-    file.write_text("engine: {allocator: fair}\nauth: {read_token: hush}\n")
+    file.write_text("engine: {allocator: fair}\nauth: {read_token: hush}\nstore: {url: 'sqlite:///x?password=hush'}\n")
     told = run("config", "show", "--config", str(file), "-o", "json", GRASSHOPPER__ENGINE__SPECULATOR="late")
     shown = json.loads(told.stdout)
     assert shown["engine.allocator"] == {"value": "fair", "origin": str(file)}
@@ -160,13 +212,16 @@ def test_jars_prints_a_path_or_says_how_to_get_one() -> None:
         assert "grasshopper-spark.jar" in told.stderr
 
 
-def test_serve_tells_its_port_and_ends_on_sigterm(tmp_path: Path) -> None:
-    """Port 0 takes a free one; scripts read it from a file, people from the first line."""
+def test_serve_tells_its_port_reads_its_file_again_and_ends_on_sigterm(tmp_path: Path) -> None:
+    """Port 0 takes a free one; scripts read it from a file, people from the first line. SIGHUP is for the file."""
     port_file = tmp_path / "port"
+    file = tmp_path / "plane.yaml"
+    file.write_text("engine: {lease_ms: 1000}\n")
     command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", "0", "--port-file", str(port_file)]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [*command, "--store", str(tmp_path / "x.db"), "--mode", "control", "--speculator", "late"],
+        [*command, "--config", str(file), "--store", str(tmp_path / "x.db"), "--mode", "control",
+         "--speculator", "late"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
     )  # fmt: skip
     try:
@@ -179,6 +234,11 @@ def test_serve_tells_its_port_and_ends_on_sigterm(tmp_path: Path) -> None:
         assert process.stdout.readline() == f"Grasshopper listens on {address}\n"
         settings = requests.get(f"{address}/api/v1/settings", timeout=5).json()["engine"]
         assert (settings["mode"], settings["allocator"], settings["speculator"]) == ("control", "hopper", "late")
+        file.write_text("engine: {lease_ms: 2000}\n")
+        process.send_signal(signal.SIGHUP)
+        while requests.get(f"{address}/api/v1/settings", timeout=5).json()["engine"]["lease_ms"] != 2000:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=20)

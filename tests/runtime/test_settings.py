@@ -77,12 +77,86 @@ def test_policy_settings_come_from_the_environment_too(monkeypatch):
         ("runtime: {cycle_share: 0}", "runtime.cycle_share"),
         ("store: {keep_rows: 0}", "store.keep_rows"),
         ("log: {level: loud}", "log.level"),
+        ("store: {url: 'nosuch://host/db'}", "store.url"),
+        ("store: {url: 'postgresql+nosuch://host/db'}", "store.url"),
+        ("store: {url: 'sqlite://['}", "store.url"),
+        ("client: {server: 'http://x'}", "client"),
         ("engine: [", "config"),
         ("just text", "config"),
+        ("- a list", "config"),
+        ("1: 2", "config"),
+        ("[" * 5000, "config"),
+        ("engine: !!python/object:os.system {}", "config"),
     ],
 )
 def test_a_bad_setting_is_named_in_full(file, text, field):
     assert problems(file(text)) == [field]
+
+
+def test_a_bad_setting_is_told_with_its_line(file, monkeypatch):
+    """Lines of the file only where the value is the file's."""
+    path = file("server:\n  port: -1\nengine:\n  lease_ms: 1\n  allocator_settings:\n    magic: 1\n")
+    with pytest.raises(BadSettings) as error:
+        settings.load(path, {"engine": {"lease_ms": 2}})
+    places = {problem.field: problem.place for problem in error.value.problems}
+    assert places == {"server.port": f"{path}:2", "engine.lease_ms": ""}
+    path = file("engine:\n  allocator_settings:\n    magic: 1\n")
+    with pytest.raises(BadSettings, match=f"^{path}:3: engine.allocator_settings.magic"):
+        settings.load(path)
+    path = file("engine:\n  lease_ms: 1000\n bad: indent\n")
+    with pytest.raises(BadSettings, match=f"^{path}:3: config"):
+        settings.load(path)
+
+
+def test_a_binary_file_and_a_folder_are_told(tmp_path):
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert problems(tmp_path / "binary") == problems(tmp_path) == ["config"]
+
+
+SECRET = "hush-hush"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"auht: {{read_token: {SECRET}}}",
+        f"auth: {{read_tokn: {SECRET}}}",
+        f"auth: {SECRET}",
+        f"auth: {{read_token: [{SECRET}]}}",
+        f"stor: {{url: 'postgresql://u:{SECRET}@h/d'}}",
+        f"store: 'postgresql://u:{SECRET}@h/d'",
+        f"store: {{urll: 'postgresql://u:{SECRET}@h/d'}}",
+        f"store: {{url: 'nosuch://u:{SECRET}@h/d'}}",
+        f"store: {{url: 'nosuch://[u:{SECRET}@h/d'}}",
+        f"engine: {{read_token: {SECRET}}}",
+        f"auth:\n  read_token: {SECRET}\n bad: indent",
+        f"auth: {{read_token: '{SECRET}",
+    ],
+)
+def test_no_error_shows_a_secret_wherever_it_was_put(file, text):
+    """A typing error in a name must not print the value: it may be a token, and errors are pasted into tickets."""
+    with pytest.raises(BadSettings) as error:
+        settings.load(file(text))
+    assert SECRET not in str(error.value)
+
+
+def test_a_secret_under_a_misspelt_variable_is_not_shown(monkeypatch):
+    monkeypatch.setenv("GRASSHOPPER__AUHT__READ_TOKEN", SECRET)
+    with pytest.raises(BadSettings) as error:
+        settings.load()
+    assert SECRET not in str(error.value)
+
+
+def test_variables_of_the_command_line_are_no_settings_and_no_mistake(monkeypatch):
+    monkeypatch.setenv("GRASSHOPPER__CLIENT__TOKEN", SECRET)
+    settings.load()
+    monkeypatch.setenv("GRASSHOPPER__CLIENT__TOKN", SECRET)
+    assert problems() == ["GRASSHOPPER__CLIENT__TOKN"]
+
+
+def test_passwords_of_the_store_are_never_shown():
+    found = settings.load(None, {"store": {"url": f"sqlite:///x.db?sslpassword={SECRET}"}})
+    assert SECRET not in str(found.shown())
 
 
 def test_all_bad_settings_are_told_at_once(file):
