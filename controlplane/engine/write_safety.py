@@ -1,11 +1,12 @@
 """May the tasks of this stage run twice? A table: the first row that fits gives the verdict.
 
 Safe are stages whose output the host itself keeps apart by attempt: shuffle files, results that return to the driver,
-files under a commit that the host arbitrates. Data sources with a commit of their own are unknown: whether they ask the
-host before they commit does not show from outside. What an attempt does inside the user's own functions nobody can see;
-that stays the user's word, as with the host's own speculation.
+files and data sources under a commit that the host arbitrates. For files that takes a committer which writes nothing
+to its final place before the host has agreed: those are named here, any other is unknown. What an attempt does inside
+the user's own functions nobody can see; that stays the user's word, as with the host's own speculation.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +29,24 @@ FILE_WRITERS = (
     "org.apache.spark.sql.execution.datasources.WriteFilesExec",
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
+DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
+_COORDINATED_COMMITTERS = """
+    org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter
+    org.apache.hadoop.fs.s3a.commit.staging.DirectoryStagingCommitter
+    org.apache.hadoop.fs.s3a.commit.staging.PartitionedStagingCommitter
+    org.apache.hadoop.mapred.FileOutputCommitter
+    org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter
+    org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitter
+    org.apache.parquet.hadoop.ParquetOutputCommitter
+    org.apache.spark.internal.io.HadoopMapRedCommitProtocol
+    org.apache.spark.internal.io.HadoopMapReduceCommitProtocol
+    org.apache.spark.internal.io.cloud.PathOutputCommitProtocol
+    org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol
+"""
+COORDINATED_COMMITTERS = frozenset(_COORDINATED_COMMITTERS.split())
+"""Committers that keep an attempt's output apart until the host lets it commit, and protocols that ask the host."""
+DIRECT_COMMITTER = re.compile(r"Direct(?!ory)")
+"""In the name of every committer that writes to the final place at once, on S3 and GCS above all."""
 DRIVER_SIDE = ("org.apache.spark.rdd.", "org.apache.spark.api.python.", "org.apache.spark.sql.execution.")
 
 
@@ -50,6 +69,18 @@ def _writes_files(stage: StageSubmitted) -> bool:
     return stage.writer.startswith(FILE_WRITERS)
 
 
+def _commits_directly(stage: StageSubmitted) -> bool:
+    return any(DIRECT_COMMITTER.search(name) for name in stage.committers)
+
+
+def _has_known_committers(stage: StageSubmitted) -> bool:
+    return bool(stage.committers) and COORDINATED_COMMITTERS.issuperset(stage.committers)
+
+
+def _writes_data_source(stage: StageSubmitted) -> bool:
+    return stage.writer == DATA_SOURCE_WRITER
+
+
 TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     (lambda s: not s.copies_enabled, Verdict(Reason.OPTED_OUT, "the user opted out")),
     (lambda s: s.barrier, Verdict(Reason.BARRIER, "barrier stage")),
@@ -58,10 +89,23 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     (lambda s: s.kind == "shuffle_map", Verdict(Reason.NONE, "shuffle output is kept apart by attempt")),
     (lambda s: s.action.startswith("foreach"), Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes")),
     (
-        lambda s: _writes_files(s) and s.commit_coordinated,
+        lambda s: _writes_files(s) and not s.commit_coordinated,
+        Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination"),
+    ),
+    (
+        lambda s: _writes_files(s) and _commits_directly(s),
+        Verdict(Reason.UNSAFE_OUTPUT, "a direct committer writes to the final place"),
+    ),
+    (
+        lambda s: _writes_files(s) and _has_known_committers(s),
         Verdict(Reason.NONE, "file commit arbitrated by the driver"),
     ),
-    (_writes_files, Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination")),
+    (_writes_files, Verdict(Reason.UNKNOWN_OUTPUT, "unknown file committer")),
+    (
+        lambda s: _writes_data_source(s) and s.commit_coordinated,
+        Verdict(Reason.NONE, "data source commit arbitrated by the driver"),
+    ),
+    (_writes_data_source, Verdict(Reason.UNSAFE_OUTPUT, "data source commit without coordination")),
     (
         lambda s: s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE),
         Verdict(Reason.NONE, "the result returns to the driver"),

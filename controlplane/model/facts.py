@@ -155,6 +155,8 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     """The user's call, for example `collect` or `save`."""
     writer: Text = ""
     """Class whose function the result tasks run: tells a file commit from a `foreach`."""
+    committers: list[Text] = []
+    """Classes that commit a file write, the host's own first; empty where not known."""
     commit_coordinated: bool = False
     """Whether the host arbitrates which attempt may commit its output."""
     barrier: bool = False

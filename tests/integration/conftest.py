@@ -1,10 +1,12 @@
 """What do the integration tests share? One real cluster of four hosts, and one controlled driver on it."""
 
 import signal
+from pathlib import Path
 
 import pytest
 
 from spark_listener.local_cluster import LocalCluster
+from tests.integration import java_jar
 from tests.integration.driver import Driver, plugged
 from tests.integration.plane_process import Plane, eventually
 
@@ -35,8 +37,11 @@ def plane(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def driver(hosts, plane, tmp_path_factory):
-    """A driver attached by configuration alone."""
-    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
+    """A driver attached by configuration alone, whose user brings classes of his own to write with."""
+    conf = plugged(plane.address)
+    sinks = java_jar.build(Path(__file__).with_name("Sinks.java"), hosts.spark_home, tmp_path_factory.mktemp("sinks"))
+    conf["spark.jars"] += f",{sinks}"
+    with Driver(hosts, tmp_path_factory.mktemp("driver"), **conf) as driver:
         yield driver
 
 

@@ -5,10 +5,9 @@ of each method, and put before the real one on the class path. Nothing of this i
 """
 
 import re
-import subprocess
 from pathlib import Path
 
-from spark_listener.attach import jar_path
+from tests.integration import java_jar
 from tests.integration.plane_process import ROOT
 
 SOURCE = ROOT / "jvm-shim" / "shim-spark" / "src" / "main" / "java" / "io" / "grasshopper" / "spark" / "Scala.java"
@@ -41,9 +40,4 @@ def build(spark_home: Path, folder: Path) -> Path:
     assert count >= 5, f"{SOURCE} looks different from what this file expects"
     source = folder / "Scala.java"
     source.write_text(text + FAULT % FAULT_PROPERTY)
-    class_path = f"{jar_path()}:{spark_home / 'jars'}/*"
-    classes = folder / "classes"
-    subprocess.run(["javac", "-nowarn", "--release", "8", "-cp", class_path, "-d", classes, source], check=True)
-    jar = folder / "faulty.jar"
-    subprocess.run(["jar", "--create", "--file", jar, "-C", classes, "."], check=True)
-    return jar
+    return java_jar.build(source, spark_home, folder)

@@ -75,6 +75,24 @@ def write_files(spark, *, group, path, rows=1000, tasks=4, held=(), gate=""):
     return [written.count(), written.distinct().count()]
 
 
+def write_rows(spark, *, group, path, form, options=None, conf=None, tasks=4, held=(), gate=""):
+    """Save rows in a format, perhaps one that keeps none of them, with options and settings of their own."""
+    _enter(spark.sparkContext, group)
+    session = spark.newSession()
+    for name, value in (conf or {}).items():
+        session.conf.set(name, value)
+    written = _held_rows(session, 100, tasks, held, gate).write.mode("append").format(form).options(**options or {})
+    written.save(path)
+
+
+def write_pairs(spark, *, group, path, output_format, tasks=4, held=(), gate=""):
+    """Save an RDD by a Hadoop output format."""
+    context = spark.sparkContext
+    _enter(context, group)
+    body = partial(_tag, held=tuple(held), gate=gate)
+    context.parallelize(range(100), tasks).mapPartitionsWithIndex(body).saveAsNewAPIHadoopFile(path, output_format)
+
+
 def _append(indices, *, path, held, gate):
     for index in indices:
         _maybe_wait(index, held, gate, hold_copies=False)

@@ -2,7 +2,6 @@
 package io.grasshopper.spark;
 
 import io.grasshopper.core.Fact;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashSet;
@@ -19,15 +18,14 @@ import org.apache.spark.scheduler.TaskSet;
 /** Builds {@code stage_submitted} and {@code resource_requested}. Used by the sync loop's thread only. */
 final class StageFacts {
   private static final int MAX_NODES = 1000;
-  private static final int MAX_UNWRAP = 4;
 
   private final InputBytes inputBytes = new InputBytes();
-  private final boolean commitCoordinated;
+  private final boolean coordinatesFiles;
   private final int coresPerTask;
   private long requests;
 
   StageFacts(SparkConf conf) {
-    commitCoordinated = conf.getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
+    coordinatesFiles = conf.getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
     coresPerTask = (int) Math.ceil(Double.parseDouble(conf.get("spark.task.cpus", "1")));
   }
 
@@ -52,6 +50,7 @@ final class StageFacts {
   private Fact submitted(JobKey job, TaskSet set, Stage stage, List<List<String>> hosts, long atNanos) {
     Task<?>[] tasks = set.tasks();
     String name = stage == null ? "" : stage.name();
+    OutputSink sink = sink(stage);
     return Fact.at("stage_submitted", atNanos)
         .withKey("job", job.key)
         .with("stage", set.stageId())
@@ -63,8 +62,9 @@ final class StageFacts {
         .with("preferred_hosts", hosts)
         .with("kind", tasks.length > 0 && tasks[0] instanceof ShuffleMapTask ? "shuffle_map" : "result")
         .withText("action", name.contains(" at ") ? name.substring(0, name.indexOf(" at ")) : "")
-        .withText("writer", writer(stage))
-        .with("commit_coordinated", commitCoordinated)
+        .withText("writer", sink.writer)
+        .with("committers", sink.committers)
+        .with("commit_coordinated", sink.isCoordinated)
         .with("barrier", tasks.length > 0 && tasks[0].isBarrier())
         .with("pipelined", isPipelined(set))
         .with("streaming", job.isStreaming)
@@ -109,36 +109,10 @@ final class StageFacts {
     return isKnown ? hosts : Collections.emptyList();
   }
 
-  /** The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. */
-  private static String writer(Stage stage) {
+  private OutputSink sink(Stage stage) {
     if (!(stage instanceof ResultStage)) {
-      return "";
+      return OutputSink.NONE;
     }
-    Object function = Scala.call(stage, "func");
-    for (int i = 0; i < MAX_UNWRAP && owner(function).equals("org.apache.spark.SparkContext"); i++) {
-      Object inner = firstFunction(function);
-      if (inner == null) {
-        break;
-      }
-      function = inner;
-    }
-    return owner(function);
-  }
-
-  private static Object firstFunction(Object closure) {
-    for (Field field : closure.getClass().getDeclaredFields()) {
-      if (field.getType().getName().startsWith("scala.Function")) {
-        field.setAccessible(true);
-        return Scala.get(field, closure);
-      }
-    }
-    return null;
-  }
-
-  /** The class in which a closure was written: what stands before the first dollar sign of its own class. */
-  private static String owner(Object closure) {
-    String name = closure.getClass().getName();
-    int end = name.indexOf('$');
-    return end < 0 ? name : name.substring(0, end);
+    return OutputSink.of(Scala.call(stage, "func"), stage.rdd(), coordinatesFiles);
   }
 }

@@ -1,0 +1,103 @@
+// Who decides which attempt's output of a result stage counts?
+package io.grasshopper.spark;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.spark.internal.io.FileCommitProtocol;
+import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
+
+/**
+ * Read off the objects that the function of the result tasks, or of their last narrow step, has captured.
+ *
+ * <p>Those are the ones that Spark will use, whatever configuration they came from; the driver has set up their job before it
+ * submits the stage.
+ */
+final class OutputSink {
+  static final OutputSink NONE = new OutputSink("", Collections.emptyList(), false);
+
+  private static final String CONTEXT = "org.apache.spark.SparkContext";
+  private static final String DATA_SOURCE_V2 = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
+  private static final int MAX_DEPTH = 4;
+
+  /** The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. */
+  final String writer;
+  /** Of a file write: Spark's commit protocol, then the Hadoop committer that it drives. */
+  final List<String> committers;
+  final boolean isCoordinated;
+
+  private OutputSink(String writer, List<String> committers, boolean isCoordinated) {
+    this.writer = writer;
+    this.committers = committers;
+    this.isCoordinated = isCoordinated;
+  }
+
+  /**
+   * @param rdd of the stage: SQL writes files in its last step, and its function only passes on what was committed
+   * @param coordinatesFiles whether the driver arbitrates the commits of files; a data source says so itself
+   */
+  static OutputSink of(Object function, Object rdd, boolean coordinatesFiles) {
+    Object inner = unwrap(function);
+    String writer = owner(inner);
+    if (writer.equals(DATA_SOURCE_V2)) {
+      return new OutputSink(writer, Collections.emptyList(), Boolean.TRUE.equals(captured(inner, Boolean.class, 0)));
+    }
+    return new OutputSink(writer, committers(inner, rdd), coordinatesFiles);
+  }
+
+  private static List<String> committers(Object function, Object rdd) {
+    List<String> names = new ArrayList<>();
+    try {
+      Object ofFunction = captured(function, FileCommitProtocol.class, 0);
+      Object protocol = ofFunction == null ? captured(rdd, FileCommitProtocol.class, 0) : ofFunction;
+      if (protocol != null) {
+        names.add(protocol.getClass().getName());
+      }
+      if (protocol instanceof HadoopMapReduceCommitProtocol) {
+        names.add(Scala.get(Scala.field(HadoopMapReduceCommitProtocol.class, "committer"), protocol).getClass().getName());
+      }
+    } catch (RuntimeException error) {
+      names.add("?");
+    }
+    return names;
+  }
+
+  private static Object unwrap(Object function) {
+    Object unwrapped = function;
+    for (int i = 0; i < MAX_DEPTH && owner(unwrapped).equals(CONTEXT); i++) {
+      Object inner = captured(unwrapped, scala.Function1.class, MAX_DEPTH);
+      if (inner == null) {
+        break;
+      }
+      unwrapped = inner;
+    }
+    return unwrapped;
+  }
+
+  /** The first object of a type in the fields of a closure, or of the functions in there; null for none. */
+  private static Object captured(Object closure, Class<?> wanted, int depth) {
+    for (Field field : closure.getClass().getDeclaredFields()) {
+      if (Modifier.isStatic(field.getModifiers())) {
+        continue;
+      }
+      field.setAccessible(true);
+      Object value = Scala.get(field, closure);
+      boolean isFunction = value != null && field.getType().getName().startsWith("scala.Function");
+      Object found = wanted.isInstance(value) ? value
+          : isFunction && depth < MAX_DEPTH ? captured(value, wanted, depth + 1) : null;
+      if (found != null) {
+        return found;
+      }
+    }
+    return null;
+  }
+
+  /** The class in which a closure was written: what stands before the first dollar sign of its own class. */
+  private static String owner(Object closure) {
+    String name = closure.getClass().getName();
+    int end = name.indexOf('$');
+    return end < 0 ? name : name.substring(0, end);
+  }
+}
