@@ -142,6 +142,14 @@ def jars() -> None:
         _fail(str(missing), REFUSED)
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def yarn(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """For YARN operators: install, check, watch, try. `grasshopper yarn --help` says more."""
+    from controlplane import cli_yarn
+
+    cli_yarn.app(arguments or ["--help"], prog_name="grasshopper yarn")
+
+
 @decisions.command("list")
 def list_decisions(
     source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
+from yarn_bridge.rm_client import RmClient
 from yarn_bridge.site_files import property_elements
 
 ORDERING_POLICY = "io.grasshopper.yarn.GrasshopperOrderingPolicy"
@@ -165,6 +166,13 @@ def fair_queues(queues: tuple[str, ...], policy: str = FAIR_POLICY) -> str:
         lines.append(f"{'  ' * len(names)}<schedulingPolicy>{policy}</schedulingPolicy>")
         lines += [f"{'  ' * depth}</queue>" for depth in reversed(range(len(names)))]
     return "\n".join(lines)
+
+
+def policies_in_use(rm: RmClient) -> tuple[str, ...]:
+    """The scheduler monitor's policies in a live resource manager; none while it is off.  Raises RestError."""
+    if rm.conf(MONITOR_KEY) != "true":
+        return ()
+    return tuple(policy for policy in (rm.conf(POLICIES_KEY) or "").split(",") if policy)
 
 
 def check(queues: tuple[str, ...], server: str) -> None:

@@ -122,11 +122,15 @@ class LocalYarn:
         return self._layout.jars
 
     def start(self, timeout_s: float = START_S) -> None:
-        """Start all daemons; return when all nodes run.  Raises ClusterError."""
-        self._start_rm()
-        for host in self.hosts:
-            self._spawn(host, NM_CLASS, "-Xmx256m", f"{self._layout.conf(host)}:{self.jars}/*")
-        self._wait_ready(timeout_s)
+        """Start all daemons; return when all nodes run, or end what was started.  Raises ClusterError."""
+        try:
+            self._start_rm()
+            for host in self.hosts:
+                self._spawn(host, NM_CLASS, "-Xmx256m", f"{self._layout.conf(host)}:{self.jars}/*")
+            self._wait_ready(timeout_s)
+        except BaseException:
+            self.stop()
+            raise
 
     def nodes_running(self) -> int:
         """How many nodes the resource manager counts as running; 0 while it does not answer."""
@@ -164,11 +168,7 @@ class LocalYarn:
         self._daemons.clear()
 
     def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
+        self.start()
         return self
 
     def __exit__(self, exception_type: object, *_: object) -> None:
@@ -223,6 +223,22 @@ def read_state(folder: Path) -> dict[str, Any] | None:
         return None
     except ValueError as broken:
         raise ClusterError(f"{folder / STATE_FILE} cannot be read: {broken}") from broken
+
+
+def fresh_folder(folder: Path) -> Path:
+    """`folder` without what an earlier local YARN left.  Raises ClusterError if one is up, or if it is not ours."""
+    if is_up(folder):
+        raise ClusterError(f"a local YARN is up already in {folder}; `grasshopper yarn local down` ends it")
+    if folder.exists() and not (folder / "conf" / "rm" / "yarn-site.xml").exists():
+        raise ClusterError(f"{folder} holds something else; move it away")
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def is_up(folder: Path) -> bool:
+    """Whether any daemon that `folder` names still runs."""
+    state = read_state(folder)
+    return state is not None and bool(_alive(state["pids"].values(), folder.absolute()))
 
 
 def end_all(folder: Path) -> None:

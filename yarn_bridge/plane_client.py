@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import msgspec
+
+from controlplane.wire.envelope import SyncReply, SyncRequest
 from yarn_bridge.rest import RestClient
 
 TIMEOUT_S = 5.0
+SYNC_PATH = "/shim/v1/sync"
 Item = TypeVar("Item")
 
 
@@ -56,6 +60,13 @@ class PlaneClient:
             "/grants",
             lambda said: Grant(application=said["job"], target=said["target"], cap=said["cap"], leased=said["leased"]),
         )
+
+    def sync(self, report: SyncRequest) -> SyncReply:
+        """One exchange of the shim protocol."""
+        reply = self._rest.call(
+            "POST", SYNC_PATH, data=msgspec.json.encode(report), headers={"Content-Type": "application/json"}
+        )
+        return self._rest.read(reply, SYNC_PATH, lambda said: msgspec.convert(said, SyncReply))
 
     def _items(self, path: str, parse: Callable[[Any], Item]) -> list[Item]:
         """The items of all pages that are about YARN's queues."""

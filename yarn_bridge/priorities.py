@@ -7,10 +7,12 @@ the resource manager's state store, so changes are few: three levels, and a limi
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from yarn_bridge.examination import PRIORITY_KEY
 from yarn_bridge.rest import RestError
@@ -32,6 +34,9 @@ class Change:
     after: int
     fault: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.application}: priority {self.before} -> {self.after}{self.fault and f', refused: {self.fault}'}"
+
 
 def wanted_priority(running: int, target: int, highest: int) -> int:
     """The priority of an application that runs so many containers besides its master's: the more due, the higher.
@@ -42,6 +47,17 @@ def wanted_priority(running: int, target: int, highest: int) -> int:
     if running < target:
         return highest
     return highest // 2 if running == target else 0
+
+
+def read_targets(path: Path) -> dict[str, int]:
+    """Containers by application id, from a JSON file.  Raises ValueError if it is anything else."""
+    try:
+        said = json.loads(path.read_text())
+    except (OSError, ValueError) as broken:
+        raise ValueError(f"{path}: {broken}") from broken
+    if not isinstance(said, dict) or not all(type(target) is int and target >= 0 for target in said.values()):
+        raise ValueError(f"{path}: want an object of application ids and numbers of containers")
+    return said
 
 
 def highest_priority(rm: RmClient) -> int:
@@ -72,19 +88,22 @@ class PriorityDriver:
         self._clock = clock
         self._changed_at_s: deque[float] = deque()
         self._found: dict[str, int] = {}
+        self._refused: set[str] = set()
 
     def step(self, targets: Mapping[str, int]) -> list[Change]:
         """Make the most urgent changes that the limit allows.
 
         `targets` are containers besides the master's, by application id; an application that lost its target gets
-        back the priority it was found with.  Raises RestError if the applications cannot be listed.
+        back the priority it was found with, and one whose change was refused is left alone.  Raises RestError if the
+        applications cannot be listed.
         """
         live = {application.id: application for application in self._rm.apps()}
         self._found = {id: priority for id, priority in self._found.items() if id in live}
+        self._refused &= live.keys()
         wishes = [
-            (abs(held(application) - targets.get(id, held(application))), application, wanted)
+            (abs(application.held - targets.get(id, application.held)), application, wanted)
             for id, application in live.items()
-            if (wanted := self._wanted(application, targets)) != application.priority
+            if id not in self._refused and (wanted := self._wanted(application, targets)) != application.priority
         ]
         wishes.sort(key=lambda wish: (-wish[0], wish[1].id))
         return [self._change(application, wanted) for _, application, wanted in wishes[: self._allowance()]]
@@ -98,7 +117,7 @@ class PriorityDriver:
     def _wanted(self, application: Application, targets: Mapping[str, int]) -> int:
         if application.id not in targets:
             return self._found.get(application.id, application.priority)
-        return wanted_priority(running=held(application), target=targets[application.id], highest=self._highest)
+        return wanted_priority(running=application.held, target=targets[application.id], highest=self._highest)
 
     def _allowance(self) -> int:
         """How many changes the last minute leaves."""
@@ -117,12 +136,9 @@ class PriorityDriver:
         try:
             after = self._rm.set_priority(application.id, priority)
         except RestError as refused:
+            if refused.status is not None:
+                self._refused.add(application.id)
             return Change(
                 application=application.id, before=application.priority, after=application.priority, fault=str(refused)
             )
         return Change(application=application.id, before=application.priority, after=after)
-
-
-def held(application: Application) -> int:
-    """The containers that an application runs besides its master's."""
-    return max(0, application.running_containers - 1)

@@ -39,12 +39,12 @@ class RestClient:
         self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._params = params or {}
 
-    def call(self, method: str, path: str, **more: Any) -> requests.Response:
+    def call(self, method: str, path: str, *, headers: dict[str, str] | None = None, **more: Any) -> requests.Response:
         """The answer of a call that worked.  Raises RestError."""
         try:
             reply = requests.request(
                 method, self.server + path,
-                params=self._params, headers=self._headers, timeout=self._timeout_s, **more,
+                params=self._params, headers=self._headers | (headers or {}), timeout=self._timeout_s, **more,
             )  # fmt: skip
         except requests.Timeout as late:
             raise RestError(self.server, path, f"no answer within {self._timeout_s:g} s") from late

@@ -59,7 +59,7 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """One application that has not ended; containers include the application master's."""
+    """One application that has not ended; containers include its master's."""
 
     id: str
     name: str
@@ -72,6 +72,18 @@ class Application:
     age_ms: int
     running_containers: int
     pending_containers: int
+    ask_mb: int
+    """Memory of the largest container it asks for; 0 if it asks for none."""
+
+    @property
+    def held(self) -> int:
+        """Containers that it runs besides its master's."""
+        return max(0, self.running_containers - 1)
+
+    @property
+    def due(self) -> int:
+        """Containers that it asks for besides its master's."""
+        return self.pending_containers if self.state == "RUNNING" else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +231,7 @@ def _fair_leaves(queue: Mapping[str, Any]) -> Iterator[Queue]:
 
 def parse_application(said: Mapping[str, Any]) -> Application:
     """One `app`."""
+    asks = [ask for ask in said.get("resourceRequests") or [] if ask["resourceName"] == "*" and ask["numContainers"]]
     return Application(
         id=said["id"],
         name=said["name"],
@@ -229,9 +242,8 @@ def parse_application(said: Mapping[str, Any]) -> Application:
         priority=int(said.get("priority", 0)),
         age_ms=said["elapsedTime"],
         running_containers=max(0, said["runningContainers"]),
-        pending_containers=sum(
-            ask["numContainers"] for ask in said.get("resourceRequests") or [] if ask["resourceName"] == "*"
-        ),
+        pending_containers=sum(ask["numContainers"] for ask in asks),
+        ask_mb=max((ask["capability"]["memory"] for ask in asks), default=0),
     )
 
 

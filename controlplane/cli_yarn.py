@@ -1,0 +1,265 @@
+"""What can a YARN operator do from a terminal? `grasshopper yarn install-conf`, `doctor`, `status`, `local` ..."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from controlplane.cli import (
+    EXIT_CODES,
+    REFUSED,
+    SERVER,
+    UNREACHABLE,
+    USAGE,
+    AsOption,
+    Output,
+    ServerOption,
+    TokenOption,
+    _fail,
+    _print_json,
+    _print_table,
+    _token_from_file,
+)
+from yarn_bridge.hadoop_jars import VERSIONS
+from yarn_bridge.install_conf import Base, SchedulerKind
+from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.rest import RestError
+from yarn_bridge.rm_client import RmClient
+
+if TYPE_CHECKING:
+    from yarn_bridge.priorities import PriorityDriver
+
+FOLDER = Path("build/yarn")
+QUEUE = "root.default"
+
+app = typer.Typer(
+    name="yarn",
+    help="For YARN operators: install, check, watch, try.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+local = typer.Typer(help="A real YARN on this machine's loopback addresses.", no_args_is_help=True)
+app.add_typer(local, name="local")
+
+RmOption = Annotated[str, typer.Option("--rm", help="Web address of the resource manager, http://HOST:8088.")]
+UserOption = Annotated[str | None, typer.Option("--user", help="Who asks, under simple authentication.")]
+MaybeServer = Annotated[
+    str | None,
+    typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane, to ask it too."),
+]
+QueuesOption = Annotated[list[str], typer.Option("--queue", help="A leaf queue's path; may be repeated.")]
+
+
+@app.command("install-conf")
+def install_conf(
+    queues: QueuesOption,
+    kind: Annotated[SchedulerKind, typer.Option("--scheduler", help="Which one the site uses.")] = (
+        SchedulerKind.CAPACITY
+    ),
+    base: Annotated[Base, typer.Option(help="The stock order that counts where Grasshopper is silent.")] = Base.FIFO,
+    server: ServerOption = SERVER,
+    with_token: Annotated[bool, typer.Option("--with-token", help="The server wants a token.")] = False,
+    rm: Annotated[str | None, typer.Option("--rm", help="Read from it which monitor policies are in use.")] = None,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="How to take it out again.")] = False,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Print what to change in which file, in which order; changes nothing."""
+    from yarn_bridge import install_conf
+
+    try:
+        kept = install_conf.policies_in_use(RmClient(rm)) if rm else ()
+        steps = (
+            install_conf.uninstall(tuple(queues), kind=kind, kept_policies=kept)
+            if uninstall
+            else install_conf.install(
+                tuple(queues), kind=kind, base=base, server=server, token=with_token, kept_policies=kept
+            )
+        )
+    except ValueError as wrong:
+        _fail(str(wrong), USAGE)
+    except RestError as error:
+        _unanswered(error)
+    if output is Output.JSON:
+        _print_json([asdict(step) for step in steps])
+    else:
+        typer.echo(install_conf.render(steps))
+
+
+@app.command()
+def doctor(
+    rm: RmOption,
+    server: MaybeServer = None,
+    token: TokenOption = None,
+    user: UserOption = None,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Say what is right and wrong with a live resource manager, and what to do; fails (1) only for errors."""
+    from yarn_bridge.doctor import Severity, diagnose
+    from yarn_bridge.examination import examine
+
+    try:
+        findings = diagnose(examine(RmClient(rm, user=user), _plane(server, token), server or ""))
+    except RestError as error:
+        _unanswered(error)
+    if output is Output.JSON:
+        _print_json([asdict(finding) for finding in findings])
+    else:
+        _print_table(
+            ("", "check", "found", "what to do"),
+            [(finding.severity.value, finding.check, finding.told, finding.fix) for finding in findings],
+        )
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise typer.Exit(REFUSED)
+
+
+@app.command()
+def status(
+    rm: RmOption,
+    server: MaybeServer = None,
+    token: TokenOption = None,
+    user: UserOption = None,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Print queues and applications, with the control plane's grants where it has any."""
+    from yarn_bridge import status
+
+    try:
+        seen = status.look(RmClient(rm, user=user), _plane(server, token))
+    except RestError as error:
+        _unanswered(error)
+    if output is Output.JSON:
+        _print_json(status.document(seen))
+        return
+    _print_table(
+        ("queue", "policy", "capacity", "used", "active", "waiting", "mode"),
+        [
+            (
+                queue.path, queue.policy, f"{queue.capacity_percent:.0f} %", f"{queue.used_percent:.0f} %",
+                queue.running, queue.pending, seen.mode(queue),
+            )
+            for queue in seen.queues
+        ],
+    )  # fmt: skip
+    _print_table(
+        ("application", "queue", "user", "type", "state", "priority", "running", "pending", "target", "cap"),
+        [
+            (
+                each.id, each.queue, each.user, each.type, each.state, each.priority,
+                each.running_containers, each.pending_containers,
+                grant.target if (grant := seen.grant(each)) else None,
+                grant.cap if grant and grant.cap >= 0 else None,
+            )
+            for each in seen.applications
+        ],
+    )  # fmt: skip
+
+
+@local.command("up")
+def local_up(
+    version: Annotated[str, typer.Option(help=f"Hadoop's: {', '.join(VERSIONS)}.")] = VERSIONS[0],
+    queues: QueuesOption = [QUEUE],  # noqa: B006
+    plugin: Annotated[bool, typer.Option("--plugin", help="With Grasshopper's plug-in in all queues.")] = False,
+    server: ServerOption = SERVER,
+) -> None:
+    """Start a resource manager and four nodes that stay until `down`; prints what clients need."""
+    from spark_listener.local_cluster import ClusterError, exit_on_sigterm
+    from yarn_bridge import install_conf
+    from yarn_bridge.local_yarn import LocalYarn, fresh_folder
+
+    exit_on_sigterm()
+    try:
+        install_conf.check(tuple(queues), server)
+        yarn = LocalYarn(
+            version=version,
+            queues={queue: 100 / len(queues) for queue in queues},
+            site=install_conf.rm_properties(server) if plugin else None,
+            capacity=install_conf.queue_properties(tuple(queues)) if plugin else None,
+            plugin_jar=install_conf.plugin_jar() if plugin else None,
+            folder=fresh_folder(FOLDER),
+        )
+        yarn.start()
+    except ValueError as wrong:
+        _fail(str(wrong), USAGE)
+    except (ClusterError, FileNotFoundError) as failed:
+        _fail(str(failed), REFUSED)
+    typer.echo(f"Hadoop {version}: resource manager {yarn.rm_url}   logs {yarn.folder / 'log'}")
+    typer.echo(f"export HADOOP_CONF_DIR={yarn.conf_dir}")
+    typer.echo("`grasshopper yarn local down` ends it.")
+
+
+@local.command("down")
+def local_down() -> None:
+    """End the local YARN with its containers; its logs stay."""
+    from yarn_bridge.local_yarn import end_all, is_up
+
+    if not is_up(FOLDER):
+        typer.echo("no local YARN is up")
+    end_all(FOLDER)
+
+
+@app.command("drive-priorities")
+def drive_priorities(
+    rm: RmOption,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+    targets: Annotated[
+        Path | None, typer.Option(help="Instead of asking a server: JSON, containers by application id.")
+    ] = None,
+    interval_s: Annotated[float, typer.Option("--interval", help="Seconds between looks.", min=0.5)] = 2.0,
+    changes_per_minute: Annotated[int, typer.Option(help="At most so many writes to the RM.", min=1, max=60)] = 6,
+    user: UserOption = None,
+) -> None:
+    """Let targets count as application priorities where no jar may be added; puts them back on Ctrl-C or SIGTERM."""
+    from spark_listener.local_cluster import exit_on_sigterm
+    from yarn_bridge.priorities import CannotDrive, PriorityDriver, highest_priority, read_targets
+    from yarn_bridge.rest_source import RestSources
+
+    client = RmClient(rm, user=user)
+    exit_on_sigterm()
+    try:
+        driver = PriorityDriver(client, highest=highest_priority(client), changes_per_minute=changes_per_minute)
+        wanted = partial(read_targets, targets) if targets else RestSources(client, _known_plane(server, token)).targets
+        wanted()
+    except CannotDrive as cannot:
+        _fail(str(cannot), REFUSED)
+    except ValueError as wrong:
+        _fail(str(wrong), USAGE)
+    except RestError as error:
+        _unanswered(error)
+    typer.echo("Driving priorities; Ctrl-C puts them back.")
+    try:
+        _drive(driver, wanted, interval_s)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for change in driver.restore():
+            typer.echo(change)
+
+
+def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], interval_s: float) -> NoReturn:
+    """One step after the other; a server that does not answer costs a step, not the loop."""
+    while True:
+        try:
+            for change in driver.step(wanted()):
+                typer.echo(change)
+        except (RestError, ValueError) as missed:
+            typer.echo(f"grasshopper: {missed}", err=True)
+        time.sleep(interval_s)
+
+
+def _known_plane(server: str, token: str | None) -> PlaneClient:
+    return PlaneClient(server, token=token or _token_from_file())
+
+
+def _plane(server: str | None, token: str | None) -> PlaneClient | None:
+    return _known_plane(server, token) if server else None
+
+
+def _unanswered(error: RestError) -> NoReturn:
+    """Exits with the code for a server that did not answer, or not as it should."""
+    _fail(str(error), UNREACHABLE if error.status is None else EXIT_CODES.get(error.status, REFUSED))

@@ -1,0 +1,96 @@
+"""How does a queue reach the control plane where no jar may be added? Over the ResourceManager's REST, told by us.
+
+One source per leaf queue, as the plug-in has it: a whole snapshot of the queue goes up, the grants in force come back.
+The control plane must be in control mode to give any.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from controlplane.model.facts import AnyFact, Capabilities, DriverAttached, OrderOutcome, OrderResult, QueueDemand
+from controlplane.model.facts import QueuedApplication as Queued
+from controlplane.model.orders import ContainerGrant
+from controlplane.wire.envelope import PROTOCOL, Source, SyncRequest
+from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.rm_client import Application, Node, Queue, RmClient
+
+MIB = 1 << 20
+
+
+class RestSources:
+    """All leaf queues of one resource manager; `targets` is one exchange for each of them."""
+
+    def __init__(self, rm: RmClient, plane: PlaneClient, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rm = rm
+        self._plane = plane
+        self._clock = clock
+        self._epoch = time.time_ns() // 1_000_000
+        self._sequence = 0
+        self._granted: dict[str, tuple[int, float]] = {}
+        """(target, when it expires) by application."""
+        self._outcomes: dict[str, list[OrderOutcome]] = {}
+
+    def targets(self) -> dict[str, int]:
+        """Containers besides the master's, by application, as far as grants are in force.  Raises RestError."""
+        info, queues = self._rm.info(), self._rm.scheduler().queues
+        applications, nodes = self._rm.apps(), self._rm.nodes()
+        self._sequence += 1
+        for queue in queues:
+            inside = [each for each in applications if each.queue in (queue.path, queue.path.rpartition(".")[2])]
+            self._exchange(f"{info.id}:{queue.path}", info.version, demand(queue, inside, nodes))
+        now_s = self._clock()
+        self._granted = {id: grant for id, grant in self._granted.items() if grant[1] > now_s}
+        return {id: target for id, (target, _) in self._granted.items()}
+
+    def _exchange(self, id: str, version: str, snapshot: QueueDemand) -> None:
+        attached = DriverAttached(application=id, host_version=version, capabilities=Capabilities(order_pending=True))
+        facts: list[AnyFact] = [attached, snapshot, *self._outcomes.pop(id, [])]
+        reply = self._plane.sync(
+            SyncRequest(
+                protocol=PROTOCOL,
+                source=Source("yarn", id, self._epoch),
+                sequence=self._sequence,
+                full=True,
+                facts=facts,
+            )
+        )
+        for order in reply.orders:
+            if isinstance(order, ContainerGrant):
+                self._granted[order.job] = (order.target, self._clock() + order.ttl_ms / 1000)
+                applied = OrderOutcome(order=order.order, result=OrderResult.APPLIED)
+                self._outcomes.setdefault(id, []).append(applied)
+
+
+def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[Node]) -> QueueDemand:
+    """What a queue holds and asks for.  Its slots are what it holds and what nodes and queue have room for besides."""
+    applications = list(applications)
+    ask_mb = max((each.ask_mb for each in applications if each.due), default=0)
+    held = sum(each.held for each in applications)
+    return QueueDemand(
+        slots=held + free_slots(queue, nodes, ask_mb=ask_mb),
+        applications=[
+            Queued(
+                job=each.id,
+                running=each.held,
+                pending=each.due,
+                name=each.name,
+                user=each.user,
+                kind=each.type,
+                memory_bytes=each.ask_mb * MIB if each.due else -1,
+                age_ms=each.age_ms,
+            )
+            for each in applications
+        ],
+    )
+
+
+def free_slots(queue: Queue, nodes: Iterable[Node], *, ask_mb: int) -> int:
+    """How many more containers of `ask_mb` a queue may start, by memory alone."""
+    if ask_mb <= 0:
+        return 0
+    nodes = [node for node in nodes if node.state == "RUNNING"]
+    cluster_mb = sum(node.used_mb + node.available_mb for node in nodes)
+    headroom_mb = cluster_mb * max(0.0, queue.max_capacity_percent - queue.used_percent) / 100
+    return min(int(headroom_mb // ask_mb), sum(max(0, node.available_mb) // ask_mb for node in nodes))
