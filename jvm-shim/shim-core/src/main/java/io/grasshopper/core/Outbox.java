@@ -11,8 +11,8 @@ import java.util.Map;
  * Facts on their way out, in numbered batches.
  *
  * <p>A batch stays what it is until its sequence number is acknowledged, so sending it again is harmless. When more facts wait
- * than fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders are not part of the
- * live state, so a full report carries those that still wait.
+ * than fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders and the good-bye are
+ * not part of the live state, so a full report carries those that still wait, at its end.
  */
 final class Outbox {
   private static final int MAX_BATCH = 2_000;
@@ -66,14 +66,14 @@ final class Outbox {
   /** The unacknowledged batch again, a full report, or what waits. */
   List<Fact> next(Fact attached, LiveState live) {
     if (wantFull) {
-      List<Fact> outcomes = new ArrayList<>();
-      addOutcomes(batch, outcomes);
-      addOutcomes(waiting, outcomes);
+      List<Fact> others = new ArrayList<>();
+      addWithoutState(batch, others);
+      addWithoutState(waiting, others);
       waiting.clear();
       batch = new ArrayList<>();
       batch.add(attached);
       batch.addAll(live.report());
-      batch.addAll(outcomes);
+      batch.addAll(others);
       batchIsFull = true;
       wantFull = false;
       sequence++;
@@ -88,10 +88,10 @@ final class Outbox {
     return batch;
   }
 
-  private static void addOutcomes(Iterable<Fact> from, List<Fact> to) {
+  private static void addWithoutState(Iterable<Fact> from, List<Fact> to) {
     if (from != null) {
       for (Fact fact : from) {
-        if (fact.type().equals("order_outcome")) {
+        if (fact.type().equals("order_outcome") || fact.type().equals("driver_detached")) {
           to.add(fact);
         }
       }

@@ -73,6 +73,16 @@ class OutboxTest {
   }
 
   @Test
+  void saysGoodByeAtTheEndOfAFullReport() {
+    next();
+    outbox.acknowledge();
+    happens(executor("1"));
+    happens(Fact.timeless("driver_detached"));
+    outbox.requireFull();
+    assertEquals("[driver_attached, executor_added, driver_detached]", next().toString());
+  }
+
+  @Test
   void reportsOnlyWhatIsAlive() {
     happens(executor("1"));
     happens(Fact.at("job_submitted", 0).with("job", "sql-1"));
