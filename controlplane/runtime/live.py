@@ -27,11 +27,12 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
+from controlplane.runtime import ages
 from controlplane.runtime.choices import Choice, Choices
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.runtime.sources import Busy, Source, Sources, Verdict
+from controlplane.runtime.sources import Busy, Source, Sources, Treatment
 from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
 
@@ -138,26 +139,18 @@ class Runtime:
         if len(self._queue) >= self.settings.queue_reports:
             raise Busy("the queue of reports", self.settings.queue_reports)
         now_s = self.clock()
-        source, verdict = self.sources.receive(request, now_s)
+        source, treatment = self.sources.receive(request, now_s)
         if request.dropped_events > source.dropped_events:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
             source.dropped_events = request.dropped_events
-        if verdict is Verdict.APPLY:
-            report = Report(
-                source=source.key,
-                epoch=source.epoch,
-                received_s=now_s,
-                facts=request.facts,
-                progress=request.progress,
-                full=request.full,
-            )
-            source.answer = self._enqueue(report, source)
+        if treatment is Treatment.APPLY:
+            source.answer = self._enqueue(self._believed(source, request, now_s), source)
             reply = await asyncio.shield(source.answer)
             self.metrics.sync_seconds.observe(self.clock() - now_s)
             return reply
-        if verdict is Verdict.REPEAT:
+        if treatment is Treatment.REPEAT:
             return await self._repeat(source)
-        return self._ask_full(source, verdict, now_s)
+        return self._ask_full(source, treatment, now_s)
 
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
@@ -355,6 +348,27 @@ class Runtime:
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
         return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
 
+    def _believed(self, source: Source, request: SyncRequest, now_s: float) -> Report:
+        """The report with its facts, none of which may be older than the source."""
+        if source.born_s is None:
+            oldest_s = min(ages.oldest_ms(request.facts) / 1000, self.settings.first_report_age_s)
+            source.born_s = now_s - oldest_s - ages.ON_ITS_WAY_S
+        life_ms = int((now_s - source.born_s) * 1000)
+        facts, progress, n_bounded = ages.believable(request.facts, request.progress, life_ms)
+        if n_bounded:
+            if not source.ages_bounded:
+                _log.warning("ages_not_believed", source=source.key, life_s=life_ms / 1000)
+            source.ages_bounded += n_bounded
+            self.metrics.ages_bounded.inc(n_bounded)
+        return Report(
+            source=source.key,
+            epoch=source.epoch,
+            received_s=now_s,
+            facts=facts,
+            progress=progress,
+            full=request.full,
+        )
+
     async def _repeat(self, source: Source) -> SyncReply:
         """The same reply again, without the orders whose time has run out."""
         assert source.answer is not None
@@ -362,9 +376,9 @@ class Runtime:
         reply = await asyncio.shield(source.answer)
         return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
 
-    def _ask_full(self, source: Source, verdict: Verdict, now_s: float) -> SyncReply:
+    def _ask_full(self, source: Source, treatment: Treatment, now_s: float) -> SyncReply:
         """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
-        asked = verdict is not Verdict.WAIT
+        asked = treatment is not Treatment.WAIT
         wait_ms = 0 if asked or source.full_slot_s is None else int((source.full_slot_s - now_s) * 1000) + 1
         if asked:
             self.metrics.full_asked.inc()

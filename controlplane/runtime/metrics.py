@@ -51,6 +51,7 @@ class Metrics:
         self.facts = counter("facts", "Facts applied.")
         self.progress_updates = counter("progress_updates", "Progress updates of attempts applied.")
         self.bad_facts = counter("bad_facts", "Facts refused one by one.")
+        self.ages_bounded = counter("ages_bounded", "Ages and durations greater than their source could have lived.")
         self.dropped_events = counter("shim_dropped_events", "Facts that shims had to drop.")
         self.repeats = counter("reports_repeated", "Reports answered again without being applied again.")
         self.full_asked = counter("full_reports_asked", "Full reports asked for.")

@@ -18,6 +18,7 @@ class RuntimeSettings:
     sources_per_s: int = setting(1000, 1, 100_000, "Syncs per second to aim at when there are many sources.")
     full_reports_per_s: int = setting(200, 1, 10_000, "Full reports asked for per second, after a restart.")
     forget_after_s: float = setting(60.0, 1.0, 86_400.0, "A source silent for this long is forgotten.")
+    first_report_age_s: float = setting(2_592_000.0, 1.0, 1e9, "A source's first report tells of nothing older.")
     snapshot_age_s: float = setting(1.0, 0.0, 60.0, "Pages and REST read a state at most this old.")
     learned_every_s: float = setting(30.0, 1.0, 3600.0, "What was learned is stored this often.")
     history_jobs: int = setting(500, 1, 100_000, "Jobs remembered for the decision page.")

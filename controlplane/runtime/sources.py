@@ -43,7 +43,7 @@ class Busy(GrasshopperError):
         return f"{self.what} is at its limit of {self.limit}"
 
 
-class Verdict(Enum):
+class Treatment(Enum):
     """What is to be done with a message."""
 
     APPLY = auto()
@@ -107,6 +107,9 @@ class Source:
     sequence: int = -1
     complete: bool = False
     heard_s: float = 0.0
+    born_s: float | None = None
+    """Nothing that it reports is older; None until its first report."""
+    ages_bounded: int = 0
     dropped_events: int = 0
     full_slot_s: float | None = None
     outbox: Outbox = field(default_factory=Outbox)
@@ -132,7 +135,7 @@ class Sources:
         """The source, if it is attached."""
         return self._by_key.get(key)
 
-    def receive(self, request: SyncRequest, now_s: float) -> tuple[Source, Verdict]:
+    def receive(self, request: SyncRequest, now_s: float) -> tuple[Source, Treatment]:
         """Judges a message and takes note of it; raises `StaleReport` or `Busy`."""
         key = f"{request.source.kind}:{request.source.id}"
         source = self._by_key.get(key)
@@ -145,7 +148,7 @@ class Sources:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
         elif request.sequence == source.sequence and source.answer is not None:
             source.heard_s = now_s
-            return source, Verdict.REPEAT
+            return source, Treatment.REPEAT
         elif request.sequence < source.sequence:
             raise StaleReport("sequence", request.sequence, source.sequence, key)
         return source, self._advance(source, request, now_s)
@@ -158,7 +161,7 @@ class Sources:
             del self._by_key[key]
         return silent
 
-    def _advance(self, source: Source, request: SyncRequest, now_s: float) -> Verdict:
+    def _advance(self, source: Source, request: SyncRequest, now_s: float) -> Treatment:
         in_order = request.sequence == source.sequence + 1
         source.sequence = request.sequence
         source.answer = None
@@ -169,13 +172,13 @@ class Sources:
         elif not in_order:
             source.complete = False
         if source.complete:
-            return Verdict.APPLY
+            return Treatment.APPLY
         return self._queue_for_full(source, now_s)
 
-    def _queue_for_full(self, source: Source, now_s: float) -> Verdict:
+    def _queue_for_full(self, source: Source, now_s: float) -> Treatment:
         if source.full_slot_s is None:
             source.full_slot_s = max(now_s, self._next_full_s)
             self._next_full_s = source.full_slot_s + 1 / self._settings.full_reports_per_s
         if now_s < source.full_slot_s:
-            return Verdict.WAIT
-        return Verdict.ASK_FULL
+            return Treatment.WAIT
+        return Treatment.ASK_FULL

@@ -5,7 +5,7 @@ import pytest
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.runtime.sources import Busy, Outbox, Sources, StaleReport, Verdict
+from controlplane.runtime.sources import Busy, Outbox, Sources, StaleReport, Treatment
 from controlplane.wire.envelope import Source, SyncRequest
 from tests.plane import attached, message, running, started, working
 
@@ -94,8 +94,8 @@ def test_a_silent_source_is_forgotten(plane):
 def test_full_reports_are_asked_for_at_a_bounded_rate():
     """A thousand drivers must not send everything at once after a restart."""
     sources = Sources(RuntimeSettings(full_reports_per_s=10))
-    verdicts = [sources.receive(request(9, source=str(n)), 0.0)[1] for n in range(30)]
-    assert verdicts.count(Verdict.ASK_FULL) == 1
+    treatments = [sources.receive(request(9, source=str(n)), 0.0)[1] for n in range(30)]
+    assert treatments.count(Treatment.ASK_FULL) == 1
     waits = [source.full_slot_s for source in sources]
     assert waits == pytest.approx([n / 10 for n in range(30)])
 
@@ -103,10 +103,10 @@ def test_full_reports_are_asked_for_at_a_bounded_rate():
 def test_a_source_told_to_wait_is_asked_when_its_turn_comes():
     sources = Sources(RuntimeSettings(full_reports_per_s=10))
     sources.receive(request(9, source="first"), 0.0)
-    assert sources.receive(request(9, source="second"), 0.0)[1] is Verdict.WAIT
-    assert sources.receive(request(10, source="second"), 0.05)[1] is Verdict.WAIT
-    assert sources.receive(request(11, source="second"), 0.11)[1] is Verdict.ASK_FULL
-    assert sources.receive(request(12, source="second", full=True), 0.12)[1] is Verdict.APPLY
+    assert sources.receive(request(9, source="second"), 0.0)[1] is Treatment.WAIT
+    assert sources.receive(request(10, source="second"), 0.05)[1] is Treatment.WAIT
+    assert sources.receive(request(11, source="second"), 0.11)[1] is Treatment.ASK_FULL
+    assert sources.receive(request(12, source="second", full=True), 0.12)[1] is Treatment.APPLY
 
 
 def test_a_waiting_source_gets_no_claims_and_a_longer_interval(tmp_path):
