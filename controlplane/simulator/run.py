@@ -1,6 +1,6 @@
 """What does a scenario come to over several seeds? Estimates with standard errors, and a record of all that went in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +24,13 @@ class Outcome:
     waited_share: Estimate
     cost_s: Estimate
     busy_share: Estimate
+    runs: int
     stable_runs: int
-    runs: tuple[Summary, ...]
 
     @property
     def stable(self) -> bool:
         """Whether most runs were; the mean of a growing queue says only how long it grew."""
-        return 2 * self.stable_runs > len(self.runs)
+        return 2 * self.stable_runs > self.runs
 
 
 def outcome(runs: Sequence[Summary]) -> Outcome:
@@ -40,16 +40,7 @@ def outcome(runs: Sequence[Summary]) -> Outcome:
     if len(runs) == 1:
         estimates["response_s"] = Estimate(mean=runs[0].response_s, error=runs[0].response_error_s)
         estimates["slowdown"] = Estimate(mean=runs[0].slowdown, error=runs[0].slowdown_error)
-    return Outcome(**estimates, stable_runs=sum(run.stable for run in runs), runs=tuple(runs))
-
-
-def run_seeds(scenario: Scenario, seeds: Sequence[int], on_done: Callable[[int], None] = lambda seed: None) -> Outcome:
-    """Simulate every seed; `on_done` is told of each."""
-    runs = []
-    for seed in seeds:
-        runs.append(scenario.simulate(seed))
-        on_done(seed)
-    return outcome(runs)
+    return Outcome(**estimates, runs=len(runs), stable_runs=sum(run.stable for run in runs))
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -71,16 +62,23 @@ def parse_seeds(text: str) -> list[int]:
     return seeds
 
 
-def record(scenario: Scenario, seeds: Sequence[int], result: Outcome) -> dict[str, Any]:
+def record(scenario: Scenario, seeds: Sequence[int], runs: Sequence[Summary]) -> dict[str, Any]:
     """Everything that went in and came out, as JSON can hold it; numbers without end are written "inf"."""
+    plan = scenario.plan()
     return jsonable(
         {
             "model": "masterworker",
             **msgspec.to_builtins(provenance()),
             "scenario": msgspec.to_builtins(scenario),
+            "plan": {
+                "expanded_tasks": plan.expanded_tasks[1:].tolist(),
+                "threshold_s": plan.threshold_s,
+                "relaunch_factor": plan.relaunch_factor[1:].tolist(),
+            },
             "seeds": list(seeds),
             "predicted": msgspec.to_builtins(scenario.predicted()),
-            "outcome": msgspec.to_builtins(result),
+            "outcome": msgspec.to_builtins(outcome(runs)),
+            "runs": msgspec.to_builtins(runs),
         }
     )
 

@@ -8,10 +8,10 @@ from math import inf, isnan
 import numpy as np
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.execution import coded, small_and_large
+from controlplane.policies.redundancy.execution import Execution, coded, small_and_large
 from controlplane.policies.redundancy.order_statistics import expanded_tasks
 from controlplane.policies.redundancy.queue import busy_share, response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, unexpanded
+from controlplane.policies.redundancy.redundant_small import best_threshold_s, unexpanded
 from controlplane.policies.redundancy.relaunch import latency_optimal_factor, straggler_relaunch
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator.masterworker import MasterWorker, Plan
@@ -101,12 +101,11 @@ class Scenario:
     def predicted(self) -> Prediction:
         """What the M/G/c approximation says of the same."""
         system, load = self.system, self.offered_load
-        sizes = range(1, system.max_tasks + 1)
         if self.policy is PolicyName.RELAUNCH:
-            execution = straggler_relaunch(system, [self._relaunch_factor(tasks) for tasks in sizes])
+            factors = [self._relaunch_factor(tasks) for tasks in range(1, system.max_tasks + 1)]
+            execution = straggler_relaunch(system, factors)
         else:
-            small = [coded(tasks, self._started(tasks), system.slowdown_tail_index) for tasks in sizes]
-            execution = small_and_large(system, self._threshold_s(), small, unexpanded(system))
+            execution = small_and_large(system, self._threshold_s(), self._expanded(), unexpanded(system))
         return Prediction(
             response_s=response_time_s(system, load, execution), busy_share=busy_share(system, load, execution)
         )
@@ -116,13 +115,17 @@ class Scenario:
             return tasks
         return expanded_tasks(tasks, self.expansion_rate) if self.spare_tasks is None else tasks + self.spare_tasks
 
+    def _expanded(self) -> tuple[Execution, ...]:
+        tail_index = self.system.slowdown_tail_index
+        return tuple(coded(tasks, self._started(tasks), tail_index) for tasks in range(1, self.system.max_tasks + 1))
+
     def _threshold_s(self) -> float:
         if self.policy is PolicyName.REDUNDANT_ALL:
             return inf
         if self.policy is not PolicyName.REDUNDANT_SMALL:
             return 0.0
         if self.threshold_s is None:
-            return best_threshold_s(self.system, self.offered_load, expanded(self.system, self.expansion_rate))
+            return best_threshold_s(self.system, self.offered_load, self._expanded())
         return self.threshold_s
 
     def _relaunch_factor(self, tasks: int) -> float:
@@ -151,7 +154,7 @@ def run(cluster: MasterWorker, stream: Stream, seed: int, jobs: int) -> Summary:
             tally.add(part.tasks, part.service_s, ended.wait_s, ended.latency_s, ended.cost_s)
             cost_s += float(ended.cost_s.sum())
     spent_s = before[1] + cost_s - cluster.unspent_s()
-    return tally.summary(busy_share=spent_s / (cluster.slots * (cluster.now_s - before[0])))
+    return tally.summary(busy_share=float(spent_s / (cluster.slots * (cluster.now_s - before[0]))))
 
 
 def _part(jobs: Jobs, low: int, high: int) -> Jobs:

@@ -62,17 +62,19 @@ class Estimate:
 
     mean: float
     error: float
+    values: tuple[float, ...] = ()
+    """The independent values it was told from, one for each seed."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
     """The mean of independent values.
 
     >>> estimate([1.0, 2.0, 3.0])
-    Estimate(mean=2.0, error=0.5773502691896257)
+    Estimate(mean=2.0, error=0.5773502691896257, values=(1.0, 2.0, 3.0))
     """
     column = np.asarray(values, dtype=float)
     error = float(column.std(ddof=1)) / sqrt(len(column)) if len(column) > 1 else nan
-    return Estimate(mean=float(column.mean()), error=error)
+    return Estimate(mean=float(column.mean()), error=error, values=tuple(values))
 
 
 class Tally:
@@ -90,8 +92,12 @@ class Tally:
         self._seen += len(tasks)
         response_s, waited = wait_s + latency_s, wait_s > 0
         slowdown = response_s / service_s
-        columns = {"count": np.ones(len(row)), "response": response_s, "slowdown": slowdown}
-        _sum_by(row * BATCHES // self._jobs, columns | {"wait": wait_s, "waited": waited, "cost": cost_s}, self._sums)
+        columns: dict[str, Floats] = {"count": np.ones(len(row)), "response": response_s, "slowdown": slowdown}
+        _sum_by(
+            row * BATCHES // self._jobs,
+            columns | {"wait": wait_s, "waited": waited.astype(float), "cost": cost_s},
+            self._sums,
+        )
         _sum_by(np.minimum(np.frexp(tasks * service_s)[1], DEMAND_BINS - 1), columns, self._sizes)
         step = np.minimum(np.log(slowdown) / STEP, STEPS - 1).astype(np.int64)
         self._slowdowns += np.bincount(step, minlength=STEPS)
@@ -126,7 +132,7 @@ class Tally:
         count = self._sizes["count"]
         return tuple(
             SizeBin(
-                from_s=2.0 ** (row - 1),
+                from_s=2.0 ** int(row - 1),
                 jobs=int(count[row]),
                 response_s=float(self._sizes["response"][row] / count[row]),
                 slowdown=float(self._sizes["slowdown"][row] / count[row]),

@@ -6,7 +6,7 @@ the tasks' service time; `tail_index` is that of the slowdown.
 
 from math import exp, inf, lgamma
 
-from controlplane.policies.whole_slots import TOLERANCE
+from controlplane.policies.whole_slots import whole_up
 
 
 def expanded_tasks(tasks: int, expansion_rate: float) -> int:
@@ -17,8 +17,7 @@ def expanded_tasks(tasks: int, expansion_rate: float) -> int:
     >>> expanded_tasks(tasks=10, expansion_rate=1.1)
     11
     """
-    whole = int(tasks * expansion_rate)
-    return whole + (tasks * expansion_rate - whole > TOLERANCE * tasks)
+    return int(whole_up(tasks * expansion_rate))
 
 
 def order_statistic(started: int, needed: int, tail_index: float, moment: int = 1) -> float:

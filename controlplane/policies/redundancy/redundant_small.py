@@ -3,7 +3,7 @@
 A job is small when its demand k b, tasks times service time, does not exceed a threshold.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -43,10 +43,11 @@ def unexpanded(system: System) -> tuple[Execution, ...]:
     return tuple(plain(k, system.slowdown_tail_index) for k in range(1, system.max_tasks + 1))
 
 
+@cache
 def best_threshold_s(
     system: System,
     offered_load: float,
-    small: Sequence[Execution],
+    small: tuple[Execution, ...],
     response: Callable[[System, float, Execution], float] = response_time_s,
 ) -> float:
     """d*: the demand up to which running jobs as `small` gives the least response time; 0 none, infinity all.

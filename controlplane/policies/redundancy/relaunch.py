@@ -115,6 +115,7 @@ def many_tasks_factor(tasks: int, tail_index: float) -> float:
     return sqrt(exp(lgamma(tasks + 1) + lgamma(1.0 - power) - lgamma(tasks + 1 - power)))
 
 
+@cache
 def best_common_factor(system: System, offered_load: float) -> float:
     """The one factor for jobs of all sizes that gives the least response time; infinite if none helps.
 

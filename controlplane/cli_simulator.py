@@ -1,0 +1,254 @@
+"""What can be simulated from a terminal? `grasshopper simulate`, and `grasshopper experiment list|run|report`.
+
+Exit codes are those of `controlplane.cli`. Everything heavy is imported by the command that needs it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from controlplane.simulator.experiments.experiment import Experiment
+    from controlplane.simulator.run import Outcome
+
+app = typer.Typer(add_completion=False)
+experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
+app.add_typer(experiment, name="experiment")
+
+OPTIONS = {
+    "offered_load": "--rho",
+    "threshold_s": "--d",
+    "expansion_rate": "--rate",
+    "spare_tasks": "--spare",
+    "relaunch_factor": "--w",
+    "slots_per_node": "--slots",
+}
+"""Options that are not called as the field they fill."""
+REPORTS = Path("build/experiments")
+
+
+class Model(StrEnum):
+    """What is simulated."""
+
+    MASTERWORKER = "masterworker"
+
+
+class PolicyOption(StrEnum):
+    """Policies of the master-worker model; `controlplane.simulator.scenario` says what each does."""
+
+    NONE = "none"
+    REDUNDANT_ALL = "redundant-all"
+    REDUNDANT_SMALL = "redundant-small"
+    RELAUNCH = "relaunch"
+
+
+class Output(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class ScaleOption(StrEnum):
+    """How many jobs and seeds an experiment takes."""
+
+    SMOKE = "smoke"
+    FULL = "full"
+
+
+FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
+ScaleChoice = Annotated[ScaleOption, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Papers or experiments, for example redundancy/figure-6.")]
+
+
+@app.command()
+def simulate(
+    model: Annotated[Model, typer.Option(help="What is simulated.")] = Model.MASTERWORKER,
+    policy: Annotated[PolicyOption, typer.Option(help="What is done about stragglers.")] = PolicyOption.NONE,
+    rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
+    d: Annotated[float | None, typer.Option(help="redundant-small: largest demand, s; else the best.")] = None,
+    rate: Annotated[float, typer.Option(help="Tasks started per task needed.")] = 2.0,
+    spare: Annotated[int | None, typer.Option(help="Spare tasks for every job, instead of a rate.")] = None,
+    w: Annotated[float | None, typer.Option(help="relaunch: its time in service times; else the best.")] = None,
+    jobs: Annotated[int, typer.Option(help="Jobs counted per seed, after a warm-up.")] = 100_000,
+    seeds: Annotated[str, typer.Option(help='Seeds, as in "1..20" or "1,5,9".')] = "1..10",
+    nodes: Annotated[int, typer.Option(help="Worker nodes.")] = 20,
+    slots: Annotated[int, typer.Option(help="Slots of a node.")] = 10,
+    max_tasks: Annotated[int, typer.Option(help="Tasks of the largest job; sizes follow Zipf's law.")] = 10,
+    min_service_s: Annotated[float, typer.Option(help="Least service time of a task.")] = 10.0,
+    max_service_s: Annotated[float, typer.Option(help="Largest service time; none by default.")] = float("inf"),
+    service_tail_index: Annotated[float, typer.Option(help="Pareto tail index of service times.")] = 3.0,
+    slowdown_tail_index: Annotated[float, typer.Option(help="Pareto tail index of slowdowns.")] = 3.0,
+    output: Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")] = Output.TABLE,
+    to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
+) -> None:
+    """Simulate jobs under one policy; means with standard errors, all parameters kept."""
+    from controlplane.policies.redundancy.system import System
+    from controlplane.simulator import run
+    from controlplane.simulator.scenario import PolicyName, Scenario
+
+    with _refusals():
+        system = System(
+            nodes=nodes,
+            slots_per_node=slots,
+            max_tasks=max_tasks,
+            min_service_s=min_service_s,
+            max_service_s=max_service_s,
+            service_tail_index=service_tail_index,
+            slowdown_tail_index=slowdown_tail_index,
+        )
+        scenario = Scenario(
+            policy=PolicyName(policy),
+            offered_load=rho,
+            threshold_s=d,
+            expansion_rate=rate,
+            spare_tasks=spare,
+            relaunch_factor=w,
+            jobs=jobs,
+            system=system,
+        )
+        numbers = run.parse_seeds(seeds)
+    with _progress(f"simulating {policy}", len(numbers)) as advance:
+        runs = []
+        for seed in numbers:
+            runs.append(scenario.simulate(seed))
+            advance()
+    found = run.record(scenario, numbers, runs)
+    if to:
+        _write(to, found)
+    if output is Output.JSON:
+        _cli()._print_json(found)
+    else:
+        _print_outcome(run.outcome(runs), found)
+
+
+@experiment.command("list")
+def list_experiments(
+    output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
+) -> None:
+    """List the experiments with what each paper claims."""
+    from controlplane.simulator.experiments import EXPERIMENTS
+
+    rows = [(one.id, one.source, one.statement) for one in EXPERIMENTS]
+    if output is Output.JSON:
+        _cli()._print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
+    else:
+        _cli()._print_table(("id", "source", "statement"), rows)
+
+
+@experiment.command("run")
+def run_experiments(
+    names: Names = None, scale: ScaleChoice = ScaleOption.SMOKE, folder: FolderOption = REPORTS
+) -> None:
+    """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
+    from controlplane.simulator.experiments import journal
+    from controlplane.simulator.experiments.experiment import Scale
+
+    chosen = _chosen(names)
+    points = journal.missing(chosen, Scale(scale), folder)
+    try:
+        with _progress("computing", len(points)) as advance:
+            for point in points:
+                journal.measure(point, Scale(scale), folder)
+                advance()
+    except KeyboardInterrupt:
+        _cli()._fail("stopped; what was computed is kept, run again to go on", _cli().REFUSED)
+    findings = journal.findings(chosen, Scale(scale), folder)
+    _cli()._print_table(
+        ("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings]
+    )
+
+
+@experiment.command("report")
+def report_experiments(
+    names: Names = None,
+    scale: ScaleChoice = ScaleOption.SMOKE,
+    folder: FolderOption = REPORTS,
+    to: Annotated[Path | None, typer.Option(help="The page to write; in the folder by default.")] = None,
+) -> None:
+    """Write what was computed as one HTML page that needs no other file."""
+    from controlplane.simulator.experiments import journal
+    from controlplane.simulator.experiments.experiment import Scale
+    from controlplane.simulator.experiments.report import page
+
+    chosen = _chosen(names)
+    if left := len(journal.missing(chosen, Scale(scale), folder)):
+        _cli()._fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", _cli().REFUSED)
+    path = to or folder / f"{scale}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(journal.findings(chosen, Scale(scale), folder), Scale(scale)))
+    typer.echo(path)
+
+
+def _chosen(names: list[str] | None) -> "list[Experiment]":
+    """The experiments of these ids or papers, or exit code 2 with those there are."""
+    from controlplane.simulator.experiments import EXPERIMENTS
+
+    chosen = [one for one in EXPERIMENTS if not names or one.id in names or one.paper in names]
+    known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
+    if unknown := set(names or ()) - known:
+        known_ids = ", ".join(one.id for one in EXPERIMENTS)
+        _cli()._fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", _cli().USAGE)
+    return chosen
+
+
+def _print_outcome(result: "Outcome", found: dict[str, Any]) -> None:
+    predicted = found["predicted"]
+    rows = [
+        ("response time, s", result.response_s, predicted["response_s"]),
+        ("slowdown", result.slowdown, ""),
+        ("wait, s", result.wait_s, ""),
+        ("jobs that waited", result.waited_share, ""),
+        ("slot time of a job, s", result.cost_s, ""),
+        ("busy slots", result.busy_share, predicted["busy_share"]),
+    ]
+    cells = [
+        (name, f"{one.mean:.4g}", f"{one.error:.2g}", f"{formula:.4g}" if isinstance(formula, float) else formula)
+        for name, one, formula in rows
+    ]
+    _cli()._print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
+    if unstable := result.runs - result.stable_runs:
+        typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Bad input ends with exit code 2 and the option's name."""
+    from controlplane.model.errors import BadSetting
+
+    try:
+        yield
+    except BadSetting as bad:
+        option = OPTIONS.get(bad.field, f"--{bad.field.replace('_', '-')}")
+        _cli()._fail(f"{option} = {bad.got!r}, want {bad.want}", _cli().USAGE)
+
+
+@contextmanager
+def _progress(title: str, total: int) -> Iterator[Any]:
+    """A bar with the time left on stderr while something runs; yields the function that advances it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
+def _write(path: Path, found: dict[str, Any]) -> None:
+    import json
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=2) + "\n")
+
+
+def _cli() -> Any:
+    """The command line that this is a part of: how it prints and fails; it imports this module, hence late."""
+    from controlplane import cli
+
+    return cli

@@ -1,0 +1,115 @@
+"""What is an experiment? One statement of a paper, the points to compute for it, and a judgement by its numbers.
+
+A paper's file lists its experiments in EXPERIMENTS. A *point* is a frozen description of one computation that takes
+seconds; experiments that need the same one share it. A *claim* is one thing that a paper says and numbers decide.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Scale(StrEnum):
+    """How much is computed: enough to see that everything works, or as much as the papers did."""
+
+    SMOKE = "smoke"
+    FULL = "full"
+
+
+class Point(Protocol):
+    """A frozen dataclass whose repr says all that its measurement depends on, but for the code."""
+
+    def measure(self) -> Any:
+        """The result, made of what JSON can hold; takes seconds, not minutes."""
+
+
+class Results:
+    """What points measured, by their repr."""
+
+    def __init__(self, scale: Scale, found: Mapping[str, Any]) -> None:
+        self.scale = scale
+        self._found = found
+
+    def __call__(self, point: Point) -> Any:
+        return self._found[repr(point)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One line of a chart; a y that is not a number leaves a gap."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] = ()
+    """Standard errors, drawn as bars; with them the points are marked."""
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """One picture."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing the paper says, whether our numbers say so, too, and these numbers."""
+
+    statement: str
+    held: bool
+    numbers: str
+
+
+class Verdict(StrEnum):
+    """Whether all, some or none of an experiment's claims held."""
+
+    REPRODUCED = "reproduced"
+    PARTLY = "partly"
+    NOT = "not reproduced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What came out of an experiment."""
+
+    claims: Sequence[Claim]
+    charts: Sequence[Chart] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """By its claims alone."""
+        held = [claim.held for claim in self.claims]
+        return Verdict.REPRODUCED if all(held) else Verdict.PARTLY if any(held) else Verdict.NOT
+
+    @property
+    def ours(self) -> str:
+        """Our numbers in one line."""
+        return "; ".join(claim.numbers for claim in self.claims)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One row of a paper's report."""
+
+    id: str
+    """paper/figure-6, in words for file names."""
+    source: str
+    statement: str
+    """What the paper says, in its terms."""
+    method: str
+    """How it is computed here."""
+    points: Callable[[Scale], Sequence[Point]]
+    judge: Callable[[Results], Finding]
+
+    @property
+    def paper(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]

@@ -1,0 +1,150 @@
+"""What is simulated for "redundancy and relaunch"? Points on its default system, and how their outcomes are read.
+
+The paper's simulations take 30 runs of 100,000 jobs each (section II, "System configuration"), as scale full does.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import msgspec
+
+from controlplane.policies.redundancy.relaunch import best_common_factor
+from controlplane.policies.redundancy.system import System
+from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
+from controlplane.simulator.run import Outcome, outcome
+from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.statistics import Estimate, estimate
+
+SYSTEM = System()
+TAIL = SYSTEM.slowdown_tail_index
+LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+THRESHOLDS_S = (10.0, 20.0, 35.0, 50.0, 70.0, 100.0, 140.0, 200.0, 400.0, 1000.0)
+FACTORS = (1.1, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0)
+JOBS = {Scale.SMOKE: 10_000, Scale.FULL: 100_000}
+RUNS = {Scale.SMOKE: 10, Scale.FULL: 30}
+SURE = 3.0
+"""Standard errors by which means must differ to be called different."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """A point: one scenario over seeds 1 to `runs`."""
+
+    scenario: Scenario
+    runs: int
+
+    def measure(self) -> Any:
+        """An Outcome."""
+        return msgspec.to_builtins(outcome([self.scenario.simulate(seed) for seed in range(1, self.runs + 1)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneRun:
+    """A point: one scenario on seed 1, with its tail."""
+
+    scenario: Scenario
+
+    def measure(self) -> Any:
+        """A Summary."""
+        return msgspec.to_builtins(self.scenario.simulate(1))
+
+
+def plan(scale: Scale, **fields: Any) -> Runs:
+    """The point of a scenario on the paper's default system."""
+    return Runs(scenario=Scenario(jobs=JOBS[scale], **fields), runs=RUNS[scale])
+
+
+def took(results: Results, **fields: Any) -> Outcome:
+    """What that point came to."""
+    return msgspec.convert(results(plan(results.scale, **fields)), Outcome)
+
+
+Fields = dict[str, Any]
+PolicyAtLoad = Fields | Callable[[float], Fields]
+
+NONE: Fields = {"policy": PolicyName.NONE}
+ALL_THREE: Fields = {"policy": PolicyName.REDUNDANT_ALL, "spare_tasks": 3}
+ALL_TWICE: Fields = {"policy": PolicyName.REDUNDANT_ALL}
+SMALL_THREE: Fields = {"policy": PolicyName.REDUNDANT_SMALL, "spare_tasks": 3}
+SMALL: Fields = {"policy": PolicyName.REDUNDANT_SMALL}
+RELAUNCH: Fields = {"policy": PolicyName.RELAUNCH}
+
+
+def small_up_to(threshold_s: float) -> Fields:
+    """Redundant-small with this threshold and r = 2."""
+    return SMALL | {"threshold_s": threshold_s}
+
+
+def common_factor(load: float) -> Fields:
+    """Straggler-relaunch with the best w for all jobs at this load."""
+    return RELAUNCH | {"relaunch_factor": round(best_common_factor(SYSTEM, load), 6)}
+
+
+def by_load(*policies: PolicyAtLoad, loads: Sequence[float] = LOADS) -> Callable[[Scale], list[Runs]]:
+    """Points of policies at every load."""
+    return lambda scale: [plan(scale, offered_load=load, **at_load(one, load)) for load in loads for one in policies]
+
+
+def at_load(policy: PolicyAtLoad, load: float) -> Fields:
+    """The policy's fields at a load."""
+    return policy(load) if callable(policy) else policy
+
+
+def over_loads(results: Results, policy: PolicyAtLoad, loads: Sequence[float] = LOADS) -> dict[float, Outcome]:
+    """What a policy came to at every load."""
+    return {load: took(results, offered_load=load, **at_load(policy, load)) for load in loads}
+
+
+def line(label: str, x: Sequence[float], outcomes: Iterable[Outcome], name: str = "response_s", **more: Any) -> Series:
+    """Simulated means with errors; unstable ones leave gaps."""
+    shown = [getattr(one, name) if one.stable else Estimate(mean=nan, error=nan) for one in outcomes]
+    return Series(label=label, x=x, y=[one.mean for one in shown], error=[one.error for one in shown], **more)
+
+
+def load_charts(results: Results, policies: dict[str, PolicyAtLoad]) -> list[Chart]:
+    """Slowdowns and response times over the loads."""
+    charts = []
+    for name, title in (("slowdown", "Mean job slowdown"), ("response_s", "Mean response time, s")):
+        series = [line(label, LOADS, over_loads(results, one).values(), name) for label, one in policies.items()]
+        charts.append(Chart(title=title, x_label="offered load", y_label=title, series=series))
+    return charts
+
+
+def below(first: Estimate, second: Estimate) -> bool:
+    """Whether the first mean is smaller, surely. Seeds are paired: both met the same jobs and the same luck."""
+    gain = estimate([b - a for a, b in zip(first.values, second.values, strict=True)])
+    return gain.mean > SURE * gain.error
+
+
+def told(one: Outcome, name: str = "response_s") -> str:
+    """A simulated mean with its standard error."""
+    found = getattr(one, name)
+    return f"{found.mean:.2f} ({found.error:.2f})" if one.stable else "unstable"
+
+
+def agrees(statement: str, formula: float, simulated: Estimate) -> Claim:
+    """The claim that a formula gives what was simulated."""
+    return Claim(
+        statement=f"{statement}, is what a simulation gives.",
+        held=abs(formula - simulated.mean) <= SURE * simulated.error,
+        numbers=f"formula {formula:.2f}, simulated {simulated.mean:.2f} ({simulated.error:.2f})",
+    )
+
+
+def largest_miss(formula: Callable[[float], float], x: Sequence[float], outcomes: Sequence[Outcome]) -> float:
+    """How far a formula is off at most, as a share, where the run is stable and a tenth of the slots is free."""
+    known = [(one, at) for one, at in zip(outcomes, x, strict=True) if one.stable and one.busy_share.mean < 0.9]
+    return max((abs(formula(at) / one.response_s.mean - 1.0) for one, at in known), default=0.0)
+
+
+def formula_line(label: str, formula: Callable[[float], float], x: Sequence[float], ceiling: float) -> Series:
+    """A formula's line, left out above a ceiling, where the system is close to instability."""
+    values = [formula(at) for at in x]
+    return Series(label=label, x=x, y=[value if value < ceiling else nan for value in values], dashed=True)
+
+
+def not_tried(statement: str) -> Claim:
+    """A claim about the learning agent, which is not part of Grasshopper."""
+    return Claim(statement=statement, held=False, numbers="not tried: there is no Deep Q-learning agent here")

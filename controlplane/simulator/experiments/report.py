@@ -1,0 +1,48 @@
+"""How are findings shown? One HTML page without other files, light and dark, with the numbers behind each picture."""
+
+from collections.abc import Sequence
+from math import isnan
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from controlplane.simulator.experiments.drawing import COLOURS, svg
+from controlplane.simulator.experiments.experiment import Experiment, Finding, Scale, Verdict
+from controlplane.simulator.provenance import provenance
+
+SCALES = {
+    Scale.SMOKE: "a small run that shows how it works; close calls may fall either way",
+    Scale.FULL: "as many jobs and runs as the papers took",
+}
+SIGNS = {Verdict.REPRODUCED: "good", Verdict.PARTLY: "warn", Verdict.NOT: "bad"}
+
+
+def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
+    """The whole page."""
+    environment = Environment(
+        loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("report.html").render(
+        findings=findings,
+        scale=scale,
+        scale_told=SCALES[scale],
+        counts=", ".join(f"{sum(found.verdict is one for _, found in findings)} {one}" for one in Verdict),
+        source=provenance(),
+        colours=COLOURS,
+        svg=lambda chart: Markup(svg(chart)),
+        verdict=_verdict,
+        number=_number,
+    )
+
+
+def _verdict(found: Finding) -> Markup:
+    return Markup('<b class="{}">{}</b>').format(SIGNS[found.verdict], found.verdict.value)
+
+
+def _number(value: float) -> str:
+    """Five digits; a gap in a line is told as what made it.
+
+    >>> _number(29.955710)
+    '29.956'
+    """
+    return "unstable" if isnan(value) else f"{value:.5g}"
