@@ -16,7 +16,6 @@ from controlplane.model.columns import Ints
 from controlplane.model.errors import LawBroken
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Allocation, PoolView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +60,10 @@ class Admission:
         """(task, host row) of the copies ordered in this cycle."""
 
     @staticmethod
-    def check_allocation(view: PoolView, allocation: Allocation) -> None:
+    def check_allocation(slots: int, target: Ints) -> None:
         """Raises LawBroken where targets exceed the pool's slots or are negative: a defect in the allocator."""
-        total = int(allocation.target.sum())
-        if total > view.slots or (len(allocation.target) and allocation.target.min() < 0):
-            raise LawBroken("grants never exceed a pool's capacity", f"{allocation.target.tolist()} of {view.slots}")
+        if target.sum() > slots or target.min(initial=0) < 0:
+            raise LawBroken("grants never exceed a pool's capacity", f"{target.tolist()} of {slots}")
 
     @staticmethod
     def kill_refusal(cluster: Cluster, source: SourceState, row: int, doomed: int) -> Reason:

@@ -22,14 +22,15 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
     cycle.learning.transfer_ratios(cluster, source)
     tail_index = cycle.learning.tail_index(source.row)
-    rows, view = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
+    rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
     if not len(rows):
         return
     policy, settings = cycle.steering.allocator(source.name)
-    allocation = policy(view, settings)
-    Admission.check_allocation(view, allocation)
-    jobs.target[rows], jobs.cap[rows] = allocation.target, allocation.cap
-    jobs.virtual_size[rows] = allocation.virtual_size
+    slots = int(cluster.pools.slots[source.row])
+    allocation = policy.allocate(slots, claimants, settings)
+    Admission.check_allocation(slots, allocation["target"])
+    jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
+    jobs.virtual_size[rows] = allocation["virtual_size"]
     sick, slowness = _sick_hosts(cycle, source)
     patience = cycle.settings.slow_host_patience
     avoided = worth_waiting(slowness[:, None], sums.waiting[rows], jobs.target[rows], patience).sum(axis=0)

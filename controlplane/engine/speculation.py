@@ -14,7 +14,7 @@ from controlplane.model.columns import Flags, Floats, Ints
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import registry
-from controlplane.policies.interfaces import RunningTasks
+from controlplane.policies.interfaces import RUNNING_TASK, Records
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -83,10 +83,10 @@ def _ask(
         policy, mine = registry.speculator(name), _mask(n_pools, sources)
         before_waiting |= mine & policy.before_waiting
         chosen = np.flatnonzero(mine[cycle.cluster.tasks.pool[columns.rows]])
-        answer = policy(_running_tasks(cycle, columns, chosen, code, budgets, idle), dict(given))
+        answer = policy.speculate(_running_tasks(cycle, columns, chosen, code, budgets, idle), dict(given))
         free = code[chosen] == Reason.NONE
-        wanted[chosen], score[chosen] = answer.wanted & free, answer.score
-        code[chosen] = np.where(free, answer.reason, code[chosen])
+        wanted[chosen], score[chosen] = answer["wanted"] & free, answer["score"]
+        code[chosen] = np.where(free, answer["reason"], code[chosen])
     return Verdicts(columns=columns, code=code, wanted=wanted, score=score, before_waiting=before_waiting)
 
 
@@ -115,24 +115,24 @@ def _standing_reasons(cycle: Cycle, columns: views.TaskColumns) -> Ints:
 
 def _running_tasks(
     cycle: Cycle, columns: views.TaskColumns, chosen: Ints, code: Ints, budgets: Budgets, idle: Ints
-) -> RunningTasks:
+) -> Records:
     cluster, tasks = cycle.cluster, cycle.cluster.tasks
     rows = columns.rows[chosen]
     pool = tasks.pool[rows]
-    return RunningTasks(
-        stage=tasks.stage[rows],
-        running_attempts=tasks.n_live[rows],
-        elapsed_s=columns.elapsed_s[chosen],
-        t_rem_s=columns.t_rem_s[chosen],
-        t_new_s=columns.t_new_s[chosen],
-        progress_rate=columns.rate[chosen],
-        sibling_rate=columns.sibling_rate[chosen],
-        eligible=code[chosen] == Reason.NONE,
-        pool_slots=cluster.pools.slots[pool],
-        pool_copies=budgets.by_pool[pool],
-        pool_idle=idle[pool],
-        pool=pool,
-    )
+    view = np.zeros(len(rows), dtype=RUNNING_TASK)
+    view["stage"], view["pool"] = tasks.stage[rows], pool
+    view["running_attempts"] = tasks.n_live[rows]
+    view["elapsed_s"] = columns.elapsed_s[chosen]
+    view["t_rem_s"] = columns.t_rem_s[chosen]
+    view["t_new_s"] = columns.t_new_s[chosen]
+    view["progress_rate"] = columns.rate[chosen]
+    view["sibling_rate"] = columns.sibling_rate[chosen]
+    view["eligible"] = code[chosen] == Reason.NONE
+    view["pool_slots"] = cluster.pools.slots[pool]
+    view["pool_copies"] = budgets.by_pool[pool]
+    view["pool_idle"] = idle[pool]
+    view["finished_from"] = -1
+    return view
 
 
 def _idle_slots(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:

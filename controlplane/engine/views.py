@@ -7,7 +7,7 @@ import numpy as np
 from controlplane.estimators.remaining import Estimates
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags, Floats, Ints
-from controlplane.policies.interfaces import PoolView
+from controlplane.policies.interfaces import CLAIMANT, Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def job_sums(cluster: Cluster) -> JobSums:
 
 def pool_view(
     cluster: Cluster, source: SourceState, sums: JobSums, tail_index: float, max_copies: int
-) -> tuple[Ints, PoolView]:
+) -> tuple[Ints, Records]:
     """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running.
 
     Containers are not copied, so an application's virtual size is what it holds and asks for: its tail counts as light.
@@ -67,21 +67,19 @@ def pool_view(
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
     in_containers = jobs.containers_running[rows] + jobs.containers_pending[rows] > 0
     copyable = np.maximum(sums.active[rows] * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
-    view = PoolView(
-        slots=int(cluster.pools.slots[source.row]),
-        arrival_s=jobs.submitted_s[rows],
-        weight=jobs.weight[rows],
-        remaining_tasks=sums.remaining_tasks[rows],
-        downstream_tasks=np.array([_downstream_tasks(cluster, source, int(row)) for row in rows], dtype=np.float64),
-        remaining_work_s=sums.remaining_work_s[rows],
-        running=sums.running[rows],
-        usable=sums.running[rows] + sums.waiting[rows] + copyable,
-        tail_index=np.where(in_containers, np.inf, tail_index),
-        transfer_ratio=jobs.transfer_ratio[rows],
-        fixed_target=jobs.fixed_target[rows],
-        fixed_cap=jobs.fixed_cap[rows],
-    )
-    return rows, view
+    claimants = np.zeros(len(rows), dtype=CLAIMANT)
+    claimants["arrival_s"] = jobs.submitted_s[rows]
+    claimants["weight"] = jobs.weight[rows]
+    claimants["remaining_tasks"] = sums.remaining_tasks[rows]
+    claimants["downstream_tasks"] = [_downstream_tasks(cluster, source, row) for row in rows.tolist()]
+    claimants["remaining_work_s"] = sums.remaining_work_s[rows]
+    claimants["running"] = sums.running[rows]
+    claimants["usable"] = sums.running[rows] + sums.waiting[rows] + copyable
+    claimants["tail_index"] = np.where(in_containers, np.inf, tail_index)
+    claimants["transfer_ratio"] = jobs.transfer_ratio[rows]
+    claimants["fixed_target"] = jobs.fixed_target[rows]
+    claimants["fixed_cap"] = jobs.fixed_cap[rows]
+    return rows, claimants
 
 
 def _downstream_tasks(cluster: Cluster, source: SourceState, job: int) -> float:

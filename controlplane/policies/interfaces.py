@@ -1,12 +1,11 @@
 """What does a policy see, and what does it answer? Two axes: allocators per pool, speculators per job.
 
-Everything here is columns: one row a claimant (a job in a driver's pool), one row a running task. A policy is
-a pure function of a view and its settings; it reads no clock and draws no number.
+Everything here is records: one a claimant (a job in a driver's pool), one a running task, one an answer. A policy is a
+kernel: it reads records and its settings, in the registry's order, and fills in the answers given to it; it reads no
+clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,97 +13,71 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Codes = NDArray[np.int16]
+Records = NDArray[Any]
+"""An array of one of the types below, or of a table's rows."""
 
+CLAIMANT = np.dtype(
+    [
+        ("arrival_s", np.float64),
+        ("weight", np.float64),
+        ("remaining_tasks", np.float64),  # not yet done, of stages that run now (Hopper's T)
+        ("downstream_tasks", np.float64),  # of the stages that these feed, 0 where there are none
+        ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
+        ("running", np.int64),  # attempts, copies included
+        ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
+        ("tail_index", np.float64),
+        ("transfer_ratio", np.float64),
+        ("fixed_target", np.int64),  # target set over REST; -1 for none
+        ("fixed_cap", np.int64),  # cap set over REST; -1 for none
+    ],
+    align=True,
+)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolView:
-    """One pool and its claimants, all columns of shape (n_claimants,), rows in order of arrival."""
+ALLOCATION = np.dtype(
+    [
+        ("target", np.int64),  # of a pool, they never add up to more than its slots
+        ("virtual_size", np.float64),  # slots it could use well; its remaining tasks where there is no such notion
+        ("cap", np.int64),  # the most it may hold, which keeps slots free; -1 for no cap
+        ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
+    ],
+    align=True,
+)
 
-    slots: int
-    arrival_s: Floats
-    weight: Floats
-    remaining_tasks: Floats
-    """Tasks not yet done of stages that run now (Hopper's T)."""
-    downstream_tasks: Floats
-    """Tasks of the stages that these feed, 0 where there are none."""
-    remaining_work_s: Floats
-    """Slot-seconds of originals still to do, by the estimators."""
-    running: Ints
-    """Attempts running now, copies included."""
-    usable: Ints
-    """The most slots the claimant could fill at once: running, waiting, and copies it may have."""
-    tail_index: Floats
-    transfer_ratio: Floats
-    fixed_target: Ints
-    """Target set over REST; -1 for none."""
-    fixed_cap: Ints
-    """Cap set over REST; -1 for none."""
+RUNNING_TASK = np.dtype(
+    [
+        ("stage", np.int64),  # groups of siblings are numbered from 0, in no order
+        ("pool", np.int64),  # likewise
+        ("running_attempts", np.int64),  # live attempts (GRASS's c)
+        ("elapsed_s", np.float64),  # age of the oldest live attempt
+        ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
+        ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
+        ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
+        ("sibling_rate", np.float64),  # geometric mean of the siblings' rates; nan where nothing is known
+        ("eligible", np.bool_),  # False where the engine has a reason of its own to leave the task alone
+        ("pool_slots", np.int64),
+        ("pool_copies", np.int64),  # copies running in the pool
+        ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
+        ("executor_slots", np.int64),  # of one executor; 0 where unknown
+        ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
+        ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
+        ("finished_from", np.int64),  # rows of its stage's finished attempts; -1 where they are not known,
+        ("finished_to", np.int64),  # and t_new_s stands for all that they could tell
+    ],
+    align=True,
+)
+"""A task of any job and pool that has a live attempt."""
 
+FINISHED = np.dtype([("duration_s", np.float64), ("unit_s", np.float64)], align=True)
+"""Finished attempts, by stage; both columns, durations and seconds per unit of work, ascend within each stage."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allocation:
-    """An allocator's answer, columns of shape (n_claimants,). Targets never add up to more than the slots."""
+UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
+"""Where no finished attempts are kept."""
 
-    target: Ints
-    virtual_size: Floats
-    """What the claimant could use well, in slots; for allocators without the notion, its remaining tasks."""
-    cap: Ints
-    """The most it may hold, which keeps slots free; -1 for no cap."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningTasks:
-    """Tasks with at least one live attempt, of any jobs and pools; columns of shape (n_tasks,).
-
-    `stage` numbers groups 0..n_stages-1 of siblings, in no order. Times are seconds.
-    """
-
-    stage: Ints
-    running_attempts: Ints
-    """Live attempts of the task (GRASS's c)."""
-    elapsed_s: Floats
-    """Age of the oldest live attempt."""
-    t_rem_s: Floats
-    """Estimated time to the end of the attempt that ends first; inf where nothing is known."""
-    t_new_s: Floats
-    """Estimated duration of a fresh attempt of the same work, launch to end; inf where nothing is known."""
-    progress_rate: Floats
-    """Work done per second of the best attempt, in units that siblings share; 0 before first progress."""
-    sibling_rate: Floats
-    """Geometric mean of the siblings' rates, same units; nan where nothing is known."""
-    eligible: Flags
-    """False where the engine has a reason of its own to leave the task alone (too new, unsafe ...)."""
-    pool_slots: Ints
-    """Slots of the task's pool."""
-    pool_copies: Ints
-    """Copies running in the task's pool."""
-    pool_idle: Ints
-    """Slots of the task's pool that no attempt holds and no original waits for."""
-    pool: Ints
-    """Numbers the pools 0..n_pools-1, in no order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speculation:
-    """A speculator's answer, columns of shape (n_tasks,).
-
-    `score` orders tasks of one job, higher first; only tasks with `wanted` are candidates. `reason` says why,
-    or why not, as `controlplane.model.reasons.Reason`; it is ignored where a task was not eligible.
-    """
-
-    wanted: Flags
-    score: Floats
-    reason: Codes
-
-
-class Allocator(Protocol):
-    """How many slots may each claimant hold now?"""
-
-    def __call__(self, view: PoolView, settings: Mapping[str, float]) -> Allocation: ...
-
-
-class Speculator(Protocol):
-    """Within a job's target: which running tasks deserve one more attempt?"""
-
-    def __call__(self, view: RunningTasks, settings: Mapping[str, float]) -> Speculation: ...
+SPECULATION = np.dtype(
+    [
+        ("wanted", np.bool_),
+        ("score", np.float64),  # orders the tasks of one job, higher first; finite
+        ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
+    ],
+    align=True,
+)

@@ -3,19 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+import numpy as np
 
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Capabilities
-from controlplane.policies.baselines.fair import fair
-from controlplane.policies.baselines.fifo import fifo
-from controlplane.policies.baselines.fixed import fixed
-from controlplane.policies.baselines.late import late
-from controlplane.policies.baselines.none import none
-from controlplane.policies.baselines.srpt import srpt
-from controlplane.policies.grass.ras import ras
-from controlplane.policies.hopper.allocation import hopper
-from controlplane.policies.interfaces import Allocator, Speculator
+from controlplane.policies import dispatch
+from controlplane.policies.copy_priority import JOB, LAST
+from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Records
 
 
 class Kind(StrEnum):
@@ -55,23 +50,41 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One row of the table. Calling it fills in the settings that were left out, and refuses bad ones."""
+    """One row of the table."""
 
     name: str
     kind: Kind
-    function: Allocator | Speculator
+    code: int
+    """What `dispatch` knows it by."""
     about: str
     source: str = ""
     needs: Mapping[str, int]
     """Capabilities of the host, with the least value of each, without which its orders are refused."""
     settings: tuple[Setting, ...] = ()
+    """In the order in which its kernel reads them."""
     keeps: frozenset[Keeps] = frozenset()
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
 
-    def __call__(self, view: Any, settings: Mapping[str, float] | None = None) -> Any:
-        """An allocator makes an Allocation of a PoolView, a speculator a Speculation of RunningTasks."""
-        return self.function(view, self.complete(settings or {}))
+    def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
+        """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
+        answer = np.zeros(len(claimants), dtype=ALLOCATION)
+        dispatch.allocate(self.code, slots, claimants, self.vector(settings or {}), answer)
+        return answer
+
+    def speculate(
+        self, tasks: Records, settings: Mapping[str, float] | None = None, finished: Records = UNKNOWN_FINISHED
+    ) -> Records:
+        """One `SPECULATION` for each `RUNNING_TASK`, likewise."""
+        answer = np.zeros(len(tasks), dtype=SPECULATION)
+        dispatch.speculate(self.code, tasks, finished, self.vector(settings or {}), answer)
+        return answer
+
+    def vector(self, given: Mapping[str, float]) -> Floats:
+        """All settings as the kernel reads them, shape (N_SETTINGS,). Raises BadSetting."""
+        vector = np.zeros(dispatch.N_SETTINGS)
+        vector[: len(self.settings)] = list(self.complete(given).values())
+        return vector
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
@@ -101,12 +114,19 @@ class Policy:
 
 _ORDERING = {"order_pending": 1}
 _COPYING = {"max_copies": 1}
+_COPY_PRIORITY = Setting(
+    name="copy_priority",
+    default=JOB,
+    low=JOB,
+    high=LAST,
+    about="0: a copy competes at its job's priority; 1: it starts only when no original waits in the pool.",
+)
 
 TABLE: tuple[Policy, ...] = (
     Policy(
         name="fifo",
         kind=Kind.ALLOCATOR,
-        function=fifo,
+        code=dispatch.FIFO,
         about="First come, first served.",
         needs=_ORDERING,
         keeps=frozenset({Keeps.WORK_CONSERVING}),
@@ -114,7 +134,7 @@ TABLE: tuple[Policy, ...] = (
     Policy(
         name="fair",
         kind=Kind.ALLOCATOR,
-        function=fair,
+        code=dispatch.FAIR,
         about="Slots in proportion to the jobs' weights.",
         needs=_ORDERING,
         keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
@@ -122,7 +142,7 @@ TABLE: tuple[Policy, ...] = (
     Policy(
         name="srpt",
         kind=Kind.ALLOCATOR,
-        function=srpt,
+        code=dispatch.SRPT,
         about="The job with the least work left first.",
         needs=_ORDERING,
         keeps=frozenset({Keeps.WORK_CONSERVING}),
@@ -130,14 +150,31 @@ TABLE: tuple[Policy, ...] = (
     Policy(
         name="fixed",
         kind=Kind.ALLOCATOR,
-        function=fixed,
+        code=dispatch.FIXED,
         about="Targets and caps set over REST; jobs without one share the rest fairly.",
         needs=_ORDERING,
     ),
     Policy(
+        name="budgeted",
+        kind=Kind.ALLOCATOR,
+        code=dispatch.BUDGETED,
+        about="The least work left first, and a fixed share of the slots for copies alone.",
+        source="Hopper (SIGCOMM'15), section 3.1",
+        needs=_ORDERING,
+        settings=(
+            Setting(
+                name="reserved_share",
+                default=0.1,
+                low=0.0,
+                high=1.0,
+                about="Share of the pool's slots that originals may not use (at least one, never the last).",
+            ),
+        ),
+    ),
+    Policy(
         name="hopper",
         kind=Kind.ALLOCATOR,
-        function=hopper,
+        code=dispatch.HOPPER,
         about="Slots by virtual size, which counts the copies a job will want; smallest first when short.",
         source="Hopper (SIGCOMM'15), section 4",
         needs=_ORDERING,
@@ -169,14 +206,14 @@ TABLE: tuple[Policy, ...] = (
     Policy(
         name="none",
         kind=Kind.SPECULATOR,
-        function=none,
+        code=dispatch.NONE,
         about="No copies.",
         needs={},
     ),
     Policy(
         name="late",
         kind=Kind.SPECULATOR,
-        function=late,
+        code=dispatch.LATE,
         about="Tasks slower than most of their stage, the one that ends last first.",
         source="LATE (OSDI'08), section 4",
         needs=_COPYING,
@@ -198,9 +235,94 @@ TABLE: tuple[Policy, ...] = (
         ),
     ),
     Policy(
+        name="mantri",
+        kind=Kind.SPECULATOR,
+        code=dispatch.MANTRI,
+        about="Tasks whose copy likely saves slot time by what finished siblings took, the longest to run first.",
+        source="Mantri (OSDI'10), section 5.1",
+        needs=_COPYING,
+        settings=(
+            Setting(
+                name="confidence",
+                default=0.25,
+                low=0.0,
+                high=1.0,
+                about="A copy must save slot time with more than this probability.",
+            ),
+            Setting(
+                name="max_attempts",
+                default=3.0,
+                low=1.0,
+                high=16.0,
+                about="The most attempts of one task that may run at once.",
+            ),
+            _COPY_PRIORITY,
+        ),
+    ),
+    Policy(
+        name="stock-spark",
+        kind=Kind.SPECULATOR,
+        code=dispatch.STOCK_SPARK,
+        about="Tasks that have run much longer than the median of their stage, as Spark 4 finds them by itself.",
+        source="Spark 4, TaskSetManager.checkSpeculatableTasks",
+        needs=_COPYING,
+        settings=(
+            Setting(
+                name="quantile",
+                default=0.9,
+                low=0.0,
+                high=1.0,
+                about="Share of a stage's tasks that must have finished before any is copied.",
+            ),
+            Setting(
+                name="multiplier",
+                default=3.0,
+                low=1.0,
+                high=100.0,
+                about="A task is slow once it has run this many times the median duration.",
+            ),
+            Setting(
+                name="min_runtime_s",
+                default=0.1,
+                low=0.0,
+                high=1e9,
+                about="A task is left alone for at least this long.",
+            ),
+            Setting(
+                name="duration_threshold_s",
+                default=0.0,
+                low=0.0,
+                high=1e9,
+                about="A task of a stage that fits one executor is slow after this long, few finished or not; 0 for never.",
+            ),
+            Setting(
+                name="efficiency",
+                default=1.0,
+                low=0.0,
+                high=1.0,
+                about="1 excuses slow tasks that keep pace with their siblings; 0 does not ask.",
+            ),
+            Setting(
+                name="process_rate_multiplier",
+                default=0.75,
+                low=0.0,
+                high=1.0,
+                about="A task keeps pace from this share of its siblings' rate on.",
+            ),
+            Setting(
+                name="long_run_factor",
+                default=2.0,
+                low=1.0,
+                high=100.0,
+                about="After this many thresholds no pace excuses a task.",
+            ),
+            _COPY_PRIORITY,
+        ),
+    ),
+    Policy(
         name="ras",
         kind=Kind.SPECULATOR,
-        function=ras,
+        code=dispatch.RAS,
         about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
         source="GRASS (NSDI'14), section 3.1",
         needs=_COPYING,

@@ -1,94 +1,126 @@
 """How are slots counted out in whole numbers? The arithmetic that all allocators share.
 
-Columns have shape (n_claimants,). `order` lists the rows by precedence, first served first.
+Columns have shape (n_claimants,). `order` lists the rows by precedence, first served first. Sums run in that order, so
+that they do not depend on the rows.
 """
 
-from math import fsum
-from typing import Any
+import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from controlplane.policies.interfaces import Floats, Ints, PoolView
+from controlplane.compiled import kernel, rule
+from controlplane.policies.interfaces import Floats, Ints, Records
 
 TOLERANCE = 1e-9
 """What rounding may have taken from a number of slots; 2 / 1.2 * 3 slots are 5."""
 
 
-def whole(slots: NDArray[np.floating[Any]]) -> Ints:
+@rule
+def whole(slots: float) -> int:
     """Whole slots in a fractional number, forgiving what rounding took.
 
-    >>> whole(np.array([0.29 * 100, 2.9, 3.0]))
-    array([29,  2,  3])
+    >>> [whole(slots) for slots in (0.29 * 100, 2.9, 3.0)]
+    [29, 2, 3]
     """
-    return np.floor(slots + TOLERANCE * np.maximum(np.abs(slots), 1.0)).astype(np.int64)
+    return math.floor(slots + TOLERANCE * max(abs(slots), 1.0))
 
 
-def whole_up(slots: Floats) -> Ints:
+@rule
+def whole_up(slots: float) -> int:
     """The next whole number of slots, forgiving what rounding added.
 
-    >>> whole_up(np.array([10 * 1.1, 2.1]))
-    array([11,  3])
+    >>> [whole_up(slots) for slots in (10 * 1.1, 2.1)]
+    [11, 3]
     """
-    return -whole(-slots)
+    return -math.floor(-slots + TOLERANCE * max(abs(slots), 1.0))
 
 
-def most_usable(view: PoolView) -> Ints:
+@kernel
+def most_usable(claimants: Records) -> Ints:
     """The most slots each claimant may be given; none of it is negative."""
-    return np.maximum(view.usable, 0)
+    return np.maximum(claimants["usable"], 0)
 
 
-def by_arrival(view: PoolView) -> Ints:
+@kernel
+def by_arrival(claimants: Records) -> Ints:
     """Rows in order of arrival; of two that arrived at once, the upper row first."""
-    return np.argsort(view.arrival_s, kind="stable")
+    return np.argsort(claimants["arrival_s"], kind="mergesort")
 
 
-def hand_out(slots: int, most: Ints, order: Ints) -> Ints:
-    """Serve claimants in order, each up to its most, while slots last.
+@kernel
+def by_key_and_arrival(key: Floats, claimants: Records) -> Ints:
+    """Rows by a key, least first, those without one last; of two with the same key, the one that arrived first."""
+    order = by_arrival(claimants)
+    sorted_key = key[order]
+    sorted_key[np.isnan(sorted_key)] = np.inf
+    return order[np.argsort(sorted_key, kind="mergesort")]
 
-    >>> hand_out(7, np.array([4, 5, 2]), order=np.array([2, 0, 1]))
-    array([4, 1, 2])
+
+@kernel
+def hand_out(slots: int, most: Ints, order: Ints, target: Ints) -> int:
+    """Raise targets to their most, in order, while slots last; returns the slots left.
+
+    >>> target = np.array([1, 0, 0])
+    >>> hand_out(6, np.array([4, 5, 2]), np.array([2, 0, 1]), target), target.tolist()
+    (0, [4, 1, 2])
     """
-    wanted = most[order]
-    before = np.cumsum(wanted) - wanted
-    given = np.zeros_like(most)
-    given[order] = np.clip(slots - before, 0, wanted)
-    return given
+    for row in order:
+        given = max(min(most[row] - target[row], slots), 0)
+        target[row] += given
+        slots -= given
+    return slots
 
 
-def share_out(slots: int, weight: Floats, most: Ints, order: Ints) -> Ints:
-    """Divide slots in proportion to weights; who reaches its most leaves the rest to the others.
+@kernel
+def share_out(slots: int, weight: Floats, most: Ints, order: Ints, target: Ints) -> None:
+    """Set targets in proportion to weights; who reaches its most leaves the rest to the others.
 
-    Fractions go to the largest remainders, ties in `order`. What no positive weight claims is handed out in
-    order, so that no slot stays idle that somebody can use.
+    Fractions go to the largest remainders, ties in `order`. What no positive weight claims is handed out in order, so
+    that no slot stays idle that somebody can use.
 
-    >>> share_out(10, np.array([3.0, 1.0, 1.0]), np.array([2, 9, 9]), order=np.arange(3))
-    array([2, 4, 4])
-    >>> share_out(5, np.array([1.0, 1.0, 1.0]), np.array([9, 9, 9]), order=np.arange(3))
-    array([2, 2, 1])
-    >>> share_out(5, np.array([1.0, 0.0]), np.array([2, 9]), order=np.arange(2))
-    array([2, 3])
+    >>> def shared(slots, weight, most):
+    ...     target = np.zeros(len(most), dtype=np.int64)
+    ...     share_out(slots, np.array(weight), np.array(most), np.arange(len(most)), target)
+    ...     return target.tolist()
+    >>> shared(10, [3.0, 1.0, 1.0], [2, 9, 9])
+    [2, 4, 4]
+    >>> shared(5, [1.0, 1.0, 1.0], [9, 9, 9])
+    [2, 2, 1]
+    >>> shared(5, [1.0, 0.0], [2, 9])
+    [2, 3]
     """
-    given = np.zeros_like(most)
     sharing = (most > 0) & (weight > 0)
+    target[:] = 0
     left = slots
-    while sharing.any():
-        quota = np.where(sharing, weight * (left / fsum(weight[sharing])), 0.0)
-        full = sharing & (most <= quota * (1.0 + TOLERANCE))
-        if not full.any():
-            given += _rounded(left, quota, sharing, order)
+    while True:
+        total = 0.0
+        for row in order:
+            if sharing[row]:
+                total += weight[row]
+        if total <= 0:
             break
-        given[full] = most[full]
-        left -= int(most[full].sum())
-        sharing &= ~full
-    return given + hand_out(slots - int(given.sum()), most - given, order)
+        part, n_full = left / total, 0
+        for row in order:
+            if sharing[row] and most[row] <= weight[row] * part * (1.0 + TOLERANCE):
+                sharing[row], target[row] = False, most[row]
+                left -= most[row]
+                n_full += 1
+        if n_full == 0:
+            left -= round_out(left, weight * part, order[sharing[order]], target)
+            break
+    hand_out(left, most, order, target)
 
 
-def _rounded(slots: int, quota: Floats, sharing: np.ndarray, order: Ints) -> Ints:
-    """Whole numbers next to the quotas whose sum is `slots`, by largest remainder."""
-    floors = whole(quota)
-    remainder = np.round(quota - floors, 9)
-    rows = order[sharing[order]]
-    rows = rows[np.argsort(-remainder[rows], kind="stable")]
-    floors[rows[: slots - int(floors.sum())]] += 1
-    return floors
+@kernel
+def round_out(slots: int, quota: Floats, rows: Ints, target: Ints) -> int:
+    """Set the targets of `rows` to whole numbers next to their quotas, by largest remainder; returns their sum."""
+    given = 0
+    remainder = np.empty(len(rows))
+    for place, row in enumerate(rows):
+        target[row] = whole(slots=quota[row])
+        remainder[place] = math.floor((quota[row] - target[row]) / TOLERANCE + 0.5)
+        given += target[row]
+    for place in np.argsort(-remainder, kind="mergesort")[: max(slots - given, 0)]:
+        target[rows[place]] += 1
+        given += 1
+    return given

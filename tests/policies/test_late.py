@@ -16,7 +16,7 @@ T_NEW_S = [4.0] * 8
 
 
 def wanted(view):
-    return late(view).wanted.nonzero()[0].tolist()
+    return late.speculate(view)["wanted"].nonzero()[0].tolist()
 
 
 def test_late_wants_the_slowest_quarter_only(running):
@@ -28,7 +28,7 @@ def test_late_takes_the_last_to_end_first_when_the_pool_has_room_for_one(running
     """10 % of ten slots is one copy."""
     view = running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[10] * 8)
     assert wanted(view) == [1]
-    assert late(view).reason[0] == Reason.NO_BUDGET_POOL
+    assert late.speculate(view)["reason"][0] == Reason.NO_BUDGET_POOL
 
 
 def test_late_allows_one_copy_in_the_smallest_pool_and_none_beyond_the_cap(running):
@@ -54,16 +54,16 @@ def test_every_pool_and_stage_is_judged_by_itself(running):
 
 def test_late_copies_no_task_twice(running):
     """LATE's rule is one copy a task."""
-    speculation = late(running(T_REM_S, T_NEW_S, progress_rate=SLOW, running_attempts=[2] + [1] * 7))
-    assert speculation.wanted.nonzero()[0].tolist() == [1]
-    assert speculation.reason[0] == Reason.ALREADY_COPIED
+    speculation = late.speculate(running(T_REM_S, T_NEW_S, progress_rate=SLOW, running_attempts=[2] + [1] * 7))
+    assert speculation["wanted"].nonzero()[0].tolist() == [1]
+    assert speculation["reason"][0] == Reason.ALREADY_COPIED
 
 
 def test_a_task_that_never_moved_goes_before_those_that_end_some_day(running):
     """A hung attempt has no end in sight, and its score stays a number."""
     view = running([inf, *T_REM_S[1:]], T_NEW_S, progress_rate=[0.0, *SLOW[1:]], pool_slots=[10] * 8)
     assert wanted(view) == [0]
-    assert late(view).score[0] < inf
+    assert late.speculate(view)["score"][0] < inf
 
 
 def test_equal_rates_make_no_stragglers(running):
@@ -80,4 +80,4 @@ def test_the_last_task_of_a_stage_is_measured_by_its_finished_siblings(running):
 
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
-    assert len(late(running([], [])).wanted) == 0
+    assert len(late.speculate(running([], []))["wanted"]) == 0

@@ -18,9 +18,9 @@ ras = speculator("ras")
 def test_figure_1_saves_one_unit(running):
     """T1 of the paper's example is worth a copy, by exactly one slot-second."""
     view = running([FIGURE["t_rem_s"]], [FIGURE["t_new_s"]], running_attempts=[FIGURE["running_attempts"]])
-    speculation = ras(view)
-    assert speculation.wanted.tolist() == [True]
-    assert speculation.score.tolist() == [FIGURE["saving_s"]]
+    speculation = ras.speculate(view)
+    assert speculation["wanted"].tolist() == [True]
+    assert speculation["score"].tolist() == [FIGURE["saving_s"]]
 
 
 @pytest.mark.parametrize(
@@ -42,31 +42,31 @@ def test_figure_1_saves_one_unit(running):
 )
 def test_ras_copies_only_what_strictly_saves(running, attempts, t_rem_s, t_new_s, reason):
     """A saving of exactly nothing, or of a rounding error, is none; unknown times promise nothing."""
-    speculation = ras(running([t_rem_s], [t_new_s], running_attempts=[attempts]))
-    assert speculation.reason.tolist() == [reason]
-    assert speculation.wanted.tolist() == [reason is Reason.SAVES_SLOT_TIME]
+    speculation = ras.speculate(running([t_rem_s], [t_new_s], running_attempts=[attempts]))
+    assert speculation["reason"].tolist() == [reason]
+    assert speculation["wanted"].tolist() == [reason is Reason.SAVES_SLOT_TIME]
 
 
 def test_ras_prefers_the_highest_saving(running):
     """The order among candidates is the saving, not the time to the end."""
-    score = ras(running([20.0, 9.0], [9.0, 1.0])).score
+    score = ras.speculate(running([20.0, 9.0], [9.0, 1.0]))["score"]
     assert score[1] > score[0]
 
 
 def test_ras_leaves_ineligible_tasks_alone(running):
     """The engine has a reason of its own, for example that the stage is unsafe to copy."""
-    assert ras(running([50.0], [1.0], eligible=[False])).wanted.tolist() == [False]
+    assert ras.speculate(running([50.0], [1.0], eligible=[False]))["wanted"].tolist() == [False]
 
 
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
-    assert len(ras(running([], [])).wanted) == 0
+    assert len(ras.speculate(running([], []))["wanted"]) == 0
 
 
 def test_an_idle_slot_costs_nothing(running):
     """While nobody waits for a slot, what ends sooner by a copy is worth one, though it costs slot-seconds."""
     columns = {"sibling_rate": [2.0], "elapsed_s": [1.0]}
-    assert not ras(running([3.0], [2.0], **columns)).wanted[0]
-    assert ras(running([3.0], [2.0], pool_idle=[1], **columns)).wanted[0]
-    assert not ras(running([3.0], [2.0], pool_idle=[1], **columns), {"greedy_when_idle": 0.0}).wanted[0]
-    assert not ras(running([2.0], [2.0], pool_idle=[1], **columns)).wanted[0]
+    assert not ras.speculate(running([3.0], [2.0], **columns))["wanted"][0]
+    assert ras.speculate(running([3.0], [2.0], pool_idle=[1], **columns))["wanted"][0]
+    assert not ras.speculate(running([3.0], [2.0], pool_idle=[1], **columns), {"greedy_when_idle": 0.0})["wanted"][0]
+    assert not ras.speculate(running([2.0], [2.0], pool_idle=[1], **columns))["wanted"][0]

@@ -32,25 +32,25 @@ def stage(running):
 @pytest.mark.parametrize("name", ["ras", "late"])
 def test_only_the_inefficient_task_is_copied(stage, name):
     """Task 9 has as long to go as anybody expects of four times the records; a copy would take as long."""
-    assert speculator(name)(stage).wanted.nonzero()[0].tolist() == STAGE["inefficient"]
+    assert speculator(name).speculate(stage)["wanted"].nonzero()[0].tolist() == STAGE["inefficient"]
 
 
 @pytest.mark.parametrize("name", ["ras", "late"])
 def test_bigger_tasks_are_named_skew(stage, name):
     """An operator who asks why a long task got no copy should read that its input is bigger."""
-    reason = speculator(name)(stage).reason
+    reason = speculator(name).speculate(stage)["reason"]
     assert reason[BIGGEST].tolist() == [Reason.SKEW_NOT_STRAGGLER] * 3
     assert Reason.SKEW_NOT_STRAGGLER not in np.delete(reason, BIGGEST)
 
 
 def test_a_task_alone_is_not_skewed(running):
     """There is nothing to be bigger than."""
-    assert speculator("ras")(running([9.0], [9.0])).reason.tolist() == [Reason.ON_SCHEDULE]
+    assert speculator("ras").speculate(running([9.0], [9.0]))["reason"].tolist() == [Reason.ON_SCHEDULE]
 
 
 def test_the_borders_are_not_moved_by_rounding(running):
     """Half as long again is not yet long; three quarters of the siblings' rate is not slow."""
     just_long = running([2.0, 1.0], [9.0, 9.0])
-    assert speculator("ras")(just_long).reason.tolist() == [Reason.ON_SCHEDULE] * 2
+    assert speculator("ras").speculate(just_long)["reason"].tolist() == [Reason.ON_SCHEDULE] * 2
     just_slow = running([8.0, 1.0], [9.0, 9.0], progress_rate=[0.3, 0.4], sibling_rate=[0.4, 0.4])
-    assert speculator("ras")(just_slow).reason.tolist() == [Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE]
+    assert speculator("ras").speculate(just_slow)["reason"].tolist() == [Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE]

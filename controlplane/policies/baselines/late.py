@@ -1,17 +1,21 @@
 """Which running tasks deserve one more attempt? LATE: a stage's slowest quarter, the last to end first."""
 
-from collections.abc import Mapping
+import math
 
 import numpy as np
 
+from controlplane.compiled import kernel, rule
 from controlplane.model.reasons import Reason
-from controlplane.policies.groups import regroup
-from controlplane.policies.interfaces import Flags, Floats, Ints, RunningTasks, Speculation
+from controlplane.policies.interfaces import Flags, Floats, Records
 from controlplane.policies.skew import EFFICIENT_RATE_SHARE, has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE, whole
 
+LONGEST_S = float(np.finfo(np.float64).max)
+"""The score of a task whose end is not in sight."""
 
-def late(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
+
+@kernel
+def late(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
     """Longest Approximate Time to End: slow tasks without a copy, while the pool has room for copies.
 
     The minimum age and the choice of a host that is not slow are the engine's. A task that has not moved at
@@ -19,58 +23,69 @@ def late(view: RunningTasks, settings: Mapping[str, float]) -> Speculation:
     first.
     Source: LATE (OSDI'08), section 4: SpeculativeCap and SlowTaskThreshold.
     """
-    rate = np.nan_to_num(view.progress_rate, nan=0.0)
-    threshold = slow_rate(view.stage, rate, view.sibling_rate, settings["slow_task_share"])
-    slow = rate < threshold * (1 - TOLERANCE)
-    t_rem_s = np.nan_to_num(view.t_rem_s, nan=np.inf, posinf=np.finfo(float).max)
-    single = view.running_attempts == 1
-    candidate = view.eligible & slow & single
-    wanted = first_of_each_pool(candidate, view, t_rem_s, settings["copy_share"])
-    reason = np.select(
-        [wanted, slow & ~single, slow, ~np.isfinite(view.t_rem_s), has_more_to_do(view)],
-        [
-            Reason.LONGEST_TO_END,
-            Reason.ALREADY_COPIED,
-            Reason.NO_BUDGET_POOL,
-            Reason.UNKNOWN_DEMAND,
-            Reason.SKEW_NOT_STRAGGLER,
-        ],
-        default=Reason.ON_SCHEDULE,
-    )
-    return Speculation(wanted=wanted, score=t_rem_s, reason=reason.astype(np.int16))
+    copy_share, slow_task_share = settings[0], settings[1]
+    slow, has_more = is_slow(tasks, slow_task_share), has_more_to_do(tasks)
+    single = tasks["running_attempts"] == 1
+    score, reason = answer["score"], answer["reason"]
+    for row in range(len(tasks)):
+        t_rem_s = tasks[row]["t_rem_s"]
+        score[row] = t_rem_s if t_rem_s < LONGEST_S else LONGEST_S
+        if slow[row]:
+            reason[row] = Reason.NO_BUDGET_POOL if single[row] else Reason.ALREADY_COPIED
+        elif math.isnan(t_rem_s) or math.isinf(t_rem_s):
+            reason[row] = Reason.UNKNOWN_DEMAND
+        else:
+            reason[row] = Reason.SKEW_NOT_STRAGGLER if has_more[row] else Reason.ON_SCHEDULE
+    take_first(tasks, tasks["eligible"] & slow & single, copy_share, answer)
 
 
-def slow_rate(stage: Ints, rate: Floats, sibling_rate: Floats, slow_task_share: float) -> Floats:
-    """Rate below which a task is slow: the given percentile of the rates of its stage's running tasks.
+@kernel
+def is_slow(tasks: Records, slow_task_share: float) -> Flags:
+    """Tasks whose rate is below the given percentile of the rates of their stage's running tasks.
 
     The percentile is the rate that `slow_task_share` of the tasks lie below. Where so few run that not one
     could lie below (the last task of a stage), a task is slow below three quarters of its siblings' rate
     instead, for LATE's own percentile runs over finished tasks too.
     """
+    stage, rate = tasks["stage"], np.maximum(tasks["progress_rate"], 0.0)
     n_running = np.bincount(stage)
-    n_slow = np.minimum(whole(slow_task_share * n_running), np.maximum(n_running - 1, 0))
-    first = np.cumsum(n_running) - n_running
-    sorted_rate = rate[regroup(np.argsort(rate), group=stage)]
-    percentile = sorted_rate[np.minimum(first + n_slow, len(rate) - 1)]
-    return np.where(n_slow[stage] > 0, percentile[stage], EFFICIENT_RATE_SHARE * sibling_rate)
+    end = np.cumsum(n_running)
+    place, by_stage = end - n_running, np.empty(len(rate))
+    for row in range(len(rate)):
+        by_stage[place[stage[row]]] = rate[row]
+        place[stage[row]] += 1
+    threshold = np.full(len(end), np.nan)
+    for group in range(len(end)):
+        n_slow = min(whole(slots=slow_task_share * n_running[group]), n_running[group] - 1)
+        if n_slow > 0:
+            threshold[group] = np.partition(by_stage[end[group] - n_running[group] : end[group]], n_slow)[n_slow]
+    slow = np.empty(len(rate), dtype=np.bool_)
+    for row in range(len(rate)):
+        limit = threshold[stage[row]]
+        if math.isnan(limit):
+            limit = EFFICIENT_RATE_SHARE * tasks[row]["sibling_rate"]
+        slow[row] = rate[row] < limit * (1 - TOLERANCE)
+    return slow
 
 
-def copy_room(pool_slots: Ints, pool_copies: Ints, copy_share: float) -> Ints:
+@rule
+def copy_room(pool_slots: int, pool_copies: int, copy_share: float) -> int:
     """Copies that a pool may still start: a share of its slots, at least one, less those that run.
 
-    >>> copy_room(np.array([100, 5, 0]), np.array([4, 0, 0]), copy_share=0.1)
-    array([6, 1, 0])
+    >>> [copy_room(slots, copies, copy_share=0.1) for slots, copies in ((100, 4), (5, 0), (0, 0))]
+    [6, 1, 0]
     """
-    return np.where(pool_slots > 0, np.maximum(whole(copy_share * pool_slots), 1), 0) - pool_copies
+    return (max(whole(slots=copy_share * pool_slots), 1) if pool_slots > 0 else 0) - pool_copies
 
 
-def first_of_each_pool(candidate: Flags, view: RunningTasks, t_rem_s: Floats, copy_share: float) -> Flags:
-    """The candidates of each pool with the longest time to end, as many as it has room for."""
+@kernel
+def take_first(tasks: Records, candidate: Flags, copy_share: float, answer: Records) -> None:
+    """Want the candidates of each pool with the highest score, as many as it has room for."""
     rows = np.flatnonzero(candidate)
-    rows = regroup(rows[np.argsort(-t_rem_s[rows], kind="stable")], group=view.pool)
-    pool = view.pool[rows]
-    n_before = np.arange(len(rows)) - np.searchsorted(pool, pool)
-    fits = n_before < copy_room(view.pool_slots[rows], view.pool_copies[rows], copy_share)
-    first = np.zeros(len(candidate), dtype=bool)
-    first[rows[fits]] = True
-    return first
+    n_taken = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
+    for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
+        task = tasks[row]
+        room = copy_room(pool_slots=task["pool_slots"], pool_copies=task["pool_copies"], copy_share=copy_share)
+        if n_taken[task["pool"]] < room:
+            n_taken[task["pool"]] += 1
+            answer["wanted"][row], answer["reason"][row] = True, Reason.LONGEST_TO_END

@@ -1,14 +1,12 @@
-"""How many slots does a job want once its copies are counted? Hopper's virtual size, and the order it gives.
+"""How many slots does a job want once its copies are counted? Hopper's virtual size, and the order it gives."""
 
-Rules take scalars or columns alike.
-"""
+import math
 
-import numpy as np
-
-from controlplane.policies.interfaces import Floats
+from controlplane.compiled import rule
 
 
-def copy_multiplier(tail_index: Floats, cap: float) -> Floats:
+@rule
+def copy_multiplier(tail_index: float, cap: float) -> float:
     """Slots wanted per task: max(2 / tail_index, 1), but never more than `cap`.
 
     The knee below which one more slot shortens a job at full value. A tail index of 1 or less gives 2 and
@@ -17,39 +15,41 @@ def copy_multiplier(tail_index: Floats, cap: float) -> Floats:
     Source: Hopper (SIGCOMM'15), section 4.1 (i); the pseudocode's bare 2 / tail_index falls below 1 for light
     tails.
 
-    >>> [float(copy_multiplier(tail_index, cap=2.0)) for tail_index in (1.6, 3.0, 0.5)]
+    >>> [copy_multiplier(tail_index, cap=2.0) for tail_index in (1.6, 3.0, 0.5)]
     [1.25, 1.0, 2.0]
     """
-    known = np.asarray(tail_index) > 0
-    return np.clip(2.0 / np.where(known, tail_index, np.inf), 1.0, cap)
+    return min(max(2.0 / tail_index, 1.0), cap) if tail_index > 0 else 1.0
 
 
-def communication_factor(transfer_ratio: Floats) -> Floats:
+@rule
+def communication_factor(transfer_ratio: float) -> float:
     """Square root of (remaining downstream transfer / remaining upstream work); 1 without a downstream.
 
     Source: Hopper (SIGCOMM'15), section 4.2. A ratio of 0 would starve the job, so 0 and unknown count as 1.
 
-    >>> [float(communication_factor(ratio)) for ratio in (4.0, 0.0, float("nan"))]
+    >>> [communication_factor(ratio) for ratio in (4.0, 0.0, float("nan"))]
     [2.0, 1.0, 1.0]
     """
-    ratio = np.asarray(transfer_ratio, dtype=float)
-    return np.sqrt(np.where((ratio > 0) & np.isfinite(ratio), ratio, 1.0))
+    return math.sqrt(transfer_ratio) if 0 < transfer_ratio < math.inf else 1.0
 
 
-def virtual_size(remaining_tasks: Floats, tail_index: Floats, transfer_ratio: Floats, cap: float) -> Floats:
+@rule
+def virtual_size(remaining_tasks: float, tail_index: float, transfer_ratio: float, cap: float) -> float:
     """V = max(2 / tail_index, 1) * T * sqrt(transfer ratio).  Units: slots.
 
     Source: Hopper (SIGCOMM'15), section 4.2.
 
-    >>> float(virtual_size(remaining_tasks=4, tail_index=1.6, transfer_ratio=1.0, cap=2.0))
+    >>> virtual_size(remaining_tasks=4, tail_index=1.6, transfer_ratio=1.0, cap=2.0)
     5.0
     """
-    return copy_multiplier(tail_index, cap) * remaining_tasks * communication_factor(transfer_ratio)
+    wanted = copy_multiplier(tail_index=tail_index, cap=cap) * remaining_tasks
+    return wanted * communication_factor(transfer_ratio=transfer_ratio)
 
 
+@rule
 def precedence(
-    remaining_tasks: Floats, downstream_tasks: Floats, tail_index: Floats, transfer_ratio: Floats, cap: float
-) -> Floats:
+    remaining_tasks: float, downstream_tasks: float, tail_index: float, transfer_ratio: float, cap: float
+) -> float:
     """max(V, V'): who comes first when slots are short, smallest first.  Units: slots.
 
     The paper gives no formula for V', "the virtual remaining work in communication in the downstream phase".
@@ -57,8 +57,8 @@ def precedence(
     is the virtual size of the downstream tasks. It orders jobs; it gives no slots.
     Source: Hopper (SIGCOMM'15), section 4.2.
 
-    >>> float(precedence(remaining_tasks=4, downstream_tasks=8, tail_index=1.6, transfer_ratio=1.0, cap=2.0))
+    >>> precedence(remaining_tasks=4, downstream_tasks=8, tail_index=1.6, transfer_ratio=1.0, cap=2.0)
     10.0
     """
-    larger = np.maximum(remaining_tasks, downstream_tasks)
-    return virtual_size(larger, tail_index, transfer_ratio, cap)
+    larger = max(remaining_tasks, downstream_tasks)
+    return virtual_size(remaining_tasks=larger, tail_index=tail_index, transfer_ratio=transfer_ratio, cap=cap)

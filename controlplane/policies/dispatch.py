@@ -1,0 +1,71 @@
+"""Which kernel does a number stand for? One entry for each axis, so that a loop over many policies is compiled once."""
+
+from controlplane.compiled import kernel
+from controlplane.policies.baselines.budgeted import budgeted
+from controlplane.policies.baselines.fair import fair
+from controlplane.policies.baselines.fifo import fifo
+from controlplane.policies.baselines.fixed import fixed
+from controlplane.policies.baselines.late import late
+from controlplane.policies.baselines.mantri import mantri
+from controlplane.policies.baselines.none import none
+from controlplane.policies.baselines.srpt import srpt
+from controlplane.policies.baselines.stock_spark import stock_spark
+from controlplane.policies.grass.ras import ras
+from controlplane.policies.hopper.allocation import hopper
+from controlplane.policies.interfaces import Floats, Ints, Records
+
+FIFO, FAIR, SRPT, FIXED, BUDGETED, HOPPER = range(6)
+NONE, LATE, MANTRI, STOCK_SPARK, RAS = range(5)
+N_SETTINGS = 8
+"""Settings of one policy, of which it reads the first few."""
+
+
+@kernel
+def allocate(code: int, slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+    """How many slots may each claimant of one pool hold now? Fills in `answer`, shape (n_claimants,)."""
+    slots = max(slots, 0)
+    answer["target"][:] = 0
+    answer["virtual_size"][:] = claimants["remaining_tasks"]
+    answer["cap"][:] = -1
+    answer["originals"][:] = -1
+    if code == FIFO:
+        fifo(slots, claimants, settings, answer)
+    elif code == FAIR:
+        fair(slots, claimants, settings, answer)
+    elif code == SRPT:
+        srpt(slots, claimants, settings, answer)
+    elif code == FIXED:
+        fixed(slots, claimants, settings, answer)
+    elif code == BUDGETED:
+        budgeted(slots, claimants, settings, answer)
+    elif code == HOPPER:
+        hopper(slots, claimants, settings, answer)
+
+
+@kernel
+def allocate_pools(code: Ints, slots: Ints, first: Ints, claimants: Records, settings: Floats, answer: Records) -> None:
+    """The same for many pools at once.
+
+    Shapes: `code` and `slots` (n_pools,), `settings` (n_pools, N_SETTINGS); the claimants of pool p are the rows from
+    first[p] on, before first[p + 1].
+    """
+    for pool in range(len(code)):
+        rows = slice(first[pool], first[pool + 1])
+        allocate(code[pool], slots[pool], claimants[rows], settings[pool], answer[rows])
+
+
+@kernel
+def speculate(code: int, tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+    """Which running tasks deserve one more attempt? Fills in `answer`, shape (n_tasks,)."""
+    answer["wanted"][:] = False
+    answer["score"][:] = 0.0
+    if code == NONE:
+        none(tasks, finished, settings, answer)
+    elif code == LATE:
+        late(tasks, finished, settings, answer)
+    elif code == MANTRI:
+        mantri(tasks, finished, settings, answer)
+    elif code == STOCK_SPARK:
+        stock_spark(tasks, finished, settings, answer)
+    elif code == RAS:
+        ras(tasks, finished, settings, answer)
