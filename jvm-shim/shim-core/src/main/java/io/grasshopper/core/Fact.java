@@ -42,12 +42,12 @@ public final class Fact {
 
   /** Adds a name that identifies something: never empty, at most 256 characters. */
   public Fact withKey(String name, String value) {
-    return with(name, value == null || value.isEmpty() ? "?" : cut(value, MAX_KEY));
+    return with(name, key(value));
   }
 
   /** Adds free text: at most 1024 characters. */
   public Fact withText(String name, String value) {
-    return with(name, value == null ? "" : cut(value, MAX_TEXT));
+    return with(name, text(value));
   }
 
   /** The wire's name for this kind of fact. */
@@ -73,6 +73,16 @@ public final class Fact {
       wire.put("age_ms", Math.max(0, (nowNanos - atNanos) / 1_000_000));
     }
     return wire;
+  }
+
+  /** A name as the wire takes it. */
+  public static String key(String value) {
+    return value == null || value.isEmpty() ? "?" : cut(value, MAX_KEY);
+  }
+
+  /** Free text as the wire takes it. */
+  public static String text(String value) {
+    return value == null ? "" : cut(value, MAX_TEXT);
   }
 
   /** Cuts to length, and replaces lone surrogates, which JSON cannot carry. */

@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The one gate every hook body goes through.
  *
- * <p>A {@link VirtualMachineError} passes: the host must see it. A {@link LinkageError} means that this host version is not the
+ * <p>A {@link VirtualMachineError} passes: the host must see it; except for a stack that was too deep, which is over once it is
+ * caught. A {@link LinkageError} means that this host version is not the
  * one we were built for, so the shim switches itself off with one warning. Everything else is caught, counted, and warned about
  * once per hook and kind.
  */
@@ -59,7 +60,7 @@ public final class Guard {
 
   /** For hot paths that have their own try block: accounts for what they caught, or passes it on. */
   public void caught(String hook, Throwable error) {
-    if (error instanceof VirtualMachineError) {
+    if (error instanceof VirtualMachineError && !(error instanceof StackOverflowError)) {
       throw (VirtualMachineError) error;
     }
     if (error instanceof LinkageError) {

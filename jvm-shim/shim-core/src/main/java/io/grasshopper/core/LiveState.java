@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The latest fact about each live executor, job, stage and attempt, and the ends of attempts in live stages.
+ * The latest fact about each live executor, job, stage and attempt, the ends of attempts in live stages, and snapshots.
  *
  * <p>Used by the sync loop's thread only. Finished attempts are bounded; the oldest are forgotten first.
  */
@@ -22,6 +22,7 @@ public final class LiveState {
   private final Map<String, Fact> jobs = new LinkedHashMap<>();
   private final Map<String, Fact> stages = new LinkedHashMap<>();
   private final Map<String, List<Fact>> requestsByStage = new HashMap<>();
+  private final Map<String, Fact> snapshots = new LinkedHashMap<>();
   private final Map<Long, Fact> running = new LinkedHashMap<>();
   private final Map<String, Deque<Fact>> endedByStage = new HashMap<>();
 
@@ -65,13 +66,22 @@ public final class LiveState {
         }
         break;
       default:
+        if (isSnapshot(fact)) {
+          snapshots.put(fact.type(), fact);
+        }
         break;
     }
   }
 
+  /** Whether a fact says everything by itself, so that only the latest of its kind counts. */
+  static boolean isSnapshot(Fact fact) {
+    return fact.type().equals("queue_demand");
+  }
+
   /** Everything that is alive, parents first. */
   List<Fact> report() {
-    List<Fact> all = new ArrayList<>(executors.values());
+    List<Fact> all = new ArrayList<>(snapshots.values());
+    all.addAll(executors.values());
     all.addAll(jobs.values());
     for (Map.Entry<String, Fact> stage : stages.entrySet()) {
       all.add(stage.getValue());

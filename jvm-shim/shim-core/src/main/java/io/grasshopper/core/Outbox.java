@@ -30,6 +30,9 @@ final class Outbox {
   }
 
   void add(Fact fact) {
+    if (LiveState.isSnapshot(fact)) {
+      waiting.removeIf(other -> other.type().equals(fact.type()));
+    }
     if (waiting.size() >= capacity) {
       dropped += waiting.size();
       waiting.clear();

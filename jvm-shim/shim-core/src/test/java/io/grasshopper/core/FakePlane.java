@@ -16,17 +16,17 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** The JDK's own server on loopback; a test sets what it does with each request. */
-final class FakePlane implements AutoCloseable {
+public final class FakePlane implements AutoCloseable {
   /** Answers one request. */
-  interface Behaviour {
+  public interface Behaviour {
     void answer(HttpExchange exchange, Map<?, ?> request) throws IOException, InterruptedException;
   }
 
-  final BlockingQueue<Map<?, ?>> requests = new LinkedBlockingQueue<>();
-  volatile Behaviour behaviour = (exchange, request) -> reply(exchange, acknowledging(request, ""));
+  public final BlockingQueue<Map<?, ?>> requests = new LinkedBlockingQueue<>();
+  public volatile Behaviour behaviour = (exchange, request) -> reply(exchange, acknowledging(request, ""));
   private final HttpServer server;
 
-  FakePlane() throws IOException {
+  public FakePlane() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.setExecutor(Executors.newCachedThreadPool(Daemons.named("fake-plane")));
     server.createContext("/shim/v1/sync", exchange -> {
@@ -43,7 +43,7 @@ final class FakePlane implements AutoCloseable {
     server.start();
   }
 
-  Settings settings(String... more) {
+  public Settings settings(String... more) {
     return new Settings(key -> {
       for (int i = 0; i < more.length; i += 2) {
         if (more[i].equals(key)) {
@@ -54,7 +54,7 @@ final class FakePlane implements AutoCloseable {
     });
   }
 
-  Map<?, ?> nextRequest() throws InterruptedException {
+  public Map<?, ?> nextRequest() throws InterruptedException {
     Map<?, ?> request = requests.poll(5, TimeUnit.SECONDS);
     if (request == null) {
       throw new AssertionError("no request within 5 s");
@@ -63,12 +63,12 @@ final class FakePlane implements AutoCloseable {
   }
 
   /** A valid reply in mode control, with more fields put in, for example {@code "orders": [...]}. */
-  static String acknowledging(Map<?, ?> request, String more) {
+  public static String acknowledging(Map<?, ?> request, String more) {
     return "{\"protocol\": 1, \"plane_epoch\": 7, \"acknowledged\": " + request.get("sequence") + ", \"cycle\": "
         + request.get("sequence") + ", \"next_interval_ms\": 20, \"mode\": \"control\"" + more + "}";
   }
 
-  static void reply(HttpExchange exchange, String body) throws IOException {
+  public static void reply(HttpExchange exchange, String body) throws IOException {
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     exchange.sendResponseHeaders(200, bytes.length);
     exchange.getResponseBody().write(bytes);

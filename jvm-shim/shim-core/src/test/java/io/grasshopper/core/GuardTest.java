@@ -33,6 +33,14 @@ class GuardTest {
   }
 
   @Test
+  void catchesAStackThatWasTooDeep() {
+    guard.run("hook", () -> {
+      throw new StackOverflowError();
+    });
+    assertEquals(1, guard.errors());
+  }
+
+  @Test
   void switchesOffOnceWhereTheHostVersionDoesNotFit() {
     for (int i = 0; i < 2; i++) {
       guard.run("hook", () -> {

@@ -51,6 +51,19 @@ class OutboxTest {
   }
 
   @Test
+  void sendsOnlyTheLatestOfSnapshots() {
+    next();
+    outbox.acknowledge();
+    happens(Fact.timeless("queue_demand").with("slots", 1));
+    happens(executor("1"));
+    happens(Fact.timeless("queue_demand").with("slots", 2));
+    assertEquals("[executor_added, queue_demand]", next().toString());
+    outbox.requireFull();
+    assertEquals("[driver_attached, queue_demand, executor_added]", next().toString());
+    assertEquals(2, outbox.next(attached, live).get(1).number("slots"));
+  }
+
+  @Test
   void replacesWhatItCannotHoldByAFullReportAndCountsIt() {
     next();
     outbox.acknowledge();
