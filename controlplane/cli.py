@@ -150,6 +150,22 @@ def yarn(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> Non
     cli_yarn.app(arguments or ["--help"], prog_name="grasshopper yarn")
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def simulate(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Simulate jobs under a policy. `grasshopper simulate --help` says more."""
+    from controlplane import cli_simulator
+
+    cli_simulator.app(["simulate", *(arguments or ["--help"])], prog_name="grasshopper")
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Try the papers' figures and tables: list, run, report. `grasshopper experiment --help` says more."""
+    from controlplane import cli_simulator
+
+    cli_simulator.app(["experiment", *(arguments or ["--help"])], prog_name="grasshopper")
+
+
 @decisions.command("list")
 def list_decisions(
     source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",

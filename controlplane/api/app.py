@@ -12,6 +12,7 @@ from controlplane.api import decisions, docs, health, operate, problems, reads
 from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.limits import BodyLimit
+from controlplane.api.paths import EncodedPaths
 from controlplane.api.shim import PATH, ShimEndpoint
 from controlplane.runtime.live import Runtime
 from controlplane.wire import schema
@@ -46,6 +47,7 @@ def build(
     if pages is not None:
         app.include_router(pages)
     problems.install(app)
+    app.add_middleware(EncodedPaths)
     app.add_middleware(BodyLimit, max_body_bytes=REST_BODY_BYTES)
     app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes)
     app.add_middleware(Auth, tokens=tokens)

@@ -68,7 +68,7 @@ async def decision(request: Request, decision: Annotated[int, Path(ge=0, le=2**6
     return answer(decision_view(found))
 
 
-@router.get("/tasks/{source}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404, 422))
+@router.get("/tasks/{source:id}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404, 422))
 async def why_task(
     request: Request, live: Live, source: str, stage: Number, stage_attempt: Number, index: Number
 ) -> Response:
@@ -76,7 +76,7 @@ async def why_task(
     return answer(await _why(runtime_of(request), live, source, stage, stage_attempt, index))
 
 
-@router.get("/attempts/{source}/{attempt}/why", **shows(WhyView, 404, 422))
+@router.get("/attempts/{source:id}/{attempt}/why", **shows(WhyView, 404, 422))
 async def why_attempt(request: Request, live: Live, source: str, attempt: Number) -> Response:
     """Why this attempt's task was copied, or why it was not; also for attempts that ended lately."""
     runtime = runtime_of(request)

@@ -151,7 +151,7 @@ async def change_settings(
     return answer(told, headers={"etag": etag(state)})
 
 
-@router.put("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
+@router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
     """Gives one pool a policy of its own."""
     _find(request, lambda live: find_pool(live, source))
@@ -159,14 +159,14 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
     return await _set_policy(request, source, wish.policy, wish.reason)
 
 
-@router.delete("/pools/{source}/policy", **shows(WishAnswer, 404, 422))
+@router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Gives one pool back to the policy of all."""
     _find(request, lambda live: find_pool(live, source))
     return await _set_policy(request, source, "", reason)
 
 
-@router.put("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
+@router.put("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
     _find(request, lambda live: find_job(live, source, job))
@@ -174,14 +174,14 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
     return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
 
 
-@router.delete("/jobs/{source}/{job:path}/target", **shows(WishAnswer, 404, 422))
+@router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
     """Takes a fixed target back."""
     _find(request, lambda live: find_job(live, source, job))
     return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason, target=None, job=job)
 
 
-@router.post("/attempts/{source}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
+@router.post("/attempts/{source:id}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
 async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_Wish, Body()]) -> Response:
     """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
     _find(request, lambda live: find_attempt(live, source, attempt))
@@ -189,7 +189,7 @@ async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_
     return await _post(request, stimulus, "kill", wish.reason, attempt=attempt)
 
 
-@router.post("/tasks/{source}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, 422, status=202))
+@router.post("/tasks/{source:id}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, 422, status=202))
 async def copy(
     request: Request, source: str, stage: Number, stage_attempt: Number, index: Number, wish: CopyBody
 ) -> Response:

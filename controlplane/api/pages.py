@@ -81,7 +81,7 @@ async def overview_page(request: Request, read: Read) -> Response:
     return await _overview(request, read)
 
 
-@router.get("/jobs/{source}/{job:path}")
+@router.get("/jobs/{source:id}/{job:id}")
 async def job_page(
     request: Request, read: Read, source: str, job: str, attempt: int | None = None, rows: int = ROWS
 ) -> Response:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from controlplane.api import views
 from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
+from controlplane.api.paths import place
 from controlplane.api.problems import not_found
 from controlplane.api.views import (
     ApplicationView,
@@ -15,7 +16,7 @@ from controlplane.api.views import (
     GrantView,
     JobHistory,
     JobView,
-    PoolView,
+    PoolSummary,
     RequestView,
     StageView,
     TaskView,
@@ -84,32 +85,34 @@ def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobSt
         yield from (state for state in pool.jobs if job is None or state.job == job)
 
 
-@router.get("/pools", **shows(Page[PoolView], 422))
+@router.get("/pools", **shows(Page[PoolSummary], 422))
 async def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Pools of slots: one per attached driver."""
-    return answer(page(map(views.pool_view, live.pools), lambda pool: pool.source, cursor, limit))
+    return answer(page(map(views.pool_summary, live.pools), lambda pool: place(pool.source), cursor, limit))
 
 
-@router.get("/pools/{source}", **shows(PoolView, 404, 422))
+@router.get("/pools/{source:id}", **shows(PoolSummary, 404, 422))
 async def pool(live: Live, source: str) -> Response:
     """One pool."""
-    return answer(views.pool_view(find_pool(live, source)))
+    return answer(views.pool_summary(find_pool(live, source)))
 
 
 @router.get("/applications", **shows(Page[ApplicationView], 422))
 async def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Attached applications and what their hosts can do."""
-    return answer(page(map(views.application_view, live.pools), lambda each: each.source, cursor, limit))
+    return answer(page(map(views.application_view, live.pools), lambda each: place(each.source), cursor, limit))
 
 
 @router.get("/jobs", **shows(Page[JobView], 422))
-async def jobs(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+async def jobs(
+    live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
+) -> Response:
     """Live jobs with their sizes, targets and copies."""
-    found = map(views.job_view, _jobs(live, source, None))
-    return answer(page(found, lambda job: f"{job.source}/{job.job}", cursor, limit))
+    found = map(views.job_view, _jobs(live, source, job))
+    return answer(page(found, lambda job: place(job.source, job.job), cursor, limit))
 
 
-@router.get("/jobs/{source}/{job:path}/history", **shows(JobHistory, 404, 422))
+@router.get("/jobs/{source:id}/{job:id}/history", **shows(JobHistory, 404, 422))
 async def job_history(request: Request, source: str, job: str) -> Response:
     """One job with all attempts that are remembered, also when it has ended; times on the engine's clock."""
     found = runtime_of(request).history.job(source, job)
@@ -118,7 +121,7 @@ async def job_history(request: Request, source: str, job: str) -> Response:
     return answer(views.job_history(found))
 
 
-@router.get("/jobs/{source}/{job:path}", **shows(JobView, 404, 422))
+@router.get("/jobs/{source:id}/{job:id}", **shows(JobView, 404, 422))
 async def job(live: Live, source: str, job: str) -> Response:
     """One live job."""
     return answer(views.job_view(find_job(live, source, job)))
@@ -133,7 +136,7 @@ async def stages(
         StageView(source=state.source, stage=stage) for state in _jobs(live, source, job) for stage in state.stages
     )
     return answer(
-        page(found, lambda each: f"{each.source}/{each.stage.stage:016}/{each.stage.stage_attempt:06}", cursor, limit)
+        page(found, lambda each: place(each.source, _digits(each.stage.stage, each.stage.stage_attempt)), cursor, limit)
     )
 
 
@@ -172,7 +175,7 @@ async def attempts(
         for attempt in pool.attempts
         if job in (None, attempt.job) and stage in (None, attempt.stage)
     )
-    return answer(page(found, lambda each: f"{each.source}/{each.attempt.attempt:016}", cursor, limit))
+    return answer(page(found, lambda each: place(each.source, _digits(each.attempt.attempt)), cursor, limit))
 
 
 @router.get("/requests", **shows(Page[RequestView], 422))
@@ -183,20 +186,22 @@ async def requests(live: Live, source: OneSource = None, cursor: Cursor = None, 
         for pool in pools_of(live, source)
         for each in pool.requests
     )
-    return answer(page(found, lambda each: f"{each.source}/{each.request:016}", cursor, limit))
+    return answer(page(found, lambda each: place(each.source, _digits(each.request)), cursor, limit))
 
 
 @router.get("/grants", **shows(Page[GrantView], 422))
-async def grants(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+async def grants(
+    live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
+) -> Response:
     """Container grants: how many slots each job should hold, and whether that is in force."""
-    found = map(views.grant_view, _jobs(live, source, None))
-    return answer(page(found, lambda grant: f"{grant.source}/{grant.job}", cursor, limit))
+    found = map(views.grant_view, _jobs(live, source, job))
+    return answer(page(found, lambda grant: place(grant.source, grant.job), cursor, limit))
 
 
 @router.get("/hosts", **shows(Page[HostState], 422))
 async def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Machines with their slowness: seconds there per second on a typical one."""
-    return answer(page(live.hosts, lambda host: host.host, cursor, limit))
+    return answer(page(live.hosts, lambda host: place(host.host), cursor, limit))
 
 
 @router.get("/state:dump", **shows(Snapshot))
@@ -206,4 +211,9 @@ async def state_dump(live: Live) -> Response:
 
 
 def _task_key(source: str, task: TaskState) -> str:
-    return f"{source}/{task.stage:016}/{task.stage_attempt:06}/{task.index:08}"
+    return place(source, _digits(task.stage, task.stage_attempt, task.index))
+
+
+def _digits(*numbers: int) -> str:
+    """Numbers as text in the same order."""
+    return ".".join(f"{number:016}" for number in numbers)

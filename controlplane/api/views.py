@@ -13,7 +13,7 @@ from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
 
 
-class PoolView(Struct, frozen=True, kw_only=True):
+class PoolSummary(Struct, frozen=True, kw_only=True):
     """The slots of one driver and how they are used."""
 
     source: str
@@ -203,9 +203,9 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def pool_view(pool: PoolState) -> PoolView:
+def pool_summary(pool: PoolState) -> PoolSummary:
     """A pool without its jobs and attempts."""
-    return copy_fields(PoolView, pool)
+    return copy_fields(PoolSummary, pool)
 
 
 def application_view(pool: PoolState) -> ApplicationView:

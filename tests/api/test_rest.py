@@ -1,7 +1,10 @@
 """Does REST tell what is live, page by page, and does every error name its field?"""
 
+from urllib.parse import urlencode
+
 import pytest
 
+from controlplane.api.paths import segment
 from tests.plane import ended, message, running, working
 
 pytestmark = pytest.mark.unit
@@ -76,10 +79,63 @@ def test_an_ended_job_is_told_by_its_history(busy):
     assert [attempt["outcome"] for attempt in history["attempts"]] == ["success"] * 4
 
 
-def test_names_with_slashes_are_found(plane):
-    """A job group is named by its user."""
-    plane.reply(message(1, working(job="group-a/b c"), full=True))
-    assert plane.client.get(f"/api/v1/jobs/{SOURCE}/group-a%2Fb%20c").json()["job"] == "group-a/b c"
+ODD_IDS = [
+    "group-a/b c",
+    "x/history",
+    "x/target",
+    "/",
+    "a%2Fb",
+    "50%",
+    "?#&=+;:@",
+    "\u65e5\u672c \U0001f997",
+    "\u202egnp",
+    "a\x00b",
+    "'\\",
+]
+
+
+@pytest.mark.parametrize("odd", ODD_IDS, ids=ascii)
+def test_any_id_is_addressable_as_one_encoded_segment(tmp_path, odd):
+    """A job group is named by its user, a source by its host; neither thinks of our addresses."""
+    path = f"{segment(f'spark:{odd}')}/{segment(odd)}"
+    source = segment(f"spark:{odd}")
+    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
+        plane.reply(message(1, working(job=odd), full=True, source=odd))
+        (job,) = items(plane, "jobs?" + urlencode({"source": f"spark:{odd}", "job": odd}))
+        assert plane.client.get(f"/api/v1/jobs/{path}").json() == job
+        assert plane.client.get(f"/api/v1/jobs/{path}/history").json()["job"] == odd
+        assert plane.client.get(f"/api/v1/pools/{source}").json()["source"] == f"spark:{odd}"
+        assert plane.client.get(f"/api/v1/tasks/{source}/1/0/2/why").json()["job"] == odd
+        assert plane.client.get(f"/api/v1/attempts/{source}/2/why").json()["job"] == odd
+        wish = {"target": 3, "reason": "promised"}
+        assert plane.client.put(f"/api/v1/jobs/{path}/target", json=wish).status_code == 200
+        assert plane.client.post(f"/api/v1/attempts/{source}/2:kill", json={"reason": "try"}).status_code == 202
+        assert plane.client.get(f"/jobs/{path}").status_code == 200
+
+
+def test_pages_of_a_list_tell_ids_with_slashes_apart(plane):
+    """Two pairs of ids that look alike when they are only joined."""
+    for source, job in (("a/b", "c"), ("a", "b/c")):
+        plane.reply(message(1, working(job=job), full=True, source=source))
+    plane.clock.advance(2.0)
+    first = plane.client.get("/api/v1/jobs?limit=1").json()
+    second = plane.client.get("/api/v1/jobs", params={"limit": 1, "cursor": first["cursor"]}).json()
+    assert {first["items"][0]["source"], second["items"][0]["source"]} == {"spark:a/b", "spark:a"}
+
+
+def test_the_longest_ids_can_be_paged_through(plane):
+    longest = "\U0001f997" * 256
+    for n in range(2):
+        plane.reply(message(1, working(job=longest), full=True, source=longest[:-1] + str(n)))
+    plane.clock.advance(2.0)
+    first = plane.client.get("/api/v1/jobs?limit=1").json()
+    second = plane.client.get("/api/v1/jobs", params={"limit": 1, "cursor": first["cursor"]})
+    assert second.json()["items"][0]["source"].endswith("1")
+
+
+def test_an_address_may_be_encoded_more_than_needed(busy):
+    assert busy.client.get("/api/v1/%6Aobs/spark%3aapp-1/%6aob-1").json()["job"] == "job-1"
+    assert busy.client.get("/api/v1/state%3Adump").status_code == 200
 
 
 @pytest.mark.parametrize(

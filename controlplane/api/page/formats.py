@@ -1,7 +1,8 @@
 """How are numbers written for people? Few digits, a unit, and a dash where nothing is known."""
 
 import math
-from urllib.parse import quote
+
+from controlplane.api.paths import segment
 
 NOTHING = "—"
 
@@ -109,7 +110,7 @@ def job_path(source: str, job: str) -> str:
     >>> job_path("spark:app-1", "a/b?")
     '/jobs/spark%3Aapp-1/a%2Fb%3F'
     """
-    return f"/jobs/{quote(source, safe='')}/{quote(job, safe='')}"
+    return f"/jobs/{segment(source)}/{segment(job)}"
 
 
 _FUNCTIONS = (seconds, number, quantity, size, share, words, counted, input_name, job_path)
