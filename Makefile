@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JAR := spark_listener/jars/grasshopper-spark.jar
+YARN_JAR := yarn_bridge/jars/grasshopper-yarn.jar
 TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
 SPARK35 := build/spark-3.5/pyspark
 RESULTS := build/test-results
@@ -21,7 +22,7 @@ help: ## Show this list.
 demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick host: stock against Grasshopper, and the page.
 	@$(BIN)/grasshopper demo $(DEMO)
 
-test: $(VENV)/dev.stamp $(JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
+test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
 	@./setup.sh chromium
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test
@@ -30,7 +31,7 @@ unit: $(VENV)/dev.stamp ## Two minutes: Python without clusters, lint, layers.
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites unit
 
-test-full: $(VENV)/dev.stamp $(JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
+test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
 	@./setup.sh chromium
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test-full
@@ -44,9 +45,9 @@ bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over si
 lint: $(VENV)/dev.stamp ## Style, types and layers.
 	@$(BIN)/python -m tests.suites lint
 
-jars: $(JAR) $(TESTKIT) ## Build the Java side.
+jars: $(JAR) $(YARN_JAR) $(TESTKIT) ## Build the Java side.
 
-wheel: $(VENV)/dev.stamp $(JAR) ## Build the wheel into dist/.
+wheel: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) ## Build the wheel into dist/.
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null && ls dist
 
 lock: $(VENV)/dev.stamp ## Pin every dependency again.
@@ -54,7 +55,7 @@ lock: $(VENV)/dev.stamp ## Pin every dependency again.
 	$(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 pyproject.toml --extra spark --group dev -c requirements/run.lock -o requirements/dev.lock
 
 clean: ## Remove everything that was built.
-	rm -rf $(VENV) build dist spark_listener/jars jvm-shim/target jvm-shim/*/target
+	rm -rf $(VENV) build dist spark_listener/jars yarn_bridge/jars jvm-shim/target jvm-shim/*/target
 
 $(VENV)/run.stamp: requirements/run.lock pyproject.toml
 	@./setup.sh venv jdk maven
@@ -75,10 +76,11 @@ $(SPARK35)/__init__.py: requirements/spark-3.5.lock | $(VENV)/run.stamp
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --target build/spark-3.5 -r requirements/spark-3.5.lock
 	@touch $@
 
-$(JAR) $(TESTKIT) &: $(JAVA_SOURCES)
+$(JAR) $(YARN_JAR) $(TESTKIT) &: $(JAVA_SOURCES)
 	@./setup.sh jdk maven
 	@echo "Building the jars"
 	@$(MAVEN) package -DskipTests
-	@mkdir -p spark_listener/jars
+	@mkdir -p spark_listener/jars yarn_bridge/jars
 	@cp jvm-shim/shim-spark/target/grasshopper-spark.jar $(JAR)
-	@touch $(JAR) $(TESTKIT)
+	@cp jvm-shim/shim-yarn/target/grasshopper-yarn.jar $(YARN_JAR)
+	@touch $(JAR) $(YARN_JAR) $(TESTKIT)

@@ -1,0 +1,114 @@
+// Which leaf queues are ours, what runs in them, and how many containers have room there?
+package io.grasshopper.yarn;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FSLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler;
+import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.Resources;
+
+/** One reading of a leaf queue that one of our policies orders. */
+final class CoveredQueue {
+  final String path;
+  final List<QueuedApplication> applications = new ArrayList<>();
+  private final AbstractYarnScheduler<?, ?> scheduler;
+  private final ResourceCalculator calculator;
+  /** What the queue may still take of the cluster. */
+  private final Resource headroom;
+
+  private CoveredQueue(String path, AbstractYarnScheduler<?, ?> scheduler, ResourceCalculator calculator, Resource headroom) {
+    this.path = path;
+    this.scheduler = scheduler;
+    this.calculator = calculator;
+    this.headroom = headroom;
+    for (ApplicationAttemptId id : scheduler.getAppsInQueue(path)) {
+      SchedulerApplicationAttempt attempt = scheduler.getApplicationAttempt(id);
+      if (attempt != null && !attempt.isStopped()) {
+        applications.add(QueuedApplication.read(attempt));
+      }
+    }
+  }
+
+  /** All covered queues under either scheduler; none under another one. */
+  static List<CoveredQueue> of(ResourceScheduler scheduler) {
+    List<CoveredQueue> covered = new ArrayList<>();
+    if (scheduler instanceof CapacityScheduler) {
+      CapacityScheduler capacity = (CapacityScheduler) scheduler;
+      addLeaves(capacity.getQueue("root"), capacity, covered);
+    } else if (scheduler instanceof FairScheduler) {
+      FairScheduler fair = (FairScheduler) scheduler;
+      for (FSLeafQueue leaf : fair.getQueueManager().getLeafQueues()) {
+        if (leaf.getPolicy() instanceof GrasshopperFairPolicy) {
+          Resource left = Resources.subtractNonNegative(leaf.getMaxShare(), leaf.getResourceUsage());
+          covered.add(new CoveredQueue(leaf.getName(), fair, leaf.getPolicy().getResourceCalculator(), left));
+        }
+      }
+    }
+    return covered;
+  }
+
+  private static void addLeaves(CSQueue queue, CapacityScheduler scheduler, List<CoveredQueue> covered) {
+    List<CSQueue> children = queue.getChildQueues();
+    if (children != null && !children.isEmpty()) {
+      for (CSQueue child : children) {
+        addLeaves(child, scheduler, covered);
+      }
+    } else if (isOurs(queue)) {
+      float left = Math.max(0, queue.getAbsoluteMaximumCapacity() - queue.getAbsoluteUsedCapacity());
+      Resource headroom = Resources.multiply(scheduler.getClusterResource(), left);
+      covered.add(new CoveredQueue(queue.getQueuePath(), scheduler, scheduler.getResourceCalculator(), headroom));
+    }
+  }
+
+  /** By reflection, because the class that has the method is another one in 3.3 than in 3.4. */
+  private static boolean isOurs(CSQueue queue) {
+    try {
+      Object policy = queue.getClass().getMethod("getOrderingPolicy").invoke(queue);
+      return policy instanceof GrasshopperOrderingPolicy && ((GrasshopperOrderingPolicy<?>) policy).isEnabled();
+    } catch (ReflectiveOperationException error) {
+      return false;
+    }
+  }
+
+  /** Whether an application may be left out although it asks: only under the CapacityScheduler. */
+  boolean canHold() {
+    return scheduler instanceof CapacityScheduler;
+  }
+
+  /** Containers that the queue holds or has room for. */
+  long slots() {
+    return room() + applications.stream().mapToLong(application -> application.running()).sum();
+  }
+
+  /** Containers like the largest ask that both the queue and the nodes have room for; none where nobody asks. */
+  long room() {
+    Resource ask = Resources.none();
+    for (QueuedApplication application : applications) {
+      ask = Resources.componentwiseMax(ask, application.ask);
+    }
+    return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(headroom, ask), fittingOnNodes(ask));
+  }
+
+  private long fittingOnNodes(Resource ask) {
+    long fitting = 0;
+    for (SchedulerNode node : scheduler.getNodeTracker().getAllNodes()) {
+      if (node.getPartition().isEmpty()) {
+        fitting += fitting(node.getUnallocatedResource(), ask);
+      }
+    }
+    return fitting;
+  }
+
+  private long fitting(Resource room, Resource ask) {
+    return Math.max(0, calculator.computeAvailableContainers(room, ask));
+  }
+}

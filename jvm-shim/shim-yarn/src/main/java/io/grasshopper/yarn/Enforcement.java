@@ -1,0 +1,96 @@
+// What does an order of applications alone not bring about? Reservations above a cap, and targets below what is held.
+package io.grasshopper.yarn;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.ContainerPreemptEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEventType;
+
+/** Acts on containers of a queue of the CapacityScheduler, by the events that its own preemption uses. */
+final class Enforcement {
+  /** Of a queue's slots, at most this part is taken back at one tick. */
+  private static final int TICKS_FOR_ALL = 10;
+
+  private final RMContext context;
+
+  Enforcement(RMContext context) {
+    this.context = context;
+  }
+
+  /** The scheduler serves reservations without asking an ordering policy, so an application at its cap may have none. */
+  void dropReservations(CoveredQueue queue) {
+    Plan plan = Plan.current();
+    long now = System.nanoTime();
+    for (QueuedApplication application : queue.applications) {
+      Grant grant = plan.of(application.id(), now);
+      if (grant != null && application.running() >= grant.cap) {
+        application.reserved.forEach(
+            container -> send(application, container, SchedulerEventType.KILL_RESERVED_CONTAINER));
+      }
+    }
+  }
+
+  /** Ends the newest containers of applications above their targets, as far as others below theirs wait for room. */
+  void preempt(CoveredQueue queue) {
+    Plan plan = Plan.current();
+    long now = System.nanoTime();
+    List<QueuedApplication> planned = new ArrayList<>();
+    List<Grant> grants = new ArrayList<>();
+    for (QueuedApplication application : queue.applications) {
+      Grant grant = plan.of(application.id(), now);
+      if (grant != null) {
+        planned.add(application);
+        grants.add(grant);
+      }
+    }
+    int[] surplus = new int[grants.size()];
+    int[] waiting = new int[grants.size()];
+    for (int i = 0; i < surplus.length; i++) {
+      surplus[i] = planned.get(i).running() - grants.get(i).target;
+      waiting[i] = planned.get(i).pending;
+    }
+    int[] taken = takenBack(surplus, waiting, queue.room(), (queue.slots() + TICKS_FOR_ALL - 1) / TICKS_FOR_ALL);
+    for (int i = 0; i < taken.length; i++) {
+      QueuedApplication application = planned.get(i);
+      newest(application, taken[i]).forEach(
+          container -> send(application, container, SchedulerEventType.MARK_CONTAINER_FOR_KILLABLE));
+    }
+  }
+
+  /**
+   * How many containers each application gives back.
+   *
+   * @param surplus held minus target
+   * @param waiting asked for besides
+   * @param room containers that fit without anybody's loss
+   * @param most in all
+   */
+  static int[] takenBack(int[] surplus, int[] waiting, long room, long most) {
+    long wanted = -room;
+    for (int i = 0; i < surplus.length; i++) {
+      wanted += Math.min(Math.max(0, -surplus[i]), waiting[i]);
+    }
+    long left = Math.max(0, Math.min(wanted, most));
+    int[] taken = new int[surplus.length];
+    for (int i = 0; i < surplus.length; i++) {
+      taken[i] = (int) Math.min(Math.max(0, surplus[i]), left);
+      left -= taken[i];
+    }
+    return taken;
+  }
+
+  private static List<RMContainer> newest(QueuedApplication application, int count) {
+    List<RMContainer> containers = new ArrayList<>(application.containers);
+    containers.sort(Comparator.comparingLong(RMContainer::getCreationTime).reversed());
+    return containers.subList(0, Math.min(count, containers.size()));
+  }
+
+  @SuppressWarnings("unchecked")
+  private void send(QueuedApplication application, RMContainer container, SchedulerEventType what) {
+    context.getDispatcher().getEventHandler().handle(
+        new ContainerPreemptEvent(application.attempt, container, what));
+  }
+}

@@ -1,0 +1,25 @@
+// How many containers should one application hold, and until when?
+package io.grasshopper.yarn;
+
+/** One container grant: a target, perhaps a cap, and its end by {@link System#nanoTime}. Masters' containers do not count. */
+final class Grant {
+  static final int NO_CAP = Integer.MAX_VALUE;
+
+  final int target;
+  final int cap;
+  private final long endNanos;
+
+  Grant(int target, int cap, long endNanos) {
+    this.target = target;
+    this.cap = cap;
+    this.endNanos = endNanos;
+  }
+
+  boolean isLive(long nowNanos) {
+    return nowNanos - endNanos < 0;
+  }
+
+  int compareByEnd(Grant other) {
+    return Long.signum(endNanos - other.endNanos);
+  }
+}

@@ -1,0 +1,123 @@
+// When does the ResourceManager tell the control plane about its queues?
+package io.grasshopper.yarn;
+
+import io.grasshopper.core.Settings;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.monitor.SchedulingEditPolicy;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.util.YarnVersionInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the covered queues at each tick, on the monitor's own thread, and leaves the reading to the queue's link.
+ *
+ * <p>The network never holds a tick up. The keys are under {@code yarn.scheduler.grasshopper.}; {@code token} may be in a credential
+ * provider. A ResourceManager on standby builds this object too and never calls {@link #editSchedule}, so nothing starts before.
+ */
+public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
+  private static final Logger LOG = LoggerFactory.getLogger(GrasshopperEditPolicy.class);
+  private static final String PREFIX = "yarn.scheduler.grasshopper.";
+  private static final long LEAST_TICK_MS = 50;
+  private static final long LEAST_PLAN_MS = 100;
+
+  private final Map<String, QueueLink> links = new HashMap<>();
+  private Configuration configuration;
+  private RMContext context;
+  private ResourceScheduler scheduler;
+  private Enforcement enforcement;
+  private Settings settings;
+  private boolean preempts;
+  private long tickMs = 500;
+  private long longestPlanNanos;
+
+  @Override
+  public void init(Configuration conf, RMContext rmContext, ResourceScheduler resourceScheduler) {
+    configuration = conf;
+    context = rmContext;
+    scheduler = resourceScheduler;
+    enforcement = new Enforcement(rmContext);
+    try {
+      tickMs = Math.max(LEAST_TICK_MS, conf.getLong(PREFIX + "tick-ms", tickMs));
+      preempts = conf.getBoolean(PREFIX + "preemption", false);
+      longestPlanNanos =
+          TimeUnit.MILLISECONDS.toNanos(Math.max(LEAST_PLAN_MS, conf.getLong(PREFIX + "plan-ttl-ms", 5000)));
+      Settings read = new Settings(this::lookup);
+      if (read.isEnabled()) {
+        LOG.info("Grasshopper {} reports to {} in mode {}", Shim.VERSION, read.endpoint(), read.mode());
+        settings = read;
+      } else {
+        LOG.info("Grasshopper is not enabled: {}server names no control plane, or enabled or mode say so", PREFIX);
+      }
+    } catch (Exception | LinkageError error) {
+      LOG.warn("Grasshopper stays out of this ResourceManager: {}", error.toString());
+    }
+  }
+
+  /** The shims' common keys by the names they have here. An exchange is over before the next tick. */
+  private String lookup(String key) {
+    switch (key) {
+      case "token":
+        return token();
+      case "timeout":
+      case "connect.timeout":
+        return Long.toString(Math.min(configuration.getLong(PREFIX + "timeout-ms", 300), tickMs));
+      default:
+        return configuration.get(PREFIX + key);
+    }
+  }
+
+  private String token() {
+    try {
+      char[] token = configuration.getPassword(PREFIX + "token");
+      return token == null ? null : new String(token);
+    } catch (IOException error) {
+      throw new IllegalArgumentException(PREFIX + "token cannot be read: " + error);
+    }
+  }
+
+  @Override
+  public void editSchedule() {
+    if (settings != null) {
+      Shim.run("tick", this::tick);
+    }
+  }
+
+  private void tick() {
+    List<CoveredQueue> queues = CoveredQueue.of(scheduler);
+    links.values().removeIf(QueueLink::isEnded);
+    for (CoveredQueue queue : queues) {
+      QueueDemand demand = new QueueDemand(queue.slots(), queue.applications, context.getRMApps());
+      links.computeIfAbsent(queue.path, path -> link(queue)).report(demand);
+      if (queue.canHold()) {
+        enforcement.dropReservations(queue);
+        if (preempts) {
+          enforcement.preempt(queue);
+        }
+      }
+    }
+  }
+
+  private QueueLink link(CoveredQueue queue) {
+    String cluster = configuration.get(YarnConfiguration.RM_CLUSTER_ID, configuration.get(YarnConfiguration.RM_ADDRESS));
+    String version = "yarn " + YarnVersionInfo.getVersion();
+    return new QueueLink(cluster + ":" + queue.path, queue.path, version, queue.canHold(), longestPlanNanos, settings);
+  }
+
+  @Override
+  public long getMonitoringInterval() {
+    return tickMs;
+  }
+
+  @Override
+  public String getPolicyName() {
+    return getClass().getSimpleName();
+  }
+}

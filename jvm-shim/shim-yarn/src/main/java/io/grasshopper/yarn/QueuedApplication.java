@@ -1,0 +1,70 @@
+// What does one application hold and ask for at this moment?
+package io.grasshopper.yarn;
+
+import java.util.Collection;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FSAppAttempt;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.Resources;
+
+/** One reading of an application attempt; the master's container counts in none of its numbers. */
+final class QueuedApplication {
+  final ApplicationAttemptId attempt;
+  final int weight;
+  /** Live containers. */
+  final Collection<RMContainer> containers;
+  final Collection<RMContainer> reserved;
+  /** Containers asked for besides. */
+  final int pending;
+  /** The largest container it asks for, or nothing. */
+  final Resource ask;
+
+  QueuedApplication(ApplicationAttemptId attempt, int weight, Collection<RMContainer> containers,
+      Collection<RMContainer> reserved, int pending, Resource ask) {
+    this.attempt = attempt;
+    this.weight = weight;
+    this.containers = containers;
+    this.reserved = reserved;
+    this.pending = pending;
+    this.ask = ask;
+  }
+
+  static QueuedApplication read(SchedulerApplicationAttempt attempt) {
+    Collection<RMContainer> containers = attempt.getLiveContainers();
+    containers.removeIf(RMContainer::isAMContainer);
+    int pending = 0;
+    Resource largest = Resources.none();
+    if (!attempt.isWaitingForAMContainer()) {
+      for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+        PendingAsk ask = attempt.getAppSchedulingInfo().getPendingAsk(key);
+        if (ask.getCount() > 0) {
+          pending += ask.getCount();
+          largest = Resources.componentwiseMax(largest, ask.getPerAllocationResource());
+        }
+      }
+    }
+    return new QueuedApplication(attempt.getApplicationAttemptId(), weight(attempt), containers,
+        attempt.getReservedContainers(), pending, largest);
+  }
+
+  /** The FairScheduler's weight, or one more than the priority; the queue's rules bound both. */
+  private static int weight(SchedulerApplicationAttempt attempt) {
+    if (attempt instanceof FSAppAttempt) {
+      return Math.round(((FSAppAttempt) attempt).getWeight());
+    }
+    return attempt.getPriority() == null ? 1 : 1 + attempt.getPriority().getPriority();
+  }
+
+  ApplicationId id() {
+    return attempt.getApplicationId();
+  }
+
+  int running() {
+    return containers.size();
+  }
+}

@@ -1,0 +1,29 @@
+// What do all parts of the plug-in share? One guard, which keeps our errors from the ResourceManager.
+package io.grasshopper.yarn;
+
+import io.grasshopper.core.Guard;
+
+/** An exception in a scheduler plug-in ends the ResourceManager, so every method of ours goes through here. */
+final class Shim {
+  static final String VERSION = "0.1.0";
+
+  private static final Guard GUARD = new Guard(Plan::withdrawAll);
+
+  private Shim() {}
+
+  static Guard guard() {
+    return GUARD;
+  }
+
+  static boolean isOn() {
+    return GUARD.isOn();
+  }
+
+  static void run(String hook, Runnable body) {
+    GUARD.run(hook, body);
+  }
+
+  static void caught(String hook, Throwable error) {
+    GUARD.caught(hook, error);
+  }
+}
