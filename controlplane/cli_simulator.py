@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from controlplane.cli import REFUSED, USAGE, AsOption, Output, _fail, _print_json, _print_table
+
 if TYPE_CHECKING:
     from controlplane.simulator.experiments.experiment import Experiment
     from controlplane.simulator.run import Outcome
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
 app.add_typer(experiment, name="experiment")
 
@@ -44,13 +46,6 @@ class PolicyOption(StrEnum):
     REDUNDANT_ALL = "redundant-all"
     REDUNDANT_SMALL = "redundant-small"
     RELAUNCH = "relaunch"
-
-
-class Output(StrEnum):
-    """How results are printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 class ScaleOption(StrEnum):
@@ -83,7 +78,7 @@ def simulate(
     max_service_s: Annotated[float, typer.Option(help="Largest service time; none by default.")] = float("inf"),
     service_tail_index: Annotated[float, typer.Option(help="Pareto tail index of service times.")] = 3.0,
     slowdown_tail_index: Annotated[float, typer.Option(help="Pareto tail index of slowdowns.")] = 3.0,
-    output: Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")] = Output.TABLE,
+    output: AsOption = Output.TABLE,
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
     """Simulate jobs under one policy; means with standard errors, all parameters kept."""
@@ -121,23 +116,21 @@ def simulate(
     if to:
         _write(to, found)
     if output is Output.JSON:
-        _cli()._print_json(found)
+        _print_json(found)
     else:
         _print_outcome(run.outcome(runs), found)
 
 
 @experiment.command("list")
-def list_experiments(
-    output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
-) -> None:
+def list_experiments(output: AsOption = Output.TABLE) -> None:
     """List the experiments with what each paper claims."""
     from controlplane.simulator.experiments import EXPERIMENTS
 
     rows = [(one.id, one.source, one.statement) for one in EXPERIMENTS]
     if output is Output.JSON:
-        _cli()._print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
+        _print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
     else:
-        _cli()._print_table(("id", "source", "statement"), rows)
+        _print_table(("id", "source", "statement"), rows)
 
 
 @experiment.command("run")
@@ -156,11 +149,9 @@ def run_experiments(
                 journal.measure(point, Scale(scale), folder)
                 advance()
     except KeyboardInterrupt:
-        _cli()._fail("stopped; what was computed is kept, run again to go on", _cli().REFUSED)
+        _fail("stopped; what was computed is kept, run again to go on", REFUSED)
     findings = journal.findings(chosen, Scale(scale), folder)
-    _cli()._print_table(
-        ("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings]
-    )
+    _print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
 
 @experiment.command("report")
@@ -177,7 +168,7 @@ def report_experiments(
 
     chosen = _chosen(names)
     if left := len(journal.missing(chosen, Scale(scale), folder)):
-        _cli()._fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", _cli().REFUSED)
+        _fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
     path = to or folder / f"{scale}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(journal.findings(chosen, Scale(scale), folder), Scale(scale)))
@@ -192,7 +183,7 @@ def _chosen(names: list[str] | None) -> "list[Experiment]":
     known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
     if unknown := set(names or ()) - known:
         known_ids = ", ".join(one.id for one in EXPERIMENTS)
-        _cli()._fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", _cli().USAGE)
+        _fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", USAGE)
     return chosen
 
 
@@ -210,7 +201,7 @@ def _print_outcome(result: "Outcome", found: dict[str, Any]) -> None:
         (name, f"{one.mean:.4g}", f"{one.error:.2g}", f"{formula:.4g}" if isinstance(formula, float) else formula)
         for name, one, formula in rows
     ]
-    _cli()._print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
+    _print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
     if unstable := result.runs - result.stable_runs:
         typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
 
@@ -224,7 +215,7 @@ def _refusals() -> Iterator[None]:
         yield
     except BadSetting as bad:
         option = OPTIONS.get(bad.field, f"--{bad.field.replace('_', '-')}")
-        _cli()._fail(f"{option} = {bad.got!r}, want {bad.want}", _cli().USAGE)
+        _fail(f"{option} = {bad.got!r}, want {bad.want}", USAGE)
 
 
 @contextmanager
@@ -245,10 +236,3 @@ def _write(path: Path, found: dict[str, Any]) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=2) + "\n")
-
-
-def _cli() -> Any:
-    """The command line that this is a part of: how it prints and fails; it imports this module, hence late."""
-    from controlplane import cli
-
-    return cli

@@ -17,7 +17,7 @@ def expanded_tasks(tasks: int, expansion_rate: float) -> int:
     >>> expanded_tasks(tasks=10, expansion_rate=1.1)
     11
     """
-    return int(whole_up(tasks * expansion_rate))
+    return whole_up(tasks * expansion_rate)
 
 
 def order_statistic(started: int, needed: int, tail_index: float, moment: int = 1) -> float:
