@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from yarn_bridge.rest import RestClient, RestError
+from yarn_bridge.rest import Reply, RestClient, RestError
 
 TIMEOUT_S = 5.0
 
@@ -118,9 +118,9 @@ class RmClient:
         asked_s = time.time()
         reply = self._rest.call("GET", path)
         middle_s = (asked_s + time.time()) / 2
-        date = reply.headers.get("Date")
-        ahead_s = parsedate_to_datetime(date).timestamp() + 0.5 - middle_s if date else 0.0
-        return self._rest.read(reply, path, lambda said: parse_info(said["clusterInfo"], clock_ahead_s=ahead_s))
+        return self._rest.read(
+            reply, path, lambda said: parse_info(said["clusterInfo"], clock_ahead_s=clock_ahead_s(reply, middle_s))
+        )
 
     def scheduler(self) -> Scheduler:
         """The scheduler and its leaf queues."""
@@ -142,7 +142,7 @@ class RmClient:
     def conf(self, name: str) -> str | None:
         """The value of a key in the RM's configuration (core-site, yarn-site and defaults); None if it has none."""
         try:
-            return self._rest.get(f"/conf?name={name}&format=json", lambda said: said["property"].get("value"))
+            return self._rest.get(f"/conf?name={name}", lambda said: said["property"].get("value"))
         except RestError as refused:
             if refused.status == 404:
                 return None
@@ -154,7 +154,7 @@ class RmClient:
 
     def threads(self) -> str:
         """The RM's threads with their stacks, as text."""
-        return self._rest.call("GET", "/stacks").text
+        return self._rest.call("GET", "/stacks").body.decode(errors="replace")
 
     def set_priority(self, application: str, priority: int) -> int:
         """Change an application's priority; returns the one that counts."""
@@ -170,6 +170,17 @@ def items(collection: Any, name: str) -> list[Any]:
     ([], [], [1])
     """
     return (collection or {}).get(name) or []
+
+
+def clock_ahead_s(reply: Reply, unix_s: float) -> float:
+    """How far a server's clock is ahead of ours, which showed `unix_s`; 0 if the server does not tell its time.
+
+    A Date has whole seconds, so on average the clock showed half a second more.
+
+    >>> clock_ahead_s(Reply(status=200, date="Thu, 01 Jan 1970 00:01:40 GMT", body=b""), unix_s=40.5)
+    60.0
+    """
+    return parsedate_to_datetime(reply.date).timestamp() + 0.5 - unix_s if reply.date else 0.0
 
 
 def parse_info(said: Mapping[str, Any], *, clock_ahead_s: float) -> ClusterInfo:
