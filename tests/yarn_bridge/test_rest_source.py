@@ -1,0 +1,57 @@
+"""Does the control plane see a queue that is only reported over REST, and do its grants come back?"""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plane import Clock
+from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.rest_source import RestSources, demand, free_slots
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def queue(rm):
+    return next(queue for queue in rm.scheduler().queues if queue.path == "root.adhoc")
+
+
+def test_slots_are_what_nodes_and_queue_have_room_for(rm, queue) -> None:
+    """Four nodes of 2200 MB, two of them empty: room for two of 768 MB on each, and two on the one with 64 MB used."""
+    nodes = rm.nodes()
+    assert free_slots(queue, nodes, ask_mb=768) == 6
+    assert free_slots(replace(queue, max_capacity_percent=30.0), nodes, ask_mb=768) == 3, "30 % are 2640 MB, less 275"
+    assert free_slots(queue, nodes, ask_mb=0) == 0
+    lost = [replace(node, state="LOST") for node in nodes]
+    assert free_slots(queue, lost, ask_mb=768) == 0
+
+
+def test_a_queues_demand_leaves_masters_out(rm, queue) -> None:
+    """They are neither granted nor capped."""
+    running, waiting, _ = sorted(rm.apps(), key=lambda app: app.priority)
+    busy = replace(running, state="RUNNING", running_containers=4, pending_containers=5, ask_mb=768)
+    told = demand(queue, [busy, waiting], rm.nodes())
+    assert [(app.running, app.pending) for app in told.applications] == [(3, 5), (0, 0)]
+    assert told.slots == 3 + 6
+    assert told.applications[0].memory_bytes == 768 << 20
+
+
+def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, rm) -> None:
+    """A control plane in control mode, over its own protocol; without news stock order counts again."""
+    for app in recorded.apps:
+        app |= {"state": "RUNNING", "runningContainers": 1}
+        app["resourceRequests"] = [
+            {"resourceName": "*", "numContainers": 2, "capability": {"memory": 512, "vCores": 1}},
+            {"resourceName": "/default-rack", "numContainers": 2, "capability": {"memory": 512, "vCores": 1}},
+        ]
+    clock = Clock()
+    plane = PlaneClient(server)
+    sources = RestSources(rm, plane, clock)
+    targets = sources.targets()
+    assert set(targets) == {app["id"] for app in recorded.apps}
+    assert all(target >= 1 for target in targets.values())
+    assert {queue.path for queue in plane.queues()} == {"root.batch", "root.adhoc"}
+    assert {grant.application for grant in plane.grants()} == set(targets)
+    recorded.apps.clear()
+    clock.advance(3600)
+    assert sources.targets() == {}
