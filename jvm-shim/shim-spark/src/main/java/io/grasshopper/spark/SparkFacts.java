@@ -3,7 +3,6 @@ package io.grasshopper.spark;
 
 import io.grasshopper.core.Fact;
 import io.grasshopper.core.SyncLoop;
-import java.util.function.Consumer;
 import org.apache.spark.ExecutorLostFailure;
 import org.apache.spark.Resubmitted$;
 import org.apache.spark.SparkConf;
@@ -28,10 +27,10 @@ final class SparkFacts {
   private final JobBook jobs;
   private final StageFacts stages;
   private final double coresPerTask;
-  private final Consumer<String> onStageEnd;
+  private final Runnable onStageEnd;
 
   /** @param onStageEnd hears, on the loop's thread, that a stage is over */
-  SparkFacts(SyncLoop loop, JobBook jobs, SparkConf conf, Consumer<String> onStageEnd) {
+  SparkFacts(SyncLoop loop, JobBook jobs, SparkConf conf, Runnable onStageEnd) {
     this.loop = loop;
     this.jobs = jobs;
     this.stages = new StageFacts(conf);
@@ -86,7 +85,7 @@ final class SparkFacts {
           .with("stage_attempt", info.attemptNumber())
           .with("outcome", info.failureReason().isDefined() ? "failed" : "success")
           .with("shuffle_write_bytes", shuffled));
-      onStageEnd.accept(info.stageId() + "." + info.attemptNumber());
+      onStageEnd.run();
     });
   }
 

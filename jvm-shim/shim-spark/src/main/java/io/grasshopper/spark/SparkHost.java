@@ -27,7 +27,6 @@ final class SparkHost implements Host {
   private final SparkFacts facts;
   private final ProgressTable progress = new ProgressTable();
   private final Control control;
-  private final SampledSets sample;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
   private OrderGate gate;
@@ -41,10 +40,8 @@ final class SparkHost implements Host {
   SparkHost(SparkConf conf, Settings settings, Guard guard) {
     loop = new SyncLoop("spark", this, guard, settings);
     jobs = new JobBook(loop, this::jobEnded);
-    facts = new SparkFacts(loop, jobs, conf, this::stageEnded);
+    facts = new SparkFacts(loop, jobs, conf, () -> dueBy(System.nanoTime()));
     control = new Control(guard, loop, facts, settings.maxCopies());
-    String seed = settings.text("bench.sampleTaskSets", "");
-    sample = seed.isEmpty() ? null : new SampledSets(Long.parseLong(seed));
   }
 
   SparkFacts facts() {
@@ -67,7 +64,7 @@ final class SparkHost implements Host {
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
     attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending);
-    TaskSetSwap.install(scheduler, control, inControl, sample);
+    TaskSetSwap.install(scheduler, control, inControl);
     loop.start(sparkContext.applicationId(), sparkContext.startTime());
   }
 
@@ -226,13 +223,6 @@ final class SparkHost implements Host {
   private void jobEnded(String job) {
     synchronized (scheduler) {
       control.forget(job);
-    }
-  }
-
-  private void stageEnded(String stage) {
-    dueBy(System.nanoTime());
-    if (sample != null) {
-      sample.ended(stage);
     }
   }
 

@@ -23,21 +23,19 @@ final class TaskSetSwap implements SchedulableBuilder {
   private final SchedulableBuilder stock;
   private final Control control;
   private final TargetPool targets;
-  private final SampledSets sample;
 
-  private TaskSetSwap(TaskSchedulerImpl scheduler, Control control, TargetPool targets, SampledSets sample) {
+  private TaskSetSwap(TaskSchedulerImpl scheduler, Control control, TargetPool targets) {
     this.scheduler = scheduler;
     this.stock = (SchedulableBuilder) Scala.get(BUILDER, scheduler);
     this.control = control;
     this.targets = targets;
-    this.sample = sample;
   }
 
   /** @param inControl false to watch only: task sets are reported and left as they are */
-  static void install(TaskSchedulerImpl scheduler, Control control, boolean inControl, SampledSets sample) {
+  static void install(TaskSchedulerImpl scheduler, Control control, boolean inControl) {
     synchronized (scheduler) {
       TargetPool targets = inControl ? new TargetPool(scheduler.rootPool(), control) : null;
-      TaskSetSwap swap = new TaskSetSwap(scheduler, control, targets, sample);
+      TaskSetSwap swap = new TaskSetSwap(scheduler, control, targets);
       if (inControl) {
         targets.install();
       }
@@ -72,10 +70,8 @@ final class TaskSetSwap implements SchedulableBuilder {
   private Schedulable submitted(TaskSetManager manager, Properties properties) {
     JobKey job = JobKey.of(properties, manager.taskSet().priority());
     Stage stage = Scala.orNull(scheduler.dagScheduler().stageIdToStage().get(manager.stageId()));
-    boolean swaps = targets != null && manager.getClass() == TaskSetManager.class
-        && (sample == null || sample.takes(manager.taskSet()));
     control.facts.stageSubmitted(job, manager.taskSet(), stage);
-    if (!swaps) {
+    if (targets == null || manager.getClass() != TaskSetManager.class) {
       return manager;
     }
     OrderedTaskSet ordered = new OrderedTaskSet(scheduler, manager, job, control);
