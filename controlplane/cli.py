@@ -172,13 +172,14 @@ def list_decisions(
     job: Annotated[str, typer.Option(help="Only this job.")] = "",
     action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
     reason: Annotated[str, typer.Option(help="Only this reason, for example on_schedule.")] = "",
+    outcome: Annotated[str, typer.Option(help="Only what came of the order: pending, applied, refused, expired.")] = "",
     limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
     output: AsOption = Output.TABLE,
     server: ServerOption = SERVER,
     token: TokenOption = None,
 ) -> None:
     """List the newest decisions."""
-    given = {"source": source, "job": job, "action": action, "reason": reason}
+    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
     query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
     with _reading(server):
         found = _call(server, token, "GET", "/decisions", params=query)["items"]

@@ -9,6 +9,7 @@ from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.problems import not_found
 from controlplane.api.reads import Live, OneSource, find_pool, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view, finite
+from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime.live import Runtime
@@ -20,6 +21,8 @@ Number = Annotated[int, Path(ge=0, le=2**53)]
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
 ActionName = Literal[tuple(action.label for action in Action)]
 ReasonName = Literal[tuple(reason.label for reason in Reason)]
+
+OutcomeName = Literal["pending", "applied", "refused", "expired", "won", "lost"]
 
 _SHOWN_WITH_WHY = 20
 
@@ -35,6 +38,7 @@ async def decisions(
     attempt: Wanted = None,
     action: Annotated[ActionName | None, Query()] = None,
     reason: Annotated[ReasonName | None, Query()] = None,
+    outcome: Annotated[OutcomeName | None, Query(description="What was heard of its order; pending: nothing.")] = None,
     cursor: Annotated[int | None, Query(ge=0, le=2**62, description="The `cursor` of the page before.")] = None,
     limit: Size = 100,
 ) -> Response:
@@ -48,6 +52,7 @@ async def decisions(
         attempt=attempt,
         action=Action[action.upper()] if action else None,
         reason=Reason[reason.upper()] if reason else None,
+        outcome=Result(outcome) if outcome else None,
     )
     found = await runtime_of(request).store.decisions(which, before=cursor, limit=limit)
     return answer(

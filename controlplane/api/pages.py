@@ -17,6 +17,7 @@ from controlplane.api.page.allocation import AllocationChart, allocation_chart
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
+from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import TaskState
@@ -165,19 +166,21 @@ async def decisions_page(
     job: str = "",
     action: str = "",
     reason: str = "",
+    outcome: str = "",
     before: int | None = None,
 ) -> Response:
-    """Recorded decisions, newest first, by filters; an unknown action or reason matches nothing."""
-    given = {"source": source, "job": job, "action": action, "reason": reason}
+    """Recorded decisions, newest first, by filters; an unknown action, reason or outcome matches nothing."""
+    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
     chosen = {name: value for name, value in given.items() if value}
     decisions: list[views.Told] = []
     older = None
-    with contextlib.suppress(KeyError):
+    with contextlib.suppress(KeyError, ValueError):
         which = DecisionFilter(
             source=source or None,
             job=job or None,
             action=Action[action.upper()] if action else None,
             reason=Reason[reason.upper()] if reason else None,
+            outcome=Result(outcome) if outcome else None,
         )
         decisions, older = await read.decisions(which, before=before, limit=PER_PAGE)
     return _page(

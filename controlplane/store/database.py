@@ -59,13 +59,13 @@ def open_engine(url: str) -> Engine:
     return engine
 
 
-def migrate(connection: Connection) -> None:
-    """Brings the tables to the newest shape; does nothing where they are."""
+def migrate(connection: Connection, revision: str = "head") -> None:
+    """Brings the tables to the newest shape, or up to an older one; does nothing where they are."""
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

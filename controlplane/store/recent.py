@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from msgspec import Struct
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.reasons import Action, Reason
 
 
@@ -27,13 +27,21 @@ class DecisionFilter(Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     action: Action | None = None
     reason: Reason | None = None
+    outcome: Result | None = None
+    """What came of its order: any of what was heard, or `pending` where nothing was."""
 
     def wanted(self) -> dict[str, object]:
-        """The conditions that were given, by field."""
-        return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        """The conditions on the record itself, by field."""
+        names = (name for name in self.__struct_fields__ if name != "outcome")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
-    def matches(self, record: DecisionRecord) -> bool:
-        """Whether the record meets every condition."""
+    def matches(self, decision: RecordedDecision) -> bool:
+        """Whether the decision meets every condition."""
+        record, heard = decision.record, [outcome.result for outcome in decision.outcomes]
+        if self.outcome is Result.PENDING and (heard or not record.order):
+            return False
+        if self.outcome not in (None, Result.PENDING, *heard):
+            return False
         return all(getattr(record, name) == value for name, value in self.wanted().items())
 
 
@@ -81,6 +89,6 @@ class Recent:
         for decision in reversed(self._by_id.values()):
             if len(found) == limit:
                 break
-            if (before is None or decision.record.id < before) and which.matches(decision.record):
+            if (before is None or decision.record.id < before) and which.matches(decision):
                 found.append(decision)
         return found

@@ -3,9 +3,9 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy import Connection, Table, delete, exists, select
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.store.recent import DecisionFilter, RecordedDecision
 from controlplane.store.schema import decisions, outcomes
 
@@ -30,13 +30,19 @@ def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
         "attempt": record.attempt,
         "action": int(record.action),
         "reason": int(record.reason),
+        "ordered": int(record.order > 0),
         "body": _encode(record),
     }
 
 
 def outcome_row(outcome: DecisionOutcome, at_ms: int) -> dict[str, Any]:
     """The row of a decision's later news."""
-    return {"decision": outcome.decision, "at_ms": at_ms, "body": _encode(outcome)}
+    return {
+        "decision": outcome.decision,
+        "at_ms": at_ms,
+        "result": outcome.result.value,
+        "body": _encode(outcome),
+    }
 
 
 def keyed_row(key: str, value: Any, at_ms: int) -> dict[str, Any]:
@@ -63,6 +69,11 @@ def find_decisions(
     query = select(decisions.c.id, decisions.c.at_ms, decisions.c.body).order_by(decisions.c.id.desc()).limit(limit)
     for name, value in which.wanted().items():
         query = query.where(decisions.c[_COLUMNS.get(name, name)] == value)
+    if which.outcome is Result.PENDING:
+        query = query.where(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision == decisions.c.id))
+    elif which.outcome is not None:
+        told = select(outcomes.c.decision).where(outcomes.c.result == which.outcome.value)
+        query = query.where(decisions.c.id.in_(told))
     if before is not None:
         query = query.where(decisions.c.id < before)
     found = {

@@ -17,9 +17,11 @@ decisions = Table(
     Column("attempt", BigInteger, nullable=False),
     Column("action", SmallInteger, nullable=False),
     Column("reason", SmallInteger, nullable=False),
+    Column("ordered", SmallInteger, nullable=False, server_default="0"),
     Column("body", LargeBinary, nullable=False),
     Index("ix_decisions_job", "source", "job", "id"),
     Index("ix_decisions_action", "action", "id"),
+    Index("ix_decisions_ordered", "ordered", "id"),
 )
 """One row a decision; `body` is the whole DecisionRecord as JSON, the rest is there to be searched."""
 
@@ -29,7 +31,9 @@ outcomes = Table(
     Column("id", Integer, primary_key=True),
     Column("decision", BigInteger, nullable=False, index=True),
     Column("at_ms", BigInteger, nullable=False, index=True),
+    Column("result", String, nullable=False, server_default=""),
     Column("body", LargeBinary, nullable=False),
+    Index("ix_outcomes_result", "result", "decision"),
 )
 
 learned = Table(

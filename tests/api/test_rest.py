@@ -166,6 +166,7 @@ def test_what_is_not_there_is_a_problem_document(busy, path):
         ("decisions?cursor=-1", "cursor"),
         ("decisions?action=dance", "action"),
         ("decisions?reason=because", "reason"),
+        ("decisions?outcome=weather", "outcome"),
         ("decisions?stage=-3", "stage"),
         ("decisions/nine", "decision"),
         ("jobs?limit=1001", "limit"),
@@ -208,6 +209,22 @@ def test_decisions_are_told_with_sentence_inputs_and_filters(busy):
     assert grant["inputs"]["slots"] == 16
     assert busy.client.get(f"/api/v1/decisions/{grant['id']}").json() == grant
     assert items(busy, "decisions?action=kill_attempt") == []
+
+
+def test_decisions_are_filtered_by_what_came_of_the_order(plane):
+    """A copy is asked for; the host refuses it, and says why."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json={"reason": "try"})
+    (waiting,) = items(plane, "decisions?outcome=pending&action=launch_copy")
+    (order,) = [order for order in plane.reply(message(2))["orders"] if order["type"] == "launch_copy"]
+    refused = {"type": "order_outcome", "order": order["order"], "result": "refused", "reason": "no room"}
+    plane.reply(message(3, [refused]))
+    assert items(plane, "decisions?outcome=pending&action=launch_copy") == []
+    (told,) = items(plane, "decisions?outcome=refused")
+    assert (told["id"], told["outcomes"][0]["reason"]) == (waiting["id"], "no room")
+    assert f'href="/decisions/{told["id"]}"' in plane.client.get("/decisions?outcome=refused").text
+    assert f'href="/decisions/{told["id"]}"' not in plane.client.get("/decisions?outcome=applied").text
+    assert plane.client.get("/decisions?outcome=weather").status_code == 200
 
 
 def test_the_reason_why_a_task_is_not_copied_is_told(busy):

@@ -44,6 +44,8 @@ def test_decisions_are_listed_and_filtered(server: str) -> None:
     assert "could write its output twice" in table.stdout
     listed = run("decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader", server=server)
     assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
+    listed = run("decisions", "list", "--outcome", "refused", "-o", "json", token="reader", server=server)
+    assert json.loads(listed.stdout) == []
 
 
 def test_a_decision_is_explained(server: str) -> None:

@@ -4,14 +4,16 @@ import asyncio
 import sqlite3
 import time
 
+import msgspec
 import pytest
 import structlog
-from sqlalchemy import event, func, select
+from sqlalchemy import create_engine, event, func, select, text
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.store import schema
+from controlplane.store.database import migrate
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import DecisionFilter
 from controlplane.store.store import Store
@@ -127,6 +129,44 @@ def test_filters_mean_the_same_in_memory_and_in_the_database(opened, recent_rows
     store.record([record(number, **more) for number, more in enumerate(variants, 1)], [], now_s=5.0)
     assert store.flush()
     assert ids(find(store, **which)) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Result.PENDING, [2]),
+        (Result.APPLIED, [5, 3]),
+        (Result.REFUSED, [4]),
+        (Result.WON, [5]),
+        (Result.EXPIRED, []),
+    ],
+)
+@pytest.mark.parametrize("recent_rows", [1, 1000])
+def test_decisions_are_found_by_what_was_heard_of_their_orders(opened, recent_rows, wanted, expected):
+    """1 and 6 gave no order; 2 waits; 3 was carried out, 4 refused; the copy of 5 has won."""
+    store = opened(recent_rows=recent_rows)
+    store.record([record(number, order=100 * (number not in (1, 6))) for number in range(1, 7)], [], now_s=5.0)
+    heard = [(3, Result.APPLIED), (4, Result.REFUSED), (5, Result.APPLIED), (5, Result.WON)]
+    store.record([], [outcome(decision, result) for decision, result in heard], now_s=6.0)
+    assert store.flush()
+    assert ids(find(store, outcome=wanted)) == expected
+
+
+def test_outcomes_recorded_before_they_could_be_searched_are_found(tmp_path):
+    """A file of the first tables is brought to the newest ones with what it holds."""
+    engine = create_engine(f"sqlite:///{tmp_path}/store.db")
+    with engine.begin() as connection:
+        migrate(connection, "0001")
+        body = msgspec.json.encode(record(1, order=7))
+        values = "1, 1, 'spark:a', 'j', -1, -1, -1, -1, 1, 1, :body"
+        connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
+        body = msgspec.json.encode(outcome(1))
+        connection.execute(text("INSERT INTO outcomes VALUES (1, 1, 1, :body)"), {"body": body})
+    engine.dispose()
+    store = Store(StoreSettings(url=f"{tmp_path}/store.db"))
+    store.open()
+    assert ids(find(store, outcome=Result.APPLIED)) == [1]
+    store.close()
 
 
 def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):

@@ -340,5 +340,6 @@ def refusals(tasks: Iterable[TaskState]) -> list[tuple[str, str, int]]:
 CHOICES = (
     ("action", [action.label for action in Action if action is not Action.NONE]),
     ("reason", [reason.label for reason in Reason if reason is not Reason.NONE]),
+    ("outcome", [result.value for result in Result if result is not Result.SHADOW]),
 )
 """What decisions can be filtered by, with all values."""
