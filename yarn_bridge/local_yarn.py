@@ -164,6 +164,7 @@ class LocalYarn:
         """End nodes, containers and the resource manager, in this order; only what this object started is touched."""
         end_all(self.folder)
         for daemon in self._daemons.values():
+            daemon.kill()  # nothing to one that has ended
             daemon.wait()
         self._daemons.clear()
 

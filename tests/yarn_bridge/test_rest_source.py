@@ -45,7 +45,7 @@ def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, r
             {"resourceName": "/default-rack", "numContainers": 2, "capability": {"memory": 512, "vCores": 1}},
         ]
     clock = Clock()
-    plane = PlaneClient(server)
+    plane = PlaneClient(server, timeout_s=60)
     sources = RestSources(rm, plane, clock)
     targets = sources.targets()
     assert set(targets) == {app["id"] for app in recorded.apps}

@@ -1,0 +1,89 @@
+"""Does every command of `grasshopper yarn` do what its help says, and end with the documented code?"""
+
+import json
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from controlplane.cli import REFUSED, UNREACHABLE, USAGE, app
+from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
+from yarn_bridge.examination import PRIORITY_KEY
+from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.rest_source import RestSources
+
+pytestmark = pytest.mark.unit
+
+
+def run(*arguments: str) -> Result:
+    """One command line, in this process."""
+    return CliRunner().invoke(app, ["yarn", *arguments])
+
+
+def test_help_is_that_of_the_sub_command() -> None:
+    """Though it is imported only when it is asked for."""
+    assert "drive-priorities" in run().stdout
+    assert "--uninstall" in run("install-conf", "--help").stdout
+
+
+def test_the_changes_are_printed_for_people_and_for_programs() -> None:
+    """Nothing is written anywhere."""
+    told = run("install-conf", "--queue", "root.default", "--server", "http://plane:7272")
+    assert told.exit_code == 0
+    assert "<value>http://plane:7272</value>" in told.stdout
+    steps = json.loads(run("install-conf", "--queue", "root.default", "--uninstall", "-o", "json").stdout)
+    assert steps[-1]["commands"][0].startswith("rm ")
+    assert run("install-conf", "--queue", "default").exit_code == USAGE
+
+
+def test_the_doctor_fails_only_for_errors(recorded) -> None:
+    """So it may stand in a pipeline that installs."""
+    told = run("doctor", "--rm", recorded.url)
+    assert told.exit_code == 0, told.output
+    assert "not installed" in told.stdout
+    recorded.said[SCHEDULER]["scheduler"]["schedulerInfo"]["type"] = "fifoScheduler"
+    told = run("doctor", "--rm", recorded.url, "-o", "json")
+    assert told.exit_code == REFUSED
+    assert json.loads(told.stdout)[0]["severity"] == "error"
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("status",), ("drive-priorities",)])
+def test_a_resource_manager_that_is_away_has_its_own_code(command) -> None:
+    """And is named."""
+    told = run(*command, "--rm", "http://127.0.0.1:1")
+    assert told.exit_code == UNREACHABLE
+    assert "http://127.0.0.1:1/ws/v1/cluster" in told.stderr
+
+
+def test_the_status_shows_queues_and_applications(recorded) -> None:
+    """With and without a control plane."""
+    told = run("status", "--rm", recorded.url)
+    assert told.exit_code == 0, told.output
+    assert all(word in told.stdout for word in ("root.batch", "root.adhoc", recorded.apps[0]["id"]))
+    said = json.loads(run("status", "--rm", recorded.url, "-o", "json").stdout)
+    assert len(said["applications"]) == len(recorded.said[APPS]["apps"]["app"])
+    assert {queue["mode"] for queue in said["queues"]} == {None}
+
+
+def test_the_status_shows_grants_and_modes_where_the_control_plane_has_them(recorded, server, rm) -> None:
+    """Reported over REST here; the plug-in's queues look the same."""
+    RestSources(rm, PlaneClient(server, timeout_s=60)).targets()
+    said = json.loads(run("status", "--rm", recorded.url, "--server", server, "-o", "json").stdout)
+    assert {queue["mode"] for queue in said["queues"]} == {"control"}
+    assert all(each["grant"]["application"] == each["id"] for each in said["applications"])
+
+
+def test_priorities_are_not_driven_where_there_are_none(recorded) -> None:
+    """The site must allow them first."""
+    recorded.said[f"/conf?name={PRIORITY_KEY}"]["property"]["value"] = "0"
+    told = run("drive-priorities", "--rm", recorded.url)
+    assert told.exit_code == REFUSED
+    assert PRIORITY_KEY in told.stderr
+
+
+def test_down_without_up_is_harmless(tmp_path, monkeypatch) -> None:
+    """And says so."""
+    monkeypatch.chdir(tmp_path)
+    told = run("local", "down")
+    assert told.exit_code == 0
+    assert "no local YARN is up" in told.stdout
