@@ -202,19 +202,18 @@ def _plane(seen: Examined) -> Iterator[Finding]:
     if configured and configured.rstrip("/") != seen.server.rstrip("/"):
         yield Finding(NOTE, "server", f"the resource manager reports to {configured}, not here")
     for queue in seen.covered:
-        yield _plan(queue, [each for each in seen.attached if each.path == queue.path])
+        yield _plan(queue, next((each for each in seen.attached if each.is_queue(seen.cluster, queue.path)), None))
 
 
-def _plan(queue: Queue, attached: list[AttachedQueue]) -> Finding:
-    """How old the newest news of a covered queue is; a plan is at most as old."""
-    if not attached:
+def _plan(queue: Queue, attached: AttachedQueue | None) -> Finding:
+    """How old the newest news of a covered queue is; its plan is at least as old."""
+    if attached is None:
         return Finding(
             ERROR, "plan", f"the control plane has never heard from {queue.path}",
             "look for grasshopper in the RM's log: address, token, firewall"
         )  # fmt: skip
-    newest = min(attached, key=lambda each: each.last_heard_s)
-    told = f"{queue.path}: last heard {newest.last_heard_s:.1f} s ago, mode {newest.mode}"
-    if newest.last_heard_s > PLAN_LIMIT_S:
+    told = f"{queue.path}: last heard {attached.last_heard_s:.1f} s ago, mode {attached.mode}"
+    if attached.last_heard_s > PLAN_LIMIT_S:
         return Finding(
             ERROR, "plan", f"{told}; its plan has expired and stock order counts",
             "is the resource manager up, and can it reach the server?"

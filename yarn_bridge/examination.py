@@ -27,6 +27,7 @@ CONF_KEYS = (MONITOR_KEY, POLICIES_KEY, SERVER_KEY, RECOVERY_KEY, PRIORITY_KEY, 
 class Examined:
     """What was read from a resource manager and, if one was named, from the control plane; None is not shown to us."""
 
+    cluster: str
     info: ClusterInfo
     scheduler: Scheduler
     conf: Mapping[str, str | None] | None
@@ -58,6 +59,7 @@ def examine(rm: RmClient, plane: PlaneClient | None = None, server: str = "") ->
         except RestError as error:
             fault = str(error)
     return Examined(
+        cluster=rm.cluster_id(),
         info=rm.info(),
         scheduler=rm.scheduler(),
         conf=_shown(lambda: {key: rm.conf(key) for key in CONF_KEYS}),

@@ -19,16 +19,16 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedQueue:
-    """A leaf queue whose resource manager reports to the control plane; its source is `yarn:CLUSTER:PATH`."""
+    """A leaf queue whose resource manager reports to the control plane."""
 
     source: str
+    """`yarn:CLUSTER:PATH`."""
     mode: str
     last_heard_s: float
 
-    @property
-    def path(self) -> str:
-        """The queue's path."""
-        return self.source.rpartition(":")[2]
+    def is_queue(self, cluster: str, path: str) -> bool:
+        """Whether this is the queue of that path in that cluster."""
+        return self.source == f"yarn:{cluster}:{path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,12 +34,12 @@ class RestSources:
 
     def targets(self) -> dict[str, int]:
         """Containers besides the master's, by application, as far as grants are in force.  Raises RestError."""
-        info, queues = self._rm.info(), self._rm.scheduler().queues
+        cluster, version, queues = self._rm.cluster_id(), self._rm.info().version, self._rm.scheduler().queues
         applications, nodes = self._rm.apps(), self._rm.nodes()
         self._sequence += 1
         for queue in queues:
             inside = [each for each in applications if each.queue in (queue.path, queue.path.rpartition(".")[2])]
-            self._exchange(f"{info.id}:{queue.path}", info.version, demand(queue, inside, nodes))
+            self._exchange(f"{cluster}:{queue.path}", version, demand(queue, inside, nodes))
         now_s = self._clock()
         self._granted = {id: grant for id, grant in self._granted.items() if grant[1] > now_s}
         return {id: target for id, (target, _) in self._granted.items()}

@@ -148,6 +148,14 @@ class RmClient:
                 return None
             raise
 
+    def cluster_id(self) -> str:
+        """What the plug-in calls this cluster; the RM's start where the configuration is not shown to us."""
+        try:
+            name = self.conf("yarn.resourcemanager.cluster-id") or self.conf("yarn.resourcemanager.address")
+        except RestError:
+            name = None
+        return name or str(self.info().id)
+
     def class_path(self) -> str:
         """The class path that the RM's JVM was started with."""
         return self._rest.get("/jmx?qry=java.lang:type=Runtime", lambda said: str(said["beans"][0]["ClassPath"]))

@@ -13,6 +13,7 @@ from yarn_bridge.rm_client import Application, Queue, RmClient
 class Status:
     """One look at a resource manager; without a control plane there are no modes and no grants."""
 
+    cluster: str
     queues: tuple[Queue, ...]
     applications: list[Application]
     attached: list[AttachedQueue]
@@ -20,7 +21,7 @@ class Status:
 
     def mode(self, queue: Queue) -> str | None:
         """The mode of a queue that the control plane hears from; None where it does not."""
-        return next((each.mode for each in self.attached if each.path == queue.path), None)
+        return next((each.mode for each in self.attached if each.is_queue(self.cluster, queue.path)), None)
 
     def grant(self, application: Application) -> Grant | None:
         """The application's grant, if it has one."""
@@ -30,6 +31,7 @@ class Status:
 def look(rm: RmClient, plane: PlaneClient | None = None) -> Status:
     """Ask both.  Raises RestError."""
     return Status(
+        cluster=rm.cluster_id(),
         queues=rm.scheduler().queues,
         applications=sorted(rm.apps(), key=lambda application: (application.queue, application.id)),
         attached=plane.queues() if plane else [],

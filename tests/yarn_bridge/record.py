@@ -25,7 +25,7 @@ PATHS = (
     "/ws/v1/cluster/nodes",
     "/jmx?qry=java.lang:type=Runtime",
     "/stacks",
-    *(f"/conf?name={key}" for key in CONF_KEYS),
+    *(f"/conf?name={key}" for key in (*CONF_KEYS, "yarn.resourcemanager.cluster-id", "yarn.resourcemanager.address")),
 )
 LEFT_OUT = {
     "resourceInformations", "capacities", "resources", "queueCapacityVectorInfo", "queueAcls", "resourceSecondsMap",

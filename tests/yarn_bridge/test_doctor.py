@@ -31,7 +31,10 @@ def healthy(bare) -> Examined:
         conf={**bare.conf, **ours},
         threads=f"{bare.threads}\nThread 99 (SchedulingMonitor (GrasshopperEditPolicy)):",
         server=SERVER,
-        attached=[AttachedQueue(source=f"yarn:1:{queue.path}", mode="shadow", last_heard_s=0.4) for queue in queues],
+        attached=[
+            AttachedQueue(source=f"yarn:{bare.cluster}:{queue.path}", mode="shadow", last_heard_s=0.4)
+            for queue in queues
+        ],
     )
 
 
@@ -107,6 +110,7 @@ def test_an_old_plan_is_an_error(healthy) -> None:
     old = [replace(each, last_heard_s=30.0) for each in healthy.attached]
     assert "has expired" in told(replace(healthy, attached=old), Severity.ERROR)["plan"]
     assert "never heard" in told(replace(healthy, attached=[]), Severity.ERROR)["plan"]
+    assert "never heard" in told(replace(healthy, cluster="another"), Severity.ERROR)["plan"]
 
 
 def test_a_clock_that_is_off_and_a_strange_version_are_warnings(healthy) -> None:

@@ -50,7 +50,8 @@ def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, r
     targets = sources.targets()
     assert set(targets) == {app["id"] for app in recorded.apps}
     assert all(target >= 1 for target in targets.values())
-    assert {queue.path for queue in plane.queues()} == {"root.batch", "root.adhoc"}
+    expected = {f"yarn:{rm.cluster_id()}:{path}" for path in ("root.batch", "root.adhoc")}
+    assert {queue.source for queue in plane.queues()} == expected
     assert {grant.application for grant in plane.grants()} == set(targets)
     recorded.apps.clear()
     clock.advance(3600)

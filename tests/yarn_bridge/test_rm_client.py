@@ -111,3 +111,16 @@ def test_queues_below_queues_are_found_by_their_whole_path(recorded) -> None:
     inner = {"queueName": "prod", "queues": info["queues"]}
     nested = {**info, "queues": {"queue": [inner]}}
     assert [queue.path for queue in parse_scheduler(nested).queues] == ["root.prod.batch", "root.prod.adhoc"]
+
+
+def test_a_cluster_is_called_by_its_name_or_by_its_address(recorded, rm) -> None:
+    """As the plug-in does, so that both mean the same queues; a site that hides /conf has at least its start."""
+    key = "/conf?name=yarn.resourcemanager.cluster-id"
+    recorded.said["/conf?name=yarn.resourcemanager.address"] = {"property": {"value": "rm1:8032"}}
+    recorded.status |= {"/conf?name=yarn.resourcemanager.address": 200, key: 404}
+    assert rm.cluster_id() == "rm1:8032"
+    recorded.said[key] = {"property": {"value": "prod"}}
+    recorded.status[key] = 200
+    assert rm.cluster_id() == "prod"
+    recorded.status[key] = 403
+    assert rm.cluster_id() == str(rm.info().id)
