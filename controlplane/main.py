@@ -131,6 +131,11 @@ class _Server(uvicorn.Server):
         if self._on_start:
             self._on_start(address)
 
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Ends what would not end by itself before it waits for the rest."""
+        self._app.state.runtime.feed.close()
+        await super().shutdown(sockets)
+
 
 def set_up_logs(settings: Settings) -> None:
     """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on."""

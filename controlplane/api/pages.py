@@ -187,6 +187,7 @@ async def decisions_page(
         request,
         read,
         "decisions.html",
+        live=before is None,
         filters=given,
         filtered=bool(chosen),
         choices=views.CHOICES,
@@ -276,8 +277,16 @@ def _missing(request: Request, read: Reader, title: str, detail: str) -> Respons
 
 
 def _page(
-    request: Request, read: Reader, template: str, *, status_code: int = 200, refresh_s: int = 0, **context: Any
+    request: Request,
+    read: Reader,
+    template: str,
+    *,
+    status_code: int = 200,
+    refresh_s: int = 0,
+    live: bool = False,
+    **context: Any,
 ) -> Response:
+    """A page. With scripts it stays fresh if it is `live`; without, it is loaded again every `refresh_s`, if at all."""
     navigation = [("/", "Overview"), ("/decisions", "Decisions"), ("/api/v1/openapi.json", "API")]
     if _demo_report(request).is_file():
         navigation.insert(2, ("/demo", "Comparison"))
@@ -287,6 +296,7 @@ def _page(
         navigation=navigation,
         base_url=str(request.base_url).rstrip("/"),
         refresh_s=refresh_s,
+        live=live or refresh_s > 0,
         **context,
     )
     return HTMLResponse(html, status_code, headers=_HEADERS)

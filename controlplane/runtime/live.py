@@ -29,6 +29,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
 from controlplane.runtime.choices import Choice, Choices
+from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
@@ -89,6 +90,7 @@ class Runtime:
         self.clock = clock
         self.sources = Sources(settings)
         self.choices = Choices()
+        self.feed = Feed(settings)
         self.history = History(settings)
         self.metrics = Metrics()
         self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
@@ -302,7 +304,7 @@ class Runtime:
                     decision if message.source is None else self._reply(message.source, decision, now_s)
                 )
         self.metrics.count(decision)
-        self.store.record(decision.records, decision.outcomes, now_s)
+        self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         for key, problem in decision.bad_facts[:10]:
             _log.warning("bad_fact", source=key, problem=problem)
 
@@ -439,6 +441,8 @@ class Runtime:
         stats = self.stats
         return {
             "sources": (stats.sources, "Sources attached."),
+            "event_clients": (len(self.feed), "Clients that follow decisions as they are recorded."),
+            "event_clients_cut": (self.feed.n_cut, "Clients of those that were too slow and were cut off."),
             "waiting_reports": (stats.waiting_reports, "Reports waiting for a cycle."),
             "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
             "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),

@@ -21,6 +21,8 @@ class RuntimeSettings:
     first_report_age_s: float = setting(2_592_000.0, 1.0, 1e9, "A source's first report tells of nothing older.")
     snapshot_age_s: float = setting(1.0, 0.0, 60.0, "Pages and REST read a state at most this old.")
     learned_every_s: float = setting(30.0, 1.0, 3600.0, "What was learned is stored this often.")
+    event_clients: int = setting(50, 1, 10_000, "Clients that may follow decisions as they are recorded.")
+    event_backlog: int = setting(1000, 1, 100_000, "Decisions that one of them may lag behind before it is cut off.")
     history_jobs: int = setting(500, 1, 100_000, "Jobs remembered for the decision page.")
     history_attempts: int = setting(20_000, 1, 1_000_000, "Attempts remembered for the decision page.")
     history_age_s: float = setting(7200.0, 1.0, 864_000.0, "Ended jobs are remembered this long.")

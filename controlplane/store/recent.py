@@ -68,11 +68,12 @@ class Recent:
         """Every decision of this run from this id on is here."""
         return next(iter(self._by_id), None)
 
-    def add(self, record: DecisionRecord, at_unix_ms: int) -> None:
+    def add(self, record: DecisionRecord, at_unix_ms: int) -> RecordedDecision:
         """Takes in a decision; the oldest makes room."""
-        self._by_id[record.id] = RecordedDecision(record=record, at_unix_ms=at_unix_ms, outcomes=[])
+        decision = self._by_id[record.id] = RecordedDecision(record=record, at_unix_ms=at_unix_ms, outcomes=[])
         if len(self._by_id) > self._limit:
             self._by_id.popitem(last=False)
+        return decision
 
     def add_outcome(self, outcome: DecisionOutcome) -> None:
         """Adds later news of a decision that is still here."""

@@ -94,20 +94,23 @@ class Store:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def record(self, records: list[DecisionRecord], outcomes: list[DecisionOutcome], now_s: float) -> None:
+    def record(
+        self, records: list[DecisionRecord], outcomes: list[DecisionOutcome], now_s: float
+    ) -> list[RecordedDecision]:
         """Keeps one cycle's decisions and outcomes; `now_s` is the engine's clock, which dates them."""
         if not records and not outcomes:
-            return
+            return []
         start_ms = self.wall_ms() - int(now_s * 1000)
-        added = []
+        added, recorded = [], []
         for record in records:
             at_ms = start_ms + int(record.at_s * 1000)
-            self._recent.add(record, at_ms)
+            recorded.append(self._recent.add(record, at_ms))
             added.append(("decisions", rows.decision_row(record, at_ms)))
         for outcome in outcomes:
             self._recent.add_outcome(outcome)
             added.append(("outcomes", rows.outcome_row(outcome, start_ms + int(outcome.at_s * 1000))))
         self._writer.put(added)
+        return recorded
 
     def save_learned(self, learned: Mapping[str, Any]) -> None:
         """Keeps what was learned, by key."""

@@ -41,7 +41,8 @@ def fuzz(tmp_path, requests_per_operation):
     with running(tmp_path) as plane:
         plane.reply(message(1, working(), full=True))
         schema = schemathesis.openapi.from_dict(plane.client.get("/api/v1/openapi.json").json())
-        operations = [operation.ok() for operation in schema.get_all_operations()]
+        finite = schema.exclude(path="/api/v1/events")  # this one never ends
+        operations = [operation.ok() for operation in finite.get_all_operations()]
         assert len(operations) > 25
         for operation in operations:
             fuzz_operation(plane, operation, requests_per_operation)

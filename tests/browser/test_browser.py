@@ -80,9 +80,10 @@ def open_page(browser: Browser, plane: Plane) -> Iterator[Callable[..., Page]]:
         if not request.url.startswith(plane.address):
             troubles.append(f"request to {request.url}")
 
-    def open_path(path: str, **options: object) -> Page:
+    def open_path(path: str, script: str = "", **options: object) -> Page:
         context = browser.new_context(base_url=plane.address, **options)
         contexts.append(context)
+        context.add_init_script(script)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -214,6 +215,17 @@ def test_the_page_follows_the_cluster_until_it_is_paused(open_page, plane: Plane
     plane.driver.run(plane.driver.now_s + 1.0)
     page.wait_for_timeout(2500)
     assert age.inner_text() == paused
+
+
+def test_a_recorded_decision_refreshes_the_page_at_once(open_page, plane: Plane) -> None:
+    """By an event: the clock that asks every two seconds is taken away."""
+    page = open_page("/decisions", script="window.setInterval = () => 0")
+    newest = page.locator("td.whole a").first
+    before = newest.get_attribute("href")
+    page.evaluate("document.body.dataset.kept = 'yes'")
+    plane.driver.run(plane.driver.now_s + 5.0)
+    expect(newest).not_to_have_attribute("href", before, timeout=10_000)
+    assert page.evaluate("document.body.dataset.kept") == "yes"
 
 
 def test_a_page_that_lost_its_server_says_so(browser: Browser, plane: Plane) -> None:

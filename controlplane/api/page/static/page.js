@@ -1,6 +1,7 @@
 // What does the page gain where scripts run? Live refresh, local times, and buttons that copy. Everything works without.
 
 const refreshMs = 2000;
+const gatherMs = 300;
 let paused = sessionStorage.getItem("paused") === "yes";
 
 function busy() {
@@ -40,6 +41,20 @@ function dress(root) {
   }
 }
 
+// A decision refreshes at once, however many come together. A hidden page lets go: browsers allow few streams.
+function follow(refresh) {
+  let events, due;
+  const told = () => (due ??= setTimeout(() => { due = undefined; refresh(); }, gatherMs));
+  const attend = () => {
+    events?.close();
+    events = document.hidden ? undefined : new EventSource("/api/v1/events");
+    events?.addEventListener("decision", told);
+  };
+  document.addEventListener("visibilitychange", attend);
+  addEventListener("pagehide", () => events?.close());
+  attend();
+}
+
 document.addEventListener("click", (event) => {
   const bar = event.target.closest?.("a.bar");
   if (!bar || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
@@ -63,9 +78,9 @@ if (toggle) {
   });
   toggle.hidden = false;
   show();
-  setInterval(async () => {
-    if (paused || busy()) return;
-    await swap(location.href).then(() => show(), () => show("Not reachable · pause"));
-  }, refreshMs);
+  const refresh = () =>
+    paused || busy() ? undefined : swap(location.href).then(() => show(), () => show("Not reachable · pause"));
+  setInterval(refresh, refreshMs);
+  follow(refresh);
 }
 dress(document);
