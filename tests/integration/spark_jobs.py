@@ -5,6 +5,7 @@ when it goes on, so no test depends on how fast the machine is. Only first attem
 """
 
 import json
+import random
 import time
 from functools import partial
 from pathlib import Path
@@ -186,6 +187,36 @@ def read_text(spark, *, group, path):
     """How many lines a file has."""
     _enter(spark.sparkContext, group)
     return spark.read.text(path).count()
+
+
+def trivial(spark, *, tasks):
+    """So many tasks that do next to nothing, and no Python; answers how many there were."""
+    return spark.range(0, tasks, 1, tasks)._jdf.toJavaRDD().count()
+
+
+def overhead(spark, *, pairs, tasks, settle_s, seed):
+    """Trivial jobs in pairs, with the shim and without it in an order that is drawn.
+
+    Answers, per pair, the driver's processor seconds (with, without), and once the wall seconds and the seconds under
+    the scheduler's lock of all jobs with the shim. Processor time counts until the driver has come to rest.
+    """
+    switch = spark._jvm.ShimSwitch(spark.sparkContext._jsc.sc())
+    chance = random.Random(seed)
+    spent, wall_s, lock_us = [], 0.0, shim_status(spark)["lock_total_us"]
+    for _ in range(pairs):
+        cpu_s = {}
+        for shimmed in chance.sample([True, False], 2):
+            if not shimmed:
+                switch.takeOut()
+            began_ns, began_s = switch.cpuNanos(), time.monotonic()
+            trivial(spark, tasks=tasks)
+            wall_s += shimmed * (time.monotonic() - began_s)
+            time.sleep(settle_s)
+            cpu_s[shimmed] = (switch.cpuNanos() - began_ns) / 1e9
+            if not shimmed:
+                switch.putIn()
+        spent.append([cpu_s[True], cpu_s[False]])
+    return {"spent": spent, "wall_s": wall_s, "lock_s": (shim_status(spark)["lock_total_us"] - lock_us) / 1e6}
 
 
 def shim_status(spark):
