@@ -141,9 +141,12 @@ public final class SyncLoop {
     }
   }
 
+  /** One wake-up for each exchange: what happens until it is sent goes with it. */
   private void wakeUrgently() {
-    urgent = true;
-    wake();
+    if (!urgent) {
+      urgent = true;
+      wake();
+    }
   }
 
   private void run() {
@@ -174,12 +177,13 @@ public final class SyncLoop {
     collect();
     endLeases();
     long now = System.nanoTime();
-    if (urgent) {
-      urgent = false;
-      soonNanos = soon ? soonNanos : now + COALESCE_NANOS;
+    if (urgent && !soon) {
+      soonNanos = now + COALESCE_NANOS;
       soon = isInControl;
     }
     if (!courier.isUnderWay() && now - dueNanos() >= 0) {
+      urgent = false;
+      translateEvents();
       send();
     }
     return true;

@@ -185,16 +185,18 @@ class SyncLoopTest {
   }
 
   @Test
-  void exchangesSoonAfterAnUrgentEvent() throws Exception {
+  void exchangesSoonAfterEachUrgentEvent() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http,
         FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
     start();
     plane.nextRequest();
-    Thread.sleep(100);
-    long begin = System.nanoTime();
-    loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", begin).withKey("executor", "1")));
-    assertEquals(1, ((List<?>) plane.nextRequest().get("facts")).size());
-    assertTrue(System.nanoTime() - begin < 1_000_000_000L);
+    for (int i = 0; i < 3; i++) {
+      Thread.sleep(100);
+      long begin = System.nanoTime();
+      loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", begin).withKey("executor", "1")));
+      assertEquals(1, ((List<?>) plane.nextRequest().get("facts")).size());
+      assertTrue(System.nanoTime() - begin < 1_000_000_000L);
+    }
   }
 
   @Test
