@@ -18,7 +18,8 @@ STEP = 0.01
 STEPS = 2400
 """Bins; the last one ends at a slowdown of e^24."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
-DEMAND_BINS = 64
+DEMAND_BINS, FIRST_EXPONENT = 64, -31
+"""Size bins, and the power of two at which the first one ends; what lies outside goes to the nearest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,8 @@ class Tally:
             columns | {"wait": wait_s, "waited": waited.astype(float), "cost": cost_s},
             self._sums,
         )
-        _sum_by(np.minimum(np.frexp(tasks * service_s)[1], DEMAND_BINS - 1), columns, self._sizes)
+        exponent = np.frexp(tasks * service_s)[1].astype(np.int64)
+        _sum_by(np.clip(exponent - FIRST_EXPONENT, 0, DEMAND_BINS - 1), columns, self._sizes)
         step = np.minimum(np.log(slowdown) / STEP, STEPS - 1).astype(np.int64)
         self._slowdowns += np.bincount(step, minlength=STEPS)
         self._room_on_arrival += int(np.count_nonzero(~waited & (row >= self._jobs // 2)))
@@ -132,7 +134,7 @@ class Tally:
         count = self._sizes["count"]
         return tuple(
             SizeBin(
-                from_s=2.0 ** int(row - 1),
+                from_s=2.0 ** int(row + FIRST_EXPONENT - 1),
                 jobs=int(count[row]),
                 response_s=float(self._sizes["response"][row] / count[row]),
                 slowdown=float(self._sizes["slowdown"][row] / count[row]),

@@ -1,0 +1,181 @@
+"""Does the compiled simulator do what its six rules say, job by job?"""
+
+import heapq
+from math import inf
+
+import numpy as np
+import pytest
+
+from controlplane.policies.redundancy.system import System
+from controlplane.simulator.draws import job_key, pareto_factor, uniform
+from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
+from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.workloads import Jobs, ZipfParetoStream
+
+pytestmark = pytest.mark.unit
+
+SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
+SCENARIOS = [
+    Scenario(system=SMALL, offered_load=0.95),
+    Scenario(system=SMALL, offered_load=0.5, policy=PolicyName.REDUNDANT_ALL, spare_tasks=3),
+    Scenario(system=SMALL, offered_load=0.5, policy=PolicyName.REDUNDANT_ALL),
+    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.REDUNDANT_SMALL, threshold_s=25.0),
+    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH, relaunch_factor=1.5),
+    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH),
+]
+
+
+class EventSimulator:
+    """The six rules once more, with an event for every arrival, end and relaunch, and no cleverness."""
+
+    def __init__(self, scenario: Scenario, jobs: Jobs, seed: int) -> None:
+        self.plan, self.jobs, self.seed = scenario.plan(), jobs, seed
+        self.tail_index = scenario.system.slowdown_tail_index
+        self.busy = [0] * scenario.system.nodes
+        self.slots_per_node = scenario.system.slots_per_node
+        self.queue: list[int] = []
+        self.events: list[tuple[float, int, str, int, int]] = []
+        self.running: dict[int, dict[int, tuple[int, float]]] = {}
+        self.ended: dict[int, tuple[float, float, float]] = {}
+
+    def run(self) -> Ended:
+        for job, arrival_s in enumerate(np.cumsum(self.jobs.gap_s)):
+            self.at(float(arrival_s), "arrival", job)
+        self.arrival_s, self.start_s, self.done, self.cost_s, self.version = {}, {}, {}, {}, {}
+        while self.events:
+            now_s, _, kind, job, task = heapq.heappop(self.events)
+            getattr(self, kind)(now_s, job, task)
+        columns = np.array([self.ended[job] for job in range(len(self.ended))]).T
+        return Ended(wait_s=columns[0], latency_s=columns[1], cost_s=columns[2])
+
+    def at(self, time_s: float, kind: str, job: int, task: int = 0) -> None:
+        heapq.heappush(self.events, (time_s, len(self.events) + 10**9 * (kind == "arrival"), kind, job, task))
+
+    def factor(self, job: int, task: int, attempt: int) -> float:
+        return pareto_factor(uniform(job_key(self.seed, job), task, attempt), self.tail_index)
+
+    def arrival(self, now_s: float, job: int, task: int) -> None:
+        self.arrival_s[job] = now_s
+        self.queue.append(job)
+        self.try_head(now_s)
+
+    def try_head(self, now_s: float) -> None:
+        while self.queue:
+            job = self.queue[0]
+            needed, service_s = int(self.jobs.tasks[job]), float(self.jobs.service_s[job])
+            started = self.plan.expanded_tasks[needed] if needed * service_s <= self.plan.threshold_s else needed
+            room = [node for node in range(len(self.busy)) if self.busy[node] < self.slots_per_node]
+            if len(room) < started:
+                return
+            self.queue.pop(0)
+            nodes = sorted(room, key=lambda node: (self.busy[node], node))[:started]
+            self.start_s[job], self.done[job], self.cost_s[job] = now_s, 0, 0.0
+            self.running[job] = {task: (node, now_s) for task, node in enumerate(nodes)}
+            for task, node in enumerate(nodes):
+                self.busy[node] += 1
+                self.version[job, task] = 0
+                self.at(now_s + service_s * self.factor(job, task, 0), "end_0", job, task)
+            if self.plan.relaunch_factor[needed] < inf:
+                self.at(now_s + service_s * self.plan.relaunch_factor[needed], "relaunch", job)
+
+    def relaunch(self, now_s: float, job: int, task: int) -> None:
+        for late in self.running.get(job, {}):
+            self.version[job, late] = 1
+            self.at(now_s + float(self.jobs.service_s[job]) * self.factor(job, late, 1), "end_1", job, late)
+
+    def end_0(self, now_s: float, job: int, task: int) -> None:
+        self.end(now_s, job, task, 0)
+
+    def end_1(self, now_s: float, job: int, task: int) -> None:
+        self.end(now_s, job, task, 1)
+
+    def end(self, now_s: float, job: int, task: int, version: int) -> None:
+        if task not in self.running.get(job, {}) or self.version[job, task] != version:
+            return
+        self.done[job] += 1
+        over = self.done[job] == self.jobs.tasks[job]
+        for ending in list(self.running[job]) if over else [task]:
+            node, _ = self.running[job].pop(ending)
+            self.busy[node] -= 1
+            self.cost_s[job] += now_s - self.start_s[job]
+        if over:
+            start_s = self.start_s[job]
+            self.ended[job] = (start_s - self.arrival_s[job], now_s - start_s, self.cost_s[job])
+            del self.running[job]
+        self.try_head(now_s)
+
+
+def cluster(scenario: Scenario, seed: int = 1) -> MasterWorker:
+    system = scenario.system
+    return MasterWorker(system.nodes, system.slots_per_node, system.slowdown_tail_index, scenario.plan(), seed)
+
+
+def some_jobs(scenario: Scenario, jobs: int = 1500) -> Jobs:
+    block = ZipfParetoStream(system=scenario.system, offered_load=scenario.offered_load).block(1, 0)
+    return Jobs(gap_s=block.gap_s[:jobs], tasks=block.tasks[:jobs], service_s=block.service_s[:jobs])
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.policy))
+def test_every_job_fares_as_in_a_plain_event_simulation(scenario):
+    """The recursion over free slots is a shortcut; events, played one by one, give every job the same."""
+    jobs = some_jobs(scenario)
+    ours, theirs = cluster(scenario).run(jobs), EventSimulator(scenario, jobs, seed=1).run()
+    assert np.count_nonzero(ours.wait_s) > 100
+    for name in ("wait_s", "latency_s", "cost_s"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-6)
+
+
+def one_by_one(tasks: list[int], service_s: list[float], nodes: int, slots: int, gaps_s: list[float]) -> Ended:
+    """Jobs without variability on an empty cluster, none with spare tasks."""
+    sizes = np.arange(max(tasks) + 1)
+    plan = Plan(expanded_tasks=sizes, threshold_s=0.0, relaunch_factor=np.full(len(sizes), inf))
+    jobs = Jobs(gap_s=np.array(gaps_s), tasks=np.array(tasks), service_s=np.array(service_s))
+    return MasterWorker(nodes, slots, inf, plan, seed=1).run(jobs)
+
+
+def test_nobody_overtakes_the_head():
+    """A job of two tasks waits for a second node; the one behind it waits too, though a slot is free for it."""
+    ended = one_by_one([1, 2, 1], [10.0, 10.0, 10.0], nodes=2, slots=1, gaps_s=[0.0, 1.0, 1.0])
+    assert ended.wait_s.tolist() == [0.0, 9.0, 18.0]
+
+
+def test_two_tasks_of_a_job_never_share_a_node():
+    """One node has two free slots, yet the second task waits for the other node."""
+    ended = one_by_one([1, 2, 2], [10.0, 6.0, 1.0], nodes=2, slots=2, gaps_s=[0.0, 0.0, 0.0])
+    assert ended.wait_s.tolist() == [0.0, 0.0, 6.0]
+
+
+def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_length():
+    """A run may be cut anywhere."""
+    scenario = SCENARIOS[4]
+    jobs = some_jobs(scenario)
+    whole, cut = cluster(scenario).run(jobs), cluster(scenario)
+    parts = [
+        cut.run(Jobs(gap_s=jobs.gap_s[rows], tasks=jobs.tasks[rows], service_s=jobs.service_s[rows]))
+        for rows in (slice(0, 1), slice(1, 700), slice(700, None))
+    ]
+    for name in ("wait_s", "latency_s", "cost_s"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        assert joined == pytest.approx(getattr(whole, name), abs=1e-6)
+
+
+def test_policies_meet_the_same_luck():
+    """Spare tasks change no task's own draw: a job never takes longer with them."""
+    none, spare = SCENARIOS[0], SCENARIOS[2]
+    jobs = some_jobs(none)
+    without, with_them = cluster(none).run(jobs), cluster(spare).run(jobs)
+    assert (with_them.latency_s <= without.latency_s).all()
+    assert (with_them.latency_s < without.latency_s).any()
+
+
+def test_draws_of_neighbouring_jobs_tasks_and_attempts_are_unrelated():
+    """A weak mixture of the four numbers would show as correlation."""
+    rows = [
+        [uniform(job_key(seed, job), task, attempt) for job in range(3000)]
+        for seed, task, attempt in ((1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1))
+    ]
+    rows.append(rows[0][1:] + rows[0][:1])
+    correlation = np.corrcoef(rows)
+    assert np.abs(correlation[~np.eye(len(rows), dtype=bool)]).max() < 0.08
+    assert np.mean(rows) == pytest.approx(0.5, abs=0.01)
+    assert 0 < np.min(rows) < 0.001 < 0.999 < np.max(rows) <= 1
