@@ -29,6 +29,8 @@ class Reason(IntEnum):
     SAVES_SLOT_TIME = 1
     LONGEST_TO_END = 2
     ENDS_SOONER = 3
+    RUNS_TOO_LONG = 4
+    LIKELY_SAVES = 5
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -36,6 +38,8 @@ class Reason(IntEnum):
     CHEAPER_TO_WAIT = 13
     ALREADY_COPIED = 14
     UNKNOWN_DEMAND = 15
+    NOT_LONG_ENOUGH = 16
+    TOO_FEW_FINISHED = 17
     # why not, from the job or the stage
     UNSAFE_OUTPUT = 20
     UNKNOWN_OUTPUT = 21
@@ -55,6 +59,7 @@ class Reason(IntEnum):
     MODE = 37
     LAST_ATTEMPT = 38
     ORDER_PENDING = 39
+    ORIGINALS_WAIT = 40
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -67,7 +72,16 @@ class Reason(IntEnum):
         return self.name.lower()
 
 
-WHY_COPIED = frozenset({Reason.SAVES_SLOT_TIME, Reason.LONGEST_TO_END, Reason.ENDS_SOONER, Reason.OPERATOR})
+WHY_COPIED = frozenset(
+    {
+        Reason.SAVES_SLOT_TIME,
+        Reason.LONGEST_TO_END,
+        Reason.ENDS_SOONER,
+        Reason.RUNS_TOO_LONG,
+        Reason.LIKELY_SAVES,
+        Reason.OPERATOR,
+    }
+)
 """The codes that speak for a copy."""
 
 
@@ -93,6 +107,13 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.ENDS_SOONER: ReasonText(
         "Slots are idle that nobody waits for, and a copy ends in {t_new_s:.1f} s where it needs {t_rem_s:.1f} s.", 3
     ),
+    Reason.RUNS_TOO_LONG: ReasonText(
+        "It has run {elapsed_s:.1f} s, much longer than finished tasks of its stage took ({t_new_s:.1f} s).", 3
+    ),
+    Reason.LIKELY_SAVES: ReasonText(
+        "A fresh attempt likely takes no more than {t_new_s:.1f} s, where it needs {t_rem_s:.1f} s: that saves slot time.",
+        3,
+    ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
@@ -103,6 +124,8 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.ALREADY_COPIED: ReasonText("It has {running_attempts:.0f} attempts running, the most allowed.", 1),
     Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),
+    Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, not yet long for its stage.", 0),
+    Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say what is long.", 0),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
     Reason.UNKNOWN_OUTPUT: ReasonText("Nobody vouches for what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
@@ -120,6 +143,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.MODE: ReasonText("The mode is not `control`, so nothing is ordered.", 1),
     Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
     Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
+    Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and here copies come last.", 2),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.ALLOCATOR: ReasonText(

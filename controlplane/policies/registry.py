@@ -293,7 +293,7 @@ TABLE: tuple[Policy, ...] = (
                 default=0.0,
                 low=0.0,
                 high=1e9,
-                about="A task of a stage that fits one executor is slow after this long, few finished or not; 0 for never.",
+                about="While few have finished of a stage that fits one executor, a task is slow after this long.",
             ),
             Setting(
                 name="efficiency",

@@ -18,17 +18,17 @@ pytestmark = pytest.mark.unit
 
 def test_names_are_found_by_kind():
     """An allocator's name is no speculator's."""
-    assert names(Kind.ALLOCATOR) == ["fifo", "fair", "srpt", "fixed", "hopper"]
-    assert names(Kind.SPECULATOR) == ["none", "late", "ras"]
+    assert names(Kind.ALLOCATOR) == ["fifo", "fair", "srpt", "fixed", "budgeted", "hopper"]
+    assert names(Kind.SPECULATOR) == ["none", "late", "mantri", "stock-spark", "ras"]
 
 
 def test_an_unknown_name_is_refused_with_those_there_are():
     """The operator reads the field and the choice, not a stack trace."""
     with pytest.raises(
-        BadSetting, match=r"engine.allocator = 'hoper', want fifo or fair or srpt or fixed or hopper"
+        BadSetting, match=r"engine.allocator = 'hoper', want fifo or fair or srpt or fixed or budgeted or hopper"
     ):
         allocator("hoper")
-    with pytest.raises(BadSetting, match=r"engine.speculator = 'hopper', want none or late or ras"):
+    with pytest.raises(BadSetting, match=r"engine.speculator = 'hopper', want none or late or mantri or"):
         speculator("hopper")
 
 

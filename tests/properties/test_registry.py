@@ -165,11 +165,13 @@ def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
 @every_speculator
 @checked
 @given(data=st.data(), view=running_tasks())
-def test_speculators_answer_the_same_again_and_in_milliseconds(policy, data, view):
-    """Decisions and reasons have no unit; scores have."""
+def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view):
+    """Decisions and reasons have no unit, if settings are scaled alike; scores have."""
     chosen = data.draw(settings_of(policy))
-    in_ms = scaled(scaled(view, 1000, "elapsed_s", "t_rem_s", "t_new_s"), 1 / 1000, "progress_rate", "sibling_rate")
-    once, again, other = (policy.speculate(each, chosen) for each in (view, view, in_ms))
+    in_ks = scaled(scaled(view, 1 / 1000, "elapsed_s", "t_rem_s", "t_new_s"), 1000, "progress_rate", "sibling_rate")
+    chosen_in_ks = {name: value / 1000 if name.endswith("_s") else value for name, value in chosen.items()}
+    once, again = (policy.speculate(view, chosen) for _ in range(2))
+    other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)
     np.testing.assert_array_equal(once["wanted"], other["wanted"])
     np.testing.assert_array_equal(once["reason"], other["reason"])

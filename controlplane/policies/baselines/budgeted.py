@@ -1,0 +1,40 @@
+"""How many slots may each job hold? Originals share all but a fixed reserve, which is for copies alone."""
+
+import numpy as np
+
+from controlplane.compiled import kernel, rule
+from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable, whole
+
+
+@rule
+def reserved_slots(slots: int, reserved_share: float) -> int:
+    """Slots kept for copies: a share of all, at least one, but never the last one of the originals.
+
+    >>> [reserved_slots(slots=slots, reserved_share=0.1) for slots in (40, 7, 1)]
+    [4, 1, 0]
+    >>> reserved_slots(slots=7, reserved_share=3 / 7)
+    3
+    """
+    if slots <= 1 or reserved_share <= 0:
+        return 0
+    return min(max(whole(slots=reserved_share * slots), 1), slots - 1)
+
+
+@kernel
+def budgeted(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+    """The least work first, twice: for originals over the unreserved slots, then for copies over the reserve.
+
+    The cap is the target, so the reserve stays idle while there is nothing to copy.
+    Source: Hopper (SIGCOMM'15), section 3.1, "Budgeted Speculation".
+    """
+    order, most = by_key_and_arrival(claimants["remaining_work_s"], claimants), most_usable(claimants)
+    tasks, copies = most.copy(), np.zeros(len(most), dtype=np.int64)
+    for row in range(len(claimants)):
+        tasks[row] = min(most[row], whole(slots=claimants[row]["remaining_tasks"]))
+    reserved = reserved_slots(slots=slots, reserved_share=settings[0])
+    answer["originals"][:] = 0
+    hand_out(slots - reserved, tasks, order, answer["originals"])
+    hand_out(reserved, most - tasks, order, copies)
+    answer["target"][:] = answer["originals"] + copies
+    answer["cap"][:] = answer["target"]

@@ -1,0 +1,67 @@
+"""Which running tasks deserve one more attempt? Mantri: those whose copy likely saves slot time.
+
+Where finished attempts are not kept, the estimate `t_new_s` stands for the distribution of a fresh attempt's duration.
+"""
+
+from math import inf
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.reasons import Reason
+from controlplane.policies.copy_priority import hold_back
+from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.whole_slots import TOLERANCE
+
+
+@rule
+def undercut_rank(n_finished: int, confidence: float) -> int:
+    """Which finished attempt decides, counted from 0 in ascending order: P(t_new < x) > confidence iff it is below x.
+
+    More than confidence * n of the n finished attempts are below x exactly if the one of this rank is.
+
+    >>> [undercut_rank(n_finished=n, confidence=0.25) for n in (1, 4, 7, 8)]
+    [0, 1, 1, 2]
+    """
+    return int(confidence * n_finished + TOLERANCE)
+
+
+@rule
+def break_even_s(running_attempts: float, t_rem_s: float) -> float:
+    """A copy that takes less than this saves slot time: t_rem * c / (c + 1).
+
+    c attempts that run for t_rem cost as much as c + 1 that run for this long.
+    Source: Mantri (OSDI'10), section 5.1, resource-aware restart.  Units: seconds.
+
+    >>> [break_even_s(running_attempts=c, t_rem_s=12.0) for c in (1, 2)]
+    [6.0, 8.0]
+    """
+    return t_rem_s * running_attempts / (running_attempts + 1)
+
+
+@kernel
+def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+    """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
+
+    P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. Mantri's kills
+    (restart in place when all slots are busy, the end of a hopeless duplicate) have no place in the answer.
+    Source: Mantri (OSDI'10), section 5.1.
+    """
+    confidence, max_attempts = settings[0], settings[1]
+    for row in range(len(tasks)):
+        task = tasks[row]
+        attempts, t_rem_s, t_new_s = task["running_attempts"], task["t_rem_s"], task["t_new_s"]
+        if task["finished_from"] >= 0 and task["work"] > 0:
+            rank = task["finished_from"] + undercut_rank(
+                n_finished=task["finished_to"] - task["finished_from"], confidence=confidence
+            )
+            t_new_s = task["work"] * finished[rank]["unit_s"] if rank < task["finished_to"] else inf
+        bound_s = break_even_s(running_attempts=attempts, t_rem_s=t_rem_s) * (1.0 - TOLERANCE)
+        known = t_rem_s < inf and t_new_s < inf
+        if not known:
+            reason = Reason.UNKNOWN_DEMAND
+        elif t_new_s >= bound_s:
+            reason = Reason.CHEAPER_TO_WAIT
+        else:
+            reason = Reason.LIKELY_SAVES if attempts < max_attempts else Reason.ALREADY_COPIED
+        answer["score"][row], answer["reason"][row] = t_rem_s if known else 0.0, reason
+        answer["wanted"][row] = reason == Reason.LIKELY_SAVES and task["eligible"]
+    hold_back(tasks, settings[2], answer)

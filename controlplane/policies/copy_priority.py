@@ -1,0 +1,30 @@
+"""May a copy start while originals wait? At its job's priority yes; last in line only when nobody waits in its pool."""
+
+import numpy as np
+
+from controlplane.compiled import kernel
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import Records
+
+JOB, LAST = 0.0, 1.0
+"""Values of the setting `copy_priority`."""
+
+
+@kernel
+def hold_back(tasks: Records, copy_priority: float, answer: Records) -> None:
+    """With `copy_priority` 1 (last), want only as many copies in a pool as it has slots that no original waits for.
+
+    The highest scores first; of equal ones, the task that ends later. With 0 (job) a copy competes at its job's
+    priority, so nothing is held back.
+    """
+    if copy_priority <= JOB:
+        return
+    rows = np.flatnonzero(answer["wanted"])
+    rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
+    n_started = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
+    for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
+        pool = tasks[row]["pool"]
+        if n_started[pool] < tasks[row]["pool_idle"]:
+            n_started[pool] += 1
+        else:
+            answer["wanted"][row], answer["reason"][row] = False, Reason.ORIGINALS_WAIT

@@ -1,0 +1,40 @@
+"""Do copies wait for all originals where they come last, and only there?"""
+
+import pytest
+
+from controlplane.model.reasons import Reason
+from controlplane.policies.registry import speculator
+
+pytestmark = pytest.mark.unit
+
+mantri = speculator("mantri")
+LAST = {"copy_priority": 1.0}
+
+
+@pytest.fixture
+def stragglers(running):
+    """Three tasks worth a copy, the second by most; the first two in one pool."""
+
+    def build(pool_idle):
+        view = running([50.0, 90.0, 70.0], [10.0] * 3, pool=[0, 0, 1], pool_idle=pool_idle)
+        view["finished_from"] = -1
+        return view
+
+    return build
+
+
+def test_at_the_jobs_priority_copies_do_not_ask_who_waits(stragglers):
+    """The usual rule: the engine weighs them against the job's target alone."""
+    assert mantri.speculate(stragglers([0, 0, 0]))["wanted"].all()
+
+
+def test_last_in_line_copies_take_only_slots_that_nobody_waits_for(stragglers):
+    """One such slot in the first pool goes to the task that has longest to run; the other pool has none."""
+    answer = mantri.speculate(stragglers([1, 1, 0]), LAST)
+    assert answer["wanted"].tolist() == [False, True, False]
+    assert answer["reason"].tolist() == [Reason.ORIGINALS_WAIT, Reason.LIKELY_SAVES, Reason.ORIGINALS_WAIT]
+
+
+def test_last_in_line_is_no_limit_of_its_own(stragglers):
+    """With idle slots for all, all are copied."""
+    assert mantri.speculate(stragglers([2, 2, 1]), LAST)["wanted"].all()

@@ -1,0 +1,83 @@
+"""Does Mantri duplicate what likely saves slot time, and no more than three times?"""
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controlplane.model.reasons import Reason
+from controlplane.policies.baselines.mantri import undercut_rank
+from controlplane.policies.interfaces import FINISHED
+from controlplane.policies.registry import speculator
+
+pytestmark = pytest.mark.unit
+
+mantri = speculator("mantri")
+
+
+def finished(*unit_s):
+    """Finished attempts of one stage by their seconds per unit of work, in ascending order."""
+    rows = np.zeros(len(unit_s), dtype=FINISHED)
+    rows["unit_s"] = unit_s
+    return rows
+
+
+def judge(running, t_rem_s, unit_s, settings=None, **columns):
+    """The reason for one task of ten units of work whose finished siblings took `unit_s` per unit."""
+    known = {"finished_from": [0], "finished_to": [len(unit_s)], "work": [10.0]}
+    view = running([t_rem_s], [inf], **(known | columns))
+    answer = mantri.speculate(view, settings or {}, finished(*unit_s))
+    assert answer["wanted"].tolist() == [answer["reason"][0] == Reason.LIKELY_SAVES]
+    return Reason(answer["reason"][0])
+
+
+def test_one_attempt_must_have_more_than_twice_as_long_to_go(running):
+    """With c = 1 a copy is worth its slot below t_rem / 2: siblings took 20 s for this much work."""
+    assert judge(running, 40.0, [2.0] * 4) is Reason.CHEAPER_TO_WAIT
+    assert judge(running, 40.1, [2.0] * 4) is Reason.LIKELY_SAVES
+
+
+def test_the_chance_must_exceed_a_quarter(running):
+    """One of four siblings below 15 s is just a quarter; two of five are more."""
+    assert judge(running, 30.0, [1.0, 2.0, 2.0, 2.0]) is Reason.CHEAPER_TO_WAIT
+    assert judge(running, 30.0, [1.0, 1.0, 2.0, 2.0, 2.0]) is Reason.LIKELY_SAVES
+
+
+def test_a_second_copy_must_save_more_and_a_third_is_never_made(running):
+    """c / (c + 1) is 2/3 with two running: 20 s < 31 s * 2/3. Mantri stops at three attempts."""
+    assert judge(running, 31.0, [2.0] * 4, running_attempts=[2]) is Reason.LIKELY_SAVES
+    assert judge(running, 29.0, [2.0] * 4, running_attempts=[2]) is Reason.CHEAPER_TO_WAIT
+    assert judge(running, 90.0, [2.0] * 4, running_attempts=[3]) is Reason.ALREADY_COPIED
+
+
+@pytest.mark.parametrize(("t_rem_s", "unit_s"), [(inf, [2.0]), (40.0, [])])
+def test_without_a_time_to_go_or_a_sibling_nothing_is_promised(running, t_rem_s, unit_s):
+    """A probability over no samples is none."""
+    assert judge(running, t_rem_s, unit_s) is Reason.UNKNOWN_DEMAND
+
+
+def test_a_bigger_task_is_held_against_what_its_work_takes(running):
+    """Durations are normalised by input: twice the work may take twice as long."""
+    assert judge(running, 60.0, [2.0] * 4, work=[20.0]) is Reason.CHEAPER_TO_WAIT
+    assert judge(running, 60.0, [2.0] * 4, work=[10.0]) is Reason.LIKELY_SAVES
+
+
+def test_the_longest_to_run_goes_first(running):
+    """The one that holds its job up most."""
+    view = running([50.0, 90.0], [10.0, 10.0])
+    view["finished_from"] = -1
+    assert np.argmax(mantri.speculate(view)["score"]) == 1
+
+
+@given(
+    duration_s=st.lists(st.integers(1, 9), min_size=1, max_size=12).map(sorted),
+    limit_s=st.integers(1, 10),
+    confidence=st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 0.99]),
+)
+def test_the_rank_asks_the_same_as_the_probability(duration_s, limit_s, confidence):
+    """P(t_new < limit) > confidence, counted out."""
+    likely = sum(each < limit_s for each in duration_s) / len(duration_s) > confidence
+    rank = undercut_rank(n_finished=len(duration_s), confidence=confidence)
+    assert (duration_s[rank] < limit_s) == likely
