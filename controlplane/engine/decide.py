@@ -1,0 +1,308 @@
+"""What would a policy do now? Asked of a snapshot, so anybody may ask it anywhere; nothing is ordered or changed.
+
+The policy sees what the snapshot tells, through the same records as in the engine, and its wishes meet the same targets
+and budgets. Three things a snapshot does not tell: the sizes of stages not submitted yet (taken as none), targets that
+an operator has fixed (none), and the finished durations behind a job's remaining work (its running tasks' `t_new_s`
+stand for them).
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from math import inf
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from controlplane.engine.admission import Admission
+from controlplane.engine.budgets import copy_limit, waste_allowed_core_s
+from controlplane.engine.steering import Steering
+from controlplane.model.errors import BadSetting
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason, sentence
+from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, TaskState
+from controlplane.policies import registry
+from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
+
+SCHEMA_VERSION = 1
+"""Of the snapshots that are understood."""
+_STANDING = {
+    reason.label: reason
+    for reason in (
+        Reason.UNSAFE_OUTPUT,
+        Reason.UNKNOWN_OUTPUT,
+        Reason.OPTED_OUT,
+        Reason.BARRIER,
+        Reason.PIPELINED,
+        Reason.STREAMING,
+        Reason.MODE,
+        Reason.HOST_CANNOT,
+        Reason.TOO_NEW,
+        Reason.ORDER_PENDING,
+    )
+}
+"""The engine's own reasons for leaving a task alone, which hold under any policy."""
+
+TaskKey = tuple[int, int, int]
+
+
+class ClaimantAdvice(Struct, frozen=True, kw_only=True):
+    """How many slots one claimant should hold."""
+
+    job: str
+    target: int
+    cap: int
+    """-1 for none."""
+    virtual_size: float
+    running: int
+    remaining_tasks: int
+
+
+class TaskAdvice(Struct, frozen=True, kw_only=True):
+    """What is to be done about one running task, and why."""
+
+    job: str
+    stage: int
+    stage_attempt: int
+    index: int
+    running_attempts: int
+    score: float
+    """Orders the tasks of one job, higher first."""
+    reason: str
+    sentence: str
+
+
+class PoolAdvice(Struct, frozen=True, kw_only=True):
+    """One pool's share of the answer."""
+
+    source: str
+    slots: int
+    targets: list[ClaimantAdvice]
+    copies: list[TaskAdvice]
+    """Best first."""
+    refusals: list[TaskAdvice]
+
+
+class Advice(Struct, frozen=True, kw_only=True):
+    """What the policy would do. `seed` is that of policies that draw."""
+
+    policy: str
+    seed: int
+    cycle: int
+    """The cycle of the snapshot."""
+    pools: list[PoolAdvice]
+
+
+def read_snapshot(body: bytes) -> Snapshot:
+    """The snapshot in the JSON of `state:dump`. Raises msgspec.DecodeError, which names the place of a bad field."""
+    return msgspec.json.decode(body, type=Snapshot)
+
+
+def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
+    """What the pair "allocator+speculator" would do in every pool. Raises BadSetting for what it does not know."""
+    if snapshot.schema_version != SCHEMA_VERSION:
+        raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
+    registry.parse_policy(policy)
+    books = _Books(snapshot=snapshot, settings=settings)
+    pools = [_decide_pool(pool, policy, books) for pool in snapshot.pools]
+    return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Books:
+    """Copies by (source, job), those of this answer included; and which hosts are sick."""
+
+    snapshot: Snapshot
+    settings: EngineSettings
+    by_job: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sick: set[str] = field(default_factory=set)
+    slots_everywhere: int = 0
+
+    def __post_init__(self) -> None:
+        self.sick = {host.host for host in self.snapshot.hosts if host.sick}
+        for pool in self.snapshot.pools:
+            self.slots_everywhere += pool.slots
+            self.by_job.update({(pool.source, job.job): job.n_copies for job in pool.jobs})
+            self.by_job.update((pool.source, task.job) for task in pool.tasks if _is_pending(task))
+
+    def refusal(self, pool: PoolState, task: TaskState, hosts: set[str]) -> Reason:
+        """Why one more copy is over budget or has nowhere to go; `NONE` if it is not. `hosts` run the task."""
+        settings = self.settings
+        allowed_core_s = waste_allowed_core_s(
+            total_core_s=pool.total_core_s,
+            share=settings.losing_share,
+            allowance_core_s=settings.losing_allowance_core_s,
+        )
+        of_pool = sum(n for (source, _), n in self.by_job.items() if source == pool.source)
+        if pool.losing_core_s > allowed_core_s:
+            return Reason.NO_BUDGET_WASTE
+        if self.by_job[pool.source, task.job] >= copy_limit(slots=pool.slots, share=settings.job_copy_share):
+            return Reason.NO_BUDGET_JOB
+        if of_pool >= copy_limit(slots=pool.slots, share=settings.pool_copy_share):
+            return Reason.NO_BUDGET_POOL
+        if self.by_job.total() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
+            return Reason.NO_BUDGET_CLUSTER
+        others = {executor.host for executor in pool.executors if executor.slots} - hosts - self.sick
+        return Reason.NONE if others else Reason.NO_OTHER_HOST
+
+
+def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
+    steering = Steering(books.settings)
+    steering.set_policy(pool.source, policy)
+    max_copies = min(books.settings.max_copies_per_task, pool.capabilities.max_copies)
+    jobs = sorted((job for job in pool.jobs if job.remaining_tasks or job.n_running), key=lambda job: -job.age_s)
+
+    allocator, allocator_settings = steering.allocator(pool.source)
+    allocation = allocator.allocate(pool.slots, _claimants(pool, jobs, max_copies), allocator_settings)
+    Admission.check_allocation(pool.slots, allocation["target"])
+    targets = {job.job: int(target) for job, target in zip(jobs, allocation["target"], strict=True)}
+
+    speculator, speculator_settings = steering.speculator(pool.source)
+    standing = [_standing_reason(task, max_copies) for task in pool.tasks]
+    tasks = _running_tasks(pool, books, np.array(standing) == Reason.NONE)
+    answer = speculator.speculate(tasks, speculator_settings)
+    reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
+    _pick(pool, answer, reasons, _rooms(pool, targets, speculator.before_waiting), books)
+    verdicts = [
+        _verdict(task, float(score), reason, targets.get(task.job, 0))
+        for task, score, reason in zip(pool.tasks, answer["score"], reasons, strict=True)
+    ]
+    wanted = answer["wanted"].tolist()
+    return PoolAdvice(
+        source=pool.source,
+        slots=pool.slots,
+        targets=[_target(job, share) for job, share in zip(jobs, allocation, strict=True)],
+        copies=sorted((v for v, copy in zip(verdicts, wanted, strict=True) if copy), key=lambda v: -v.score),
+        refusals=[v for v, copy in zip(verdicts, wanted, strict=True) if not copy],
+    )
+
+
+def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Records:
+    """The jobs as the allocator sees them, shape (n_jobs,)."""
+    opted_out = {task.job for task in pool.tasks if task.reason == Reason.OPTED_OUT.label}
+    t_new_s = defaultdict(list)
+    for task in pool.tasks:
+        t_new_s[task.stage, task.stage_attempt].append(_seconds(task, "t_new_s"))
+    claimants = np.zeros(len(jobs), dtype=CLAIMANT)
+    for claimant, job in zip(claimants, jobs, strict=True):
+        waiting = sum(stage.n_waiting for stage in job.stages)
+        copyable = 0 if job.job in opted_out else (job.remaining_tasks - waiting) * max_copies - job.n_copies
+        claimant["arrival_s"], claimant["weight"] = -job.age_s, job.weight
+        claimant["remaining_tasks"], claimant["running"] = job.remaining_tasks, job.n_running
+        claimant["usable"] = job.n_running + waiting + max(copyable, 0)
+        claimant["tail_index"], claimant["transfer_ratio"] = job.tail_index, job.transfer_ratio
+        claimant["fixed_target"] = claimant["fixed_cap"] = -1
+        for stage in job.stages:
+            typical = [each for each in t_new_s[stage.stage, stage.stage_attempt] if each < inf]
+            mean_s = sum(typical) / len(typical) if typical else 1.0
+            claimant["remaining_work_s"] += (stage.n_tasks - stage.n_done) * mean_s
+    return claimants
+
+
+def _running_tasks(pool: PoolState, books: _Books, eligible: np.ndarray) -> Records:
+    """The tasks as the speculator sees them, shape (n_tasks,)."""
+    attempts: dict[TaskKey, list[AttemptState]] = defaultdict(list)
+    for attempt in pool.attempts:
+        attempts[_key(attempt)].append(attempt)
+    reading = {(each.stage, each.stage_attempt) for each in pool.attempts if each.bytes_read > 0}
+    stages: dict[tuple[int, int], int] = {}
+    pending = sum(map(_is_pending, pool.tasks))
+    waiting = sum(stage.n_waiting for job in pool.jobs for stage in job.stages)
+    records = np.zeros(len(pool.tasks), dtype=RUNNING_TASK)
+    records["eligible"], records["finished_from"] = eligible, -1
+    records["pool_slots"], records["pool_copies"] = pool.slots, pool.n_copies + pending
+    records["pool_idle"] = max(pool.slots - sum(job.n_running for job in pool.jobs) - waiting - pending, 0)
+    for record, task in zip(records, pool.tasks, strict=True):
+        stage = (task.stage, task.stage_attempt)
+        record["stage"] = stages.setdefault(stage, len(stages))
+        record["running_attempts"] = task.running_attempts
+        record["elapsed_s"] = _seconds(task, "elapsed_s")
+        record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
+        size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
+        mine = attempts[_key(task)]
+        record["progress_rate"] = max((size / (a.elapsed_s + _known(a.t_rem_s)) for a in mine), default=0.0)
+        record["sibling_rate"] = max((size / _known(a.t_new_s) for a in mine), default=0.0)
+    return records
+
+
+def _standing_reason(task: TaskState, max_copies: int) -> Reason:
+    """The engine's own reason for leaving a task alone; `NONE` where it has none."""
+    if max_copies == 0:
+        return Reason.HOST_CANNOT
+    if task.reason in _STANDING:
+        return _STANDING[task.reason]
+    return Reason.ALREADY_COPIED if task.running_attempts > max_copies else Reason.NONE
+
+
+def _rooms(pool: PoolState, targets: dict[str, int], before_waiting: bool) -> Counter[str]:
+    """How many more copies each job may have: the free part of its target.
+
+    While originals wait, a speculator that puts copies first may queue one for the next slot that comes free, and one
+    that does not has no room.
+    """
+    pending = Counter(task.job for task in pool.tasks if _is_pending(task))
+    rooms: Counter[str] = Counter()
+    for job in pool.jobs:
+        room = targets.get(job.job, 0) - job.n_running - pending[job.job]
+        if any(stage.n_waiting for stage in job.stages):
+            room = 0 if not before_waiting else 1 if room == 0 and not pending[job.job] else room
+        rooms[job.job] = room
+    return rooms
+
+
+def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: Counter[str], books: _Books) -> None:
+    """Of the wanted copies keep those with room and budget, best first; the others' reasons say what is in the way."""
+    hosts = defaultdict(set)
+    for attempt in pool.attempts:
+        hosts[_key(attempt)].add(attempt.host)
+    for row in np.argsort(-answer["score"], kind="stable").tolist():
+        if not answer["wanted"][row]:
+            continue
+        task = pool.tasks[row]
+        rooms[task.job] -= 1
+        refusal = Reason.NO_SLOT_IN_TARGET if rooms[task.job] < 0 else books.refusal(pool, task, hosts[_key(task)])
+        if refusal:
+            answer["wanted"][row], reasons[row] = False, refusal
+        else:
+            books.by_job[pool.source, task.job] += 1
+
+
+def _target(job: JobState, share: Records) -> ClaimantAdvice:
+    return ClaimantAdvice(
+        job=job.job,
+        target=int(share["target"]),
+        cap=int(share["cap"]),
+        virtual_size=float(share["virtual_size"]),
+        running=job.n_running,
+        remaining_tasks=job.remaining_tasks,
+    )
+
+
+def _verdict(task: TaskState, score: float, reason: Reason, target: int) -> TaskAdvice:
+    inputs = {name: _known(value) for name, value in task.inputs.items()} | {"target": float(target)}
+    return TaskAdvice(
+        job=task.job,
+        stage=task.stage,
+        stage_attempt=task.stage_attempt,
+        index=task.index,
+        running_attempts=task.running_attempts,
+        score=score,
+        reason=reason.label,
+        sentence=sentence(reason, inputs),
+    )
+
+
+def _is_pending(task: TaskState) -> bool:
+    return task.reason == Reason.ORDER_PENDING.label
+
+
+def _key(of: TaskState | AttemptState) -> TaskKey:
+    return (of.stage, of.stage_attempt, of.index)
+
+
+def _seconds(task: TaskState, name: str) -> float:
+    return _known(task.inputs.get(name))
+
+
+def _known(value: float | None) -> float:
+    return inf if value is None else value

@@ -1,0 +1,137 @@
+"""Does a snapshot tell enough for a policy to decide as it did in the engine?"""
+
+import msgspec
+import pytest
+
+from controlplane.engine.decide import decide, read_snapshot
+from controlplane.model.errors import BadSetting
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import WHY_COPIED, Reason
+from tests.scenario import Scenario
+
+pytestmark = pytest.mark.unit
+
+WHY = {reason.label for reason in WHY_COPIED}
+
+
+def settings_of(policy, mode=Mode.SHADOW, **more):
+    allocator, _, speculator = policy.partition("+")
+    return EngineSettings(mode=mode, allocator=allocator, speculator=speculator, **more)
+
+
+def dumped(scenario):
+    """The snapshot as it comes back from its JSON."""
+    return read_snapshot(msgspec.json.encode(scenario.scheduler.snapshot(scenario.now_s)))
+
+
+def assert_decides_as_the_engine(scenario, policy):
+    """Same targets, and of every running task the same reason, be it for a copy or against one."""
+    snapshot = dumped(scenario)
+    (pool,), (advice,) = snapshot.pools, decide(snapshot, policy, scenario.scheduler.settings).pools
+    assert {each.job: (each.target, each.cap) for each in advice.targets} == {
+        job.job: (job.target, job.cap) for job in pool.jobs if job.remaining_tasks or job.n_running
+    }
+    assert {(task.stage, task.index): task.reason for task in pool.tasks} == {
+        (each.stage, each.index): each.reason for each in advice.copies + advice.refusals
+    }
+    assert all((each.reason in WHY) == (each in advice.copies) for each in advice.copies + advice.refusals)
+    return advice
+
+
+@pytest.mark.parametrize("policy", ["hopper+ras", "hopper+late", "fair+stock-spark", "fifo+mantri", "fair+none"])
+def test_a_dump_decides_what_the_engine_decided_in_that_cycle(policy):
+    """At every tenth of a second of a job with a straggler, and another one that is not safe to copy."""
+    scenario = Scenario(settings_of(policy), hosts=6)
+    scenario.stage(2, job="other", stage=2, kind="result", action="foreach")
+    scenario.tell([scenario.started(100 + i, 3, index=i, stage=2) for i in range(2)])
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    live, copied = set(range(8)), 0
+    for step in range(1, 120):
+        scenario.now_s = step / 10
+        read = {i: round((30 if i == 3 else 300) * scenario.now_s) for i in live}
+        over = {i for i, n in read.items() if n >= 1000}
+        scenario.tell([scenario.ended(i, scenario.now_s, bytes_read=1000) for i in over], progress=read)
+        live -= over
+        copied += len(assert_decides_as_the_engine(scenario, policy).copies)
+    assert bool(copied) == (policy != "fair+none")
+
+
+def test_an_order_in_control_mode_is_decided_alike():
+    """In the cycle of the order the copy is wanted; from the next one on it is pending."""
+    scenario = Scenario(settings_of("hopper+ras", Mode.CONTROL))
+    scenario.run_with_straggler(seconds=0.1)
+    seen = []
+    while not seen or seen[-1] != [Reason.ORDER_PENDING.label]:
+        orders = scenario.go_on(3, 8, 0.1)
+        advice = assert_decides_as_the_engine(scenario, "hopper+ras")
+        assert [(each.stage, each.index) for each in advice.copies] == [(o.stage, o.index) for o in orders]
+        seen.append([each.reason for each in advice.copies + advice.refusals if each.index == 3])
+    assert [Reason.SAVES_SLOT_TIME.label] in seen
+
+
+def test_another_policy_may_be_asked_than_the_one_that_ran():
+    """The question on call: would `fair+late` have copied this?"""
+    scenario = Scenario(settings_of("fifo+none"))
+    scenario.run_with_straggler()
+    (advice,) = decide(dumped(scenario), "fair+ras", EngineSettings()).pools
+    assert [(each.index, each.reason) for each in advice.copies] == [(3, "saves_slot_time")]
+    assert "A copy saves" in advice.copies[0].sentence
+
+
+def test_nothing_is_changed_by_asking():
+    """The engine's next cycle is the same whether anybody asked or not."""
+    asked, not_asked = (Scenario(settings_of("hopper+ras")) for _ in range(2))
+    for scenario in (asked, not_asked):
+        scenario.run_with_straggler(seconds=1.0)
+    decide(asked.scheduler.snapshot(asked.now_s), "fair+late", EngineSettings())
+    assert asked.go_on(3, 8, 1.0) == not_asked.go_on(3, 8, 1.0)
+    assert asked.records() == not_asked.records()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"max_copies_per_task": 0}, Reason.HOST_CANNOT),
+        ({"job_copy_share": 0.0}, Reason.NO_BUDGET_JOB),
+        ({"pool_copy_share": 0.0}, Reason.NO_BUDGET_POOL),
+        ({"cluster_copy_share": 0.0}, Reason.NO_BUDGET_CLUSTER),
+    ],
+)
+def test_budgets_and_limits_count(settings, reason):
+    """A policy is asked within the settings in force."""
+    scenario = Scenario(settings_of("hopper+ras"))
+    scenario.run_with_straggler()
+    (advice,) = decide(dumped(scenario), "hopper+ras", EngineSettings(**settings)).pools
+    assert {each.reason for each in advice.refusals if each.index == 3} == {reason.label}
+
+
+def test_an_empty_cluster_is_no_special_case():
+    """Nothing attached, nothing to say."""
+    snapshot = read_snapshot(b'{"cycle":0,"now_s":0,"mode":"shadow","pools":[],"hosts":[],"accuracy":{}}')
+    assert decide(snapshot, "hopper+ras", EngineSettings()).pools == []
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"{", "truncated"),
+        (b"{}", "missing required field `cycle`"),
+        (b'{"cycle":0,"now_s":"x"}', r"Expected `float`, got `str` - at `\$.now_s`"),
+    ],
+)
+def test_a_bad_snapshot_is_refused_by_its_field(body, told):
+    """Somebody has written it by hand, or cut it off."""
+    with pytest.raises(msgspec.DecodeError, match=told):
+        read_snapshot(body)
+
+
+def test_unknown_policies_and_versions_are_refused():
+    """By name, with what there is."""
+    scenario = Scenario()
+    with pytest.raises(BadSetting, match=r"engine.allocator = 'best', want fifo or"):
+        decide(dumped(scenario), "best+ras", EngineSettings())
+    newer = msgspec.structs.replace(dumped(scenario), schema_version=2)
+    with pytest.raises(BadSetting, match="schema_version = 2, want 1"):
+        decide(newer, "hopper+ras", EngineSettings())
