@@ -22,6 +22,7 @@ public final class SyncLoop {
   private static final long MILLI = 1_000_000;
   private static final long COALESCE_NANOS = 5 * MILLI;
   private static final long FIRST_INTERVAL_MS = 500;
+  private static final long LONGEST_NAP_NANOS = 500 * MILLI;
   private static final long LONGEST_INTERVAL_MS = 60_000;
   private static final long LAST_WORDS_NANOS = 900 * MILLI;
 
@@ -205,11 +206,13 @@ public final class SyncLoop {
     }
   }
 
+  /** Never so long that events fill the queue while the control plane is away. */
   private long nanosToNextTurn() {
     long now = System.nanoTime();
     long exchange = (courier.isUnderWay() ? courier.deadlineNanos() : dueNanos()) - now;
     long wish = guard.get("overdue", Long.MAX_VALUE, () -> host.endOverdue(now));
-    return Math.max(0, Math.min(exchange, Math.min(wish, leases.nanosToNextEnd())));
+    long nextEnd = Math.min(wish, leases.nanosToNextEnd());
+    return Math.max(0, Math.min(LONGEST_NAP_NANOS, Math.min(exchange, nextEnd)));
   }
 
   private void translateEvents() {

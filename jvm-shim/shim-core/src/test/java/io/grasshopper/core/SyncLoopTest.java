@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -196,6 +197,20 @@ class SyncLoopTest {
       loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", begin).withKey("executor", "1")));
       assertEquals(1, ((List<?>) plane.nextRequest().get("facts")).size());
       assertTrue(System.nanoTime() - begin < 1_000_000_000L);
+    }
+  }
+
+  @Test
+  void takesEventsInWhereNothingIsToBeSentForLong() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request, "")
+        .replace("\"control\"", "\"shadow\"").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    start();
+    plane.nextRequest();
+    Thread.sleep(100);
+    for (int i = 0; i < 3; i++) {
+      CountDownLatch taken = new CountDownLatch(1);
+      loop.queue().offerUrgent(taken::countDown);
+      assertTrue(taken.await(2, TimeUnit.SECONDS));
     }
   }
 
