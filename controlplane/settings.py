@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
@@ -56,7 +56,7 @@ def _section(name: str, source: type) -> Any:
     hints = get_type_hints(source)
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(source):
-        about = {"description": field.metadata.get("about")}
+        about: dict[str, Any] = {"description": field.metadata.get("about")}
         if "low" in field.metadata:
             about |= {"ge": field.metadata["low"], "le": field.metadata["high"]}
         if field.default is not dataclasses.MISSING:
@@ -67,19 +67,24 @@ def _section(name: str, source: type) -> Any:
     return create_model(name, __base__=Section, **fields)
 
 
-EngineSection = _section("EngineSection", EngineSettings)
-RuntimeSection = _section("RuntimeSection", RuntimeSettings)
-StoreSection = _section("StoreSection", StoreSettings)
+if TYPE_CHECKING:
+    EngineSection = Section
+    RuntimeSection = Section
+    StoreSection = Section
+else:
+    EngineSection = _section("EngineSection", EngineSettings)
+    RuntimeSection = _section("RuntimeSection", RuntimeSettings)
+    StoreSection = _section("StoreSection", StoreSettings)
 
 
 class ServerSection(Section):
     """Where the control plane listens and how much one request may carry."""
 
     host: str = "127.0.0.1"
-    port: int = Field(7272, ge=0, le=65535)
-    max_body_bytes: int = Field(16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
+    port: int = Field(default=7272, ge=0, le=65535)
+    max_body_bytes: int = Field(default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
     demo_report: Path = Path("build/demo.json")
-    drain_s: float = Field(3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
+    drain_s: float = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
 
     @property
     def loopback(self) -> bool:
@@ -131,7 +136,7 @@ class Settings(BaseSettings):
     _source: tuple[Path | None, dict[str, Any]] = PrivateAttr(default=(None, {}))
 
     @classmethod
-    def settings_customise_sources(cls, settings_cls, init_settings, **_):
+    def settings_customise_sources(cls, settings_cls: Any, init_settings: Any, *_: Any, **__: Any) -> Any:
         """The layers are merged by `load`, which also keeps their origins."""
         return (init_settings,)
 
@@ -147,7 +152,7 @@ class Settings(BaseSettings):
     def shown(self) -> dict[str, Any]:
         """Every value by its dotted name, secrets masked."""
         values = dict(leaves(self.model_dump(mode="json")))
-        return values | {"store.url": shown_url(self.store.url)}
+        return values | {"store.url": shown_url(self.store_settings().url)}
 
     def engine_settings(self) -> EngineSettings:
         """The engine's part, as the engine takes it."""
@@ -194,9 +199,10 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
 def check(settings: Settings) -> None:
     """What no single field can tell: known policies, a usable store, and tokens wherever others can reach us."""
     check_engine(settings.engine_settings())
-    if not usable(settings.store.url):
+    url = settings.store_settings().url
+    if not usable(url):
         want = "the path of an SQLite file, or an SQLAlchemy URL whose driver is installed"
-        raise BadSettings((BadSetting("store.url", shown_url(settings.store.url), want),))
+        raise BadSettings((BadSetting("store.url", shown_url(url), want),))
     tokens = settings.auth.tokens()
     if not settings.server.loopback and not tokens:
         want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"
@@ -216,7 +222,7 @@ def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSe
     """The engine's settings with some of them changed; refused whole, by `BadSettings`, if one is not allowed."""
     current = {field.name: getattr(engine, field.name) for field in dataclasses.fields(engine)}
     try:
-        section = EngineSection(**(current | dict(change)))
+        section = EngineSection.model_validate(current | dict(change))
     except ValidationError as error:
         raise BadSettings(tuple(_problems(error, "engine"))) from None
     changed = EngineSettings(**section.model_dump())

@@ -51,7 +51,7 @@ def build(
     app.add_middleware(BodyLimit, max_body_bytes=REST_BODY_BYTES)
     app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes)
     app.add_middleware(Auth, tokens=tokens)
-    app.openapi = lambda: _openapi(app)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI's own documentation does
     return app
 
 

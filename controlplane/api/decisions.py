@@ -1,6 +1,6 @@
 """What was decided, from what, and what came of it? And why was this attempt copied, or not?"""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
@@ -11,7 +11,8 @@ from controlplane.api.reads import Live, OneSource, find_pool, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view, finite
 from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
-from controlplane.model.snapshot import Snapshot
+from controlplane.model.snapshot import AttemptState, Snapshot
+from controlplane.runtime.history import AttemptRecord
 from controlplane.runtime.live import Runtime
 from controlplane.store.recent import DecisionFilter
 
@@ -19,8 +20,12 @@ router = APIRouter(prefix="/api/v1")
 
 Number = Annotated[int, Path(ge=0, le=2**53)]
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
-ActionName = Literal[tuple(action.label for action in Action)]
-ReasonName = Literal[tuple(reason.label for reason in Reason)]
+if TYPE_CHECKING:
+    ActionName = str
+    ReasonName = str
+else:
+    ActionName = Literal[tuple(action.label for action in Action)]
+    ReasonName = Literal[tuple(reason.label for reason in Reason)]
 
 OutcomeName = Literal["pending", "applied", "refused", "expired", "won", "lost"]
 
@@ -86,7 +91,7 @@ async def why_attempt(request: Request, live: Live, source: str, attempt: Number
     """Why this attempt's task was copied, or why it was not; also for attempts that ended lately."""
     runtime = runtime_of(request)
     running = [state for pool in live.pools if pool.source == source for state in pool.attempts]
-    found = next((state for state in running if state.attempt == attempt), None)
+    found: AttemptState | AttemptRecord | None = next((state for state in running if state.attempt == attempt), None)
     if found is None and (ended := runtime.history.find(source, attempt)):
         found = ended[1]
     if found is None:

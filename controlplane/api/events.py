@@ -1,6 +1,7 @@
 """How does one hear of decisions without asking again and again? Server-sent events, one per recorded decision."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -20,7 +21,7 @@ STILL_HERE_S = 15.0
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
-_SHOWN = {
+_SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events named `decision`; their data is a DecisionView", "content": {"text/event-stream": {}}},
     503: {"description": TITLES[503][1], "content": {"application/problem+json": _PROBLEM}},
 }
@@ -60,7 +61,7 @@ class EventStream(Response):
             try:
                 async with asyncio.timeout(STILL_HERE_S):
                     decision = await listener.next()
-                    text = decision and event(decision)
+                    text = event(decision) if decision else None
             except TimeoutError:
                 text = b": still here\n\n"
         await send({"type": "http.response.body", "body": b""})

@@ -42,7 +42,7 @@ class EncodedPaths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with its path encoded."""
         if scope["type"] == "http" and (raw := scope.get("raw_path")):
-            scope = scope | {"path": encoded(raw.decode("ascii", "replace"))}
+            scope = {**scope, "path": encoded(raw.decode("ascii", "replace"))}
         await self._app(scope, receive, send)
 
 

@@ -85,11 +85,13 @@ def of_error(error: Exception) -> Response | None:
     return handler(None, error) if handler else None
 
 
-def _http(_request: Request, error: HTTPException) -> Response:
+def _http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
     return problem(error.status_code, error.detail, headers=dict(error.headers or {}))
 
 
-def _validation(_request: Request, error: RequestValidationError) -> Response:
+def _validation(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
     errors = [
         FieldProblem(field=".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), detail=each["msg"])
         for each in error.errors()
