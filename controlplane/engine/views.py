@@ -59,11 +59,14 @@ def pool_view(
 ) -> tuple[Ints, Records]:
     """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running.
 
+    A job whose target an operator has fixed is one before it asks for anything, so that its cap holds from the first.
+
     Containers are not copied, so an application's virtual size is what it holds and asks for: its tail counts as light.
     """
     jobs = cluster.jobs
     rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
-    rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0)]
+    is_fixed = (jobs.fixed_target[rows] >= 0) & ~jobs.ended[rows]
+    rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0) | is_fixed]
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
     in_containers = jobs.containers_running[rows] + jobs.containers_pending[rows] > 0
     copyable = np.maximum(sums.active[rows] * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]

@@ -99,6 +99,16 @@ def test_an_operator_caps_an_application_of_a_queue():
     assert next(order for order in decision.orders[SOURCE] if order.job == "b").target == 6
 
 
+def test_a_cap_holds_before_the_first_container_is_asked_for():
+    """Whatever is asked for and placed between two reports would be above it."""
+    queue = Queue(replace(CONTROL, allocator="fixed", allocator_settings={}))
+    queue.demand(a=(0, 0))
+    (grant,) = queue.handle(TargetSet(source=SOURCE, job="a", target=2, cap=2)).orders[SOURCE]
+    assert (grant.job, grant.target, grant.cap) == ("a", 0, 2)
+    assert queue.demand(a=(0, 8))["a"].target == 2
+    assert queue.demand() == {}
+
+
 def test_nobody_is_claimed_whose_attempts_cannot_be_copied():
     """A leaf queue is given slots; speculation stays with its applications."""
     queue = Queue()
