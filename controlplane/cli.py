@@ -1,4 +1,4 @@
-"""What can be done from a terminal? `grasshopper serve`, `demo`, `decisions`, `config`, `mode` and `jars`.
+"""What can be done from a terminal? `grasshopper serve`, `demo`, `decide`, `decisions`, `config`, `mode` and `jars`.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, 4 not found, 5 not
 allowed. Everything heavy is imported by the command that needs it, so help is quick.
@@ -164,6 +164,33 @@ def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) 
     from controlplane import cli_simulator
 
     cli_simulator.app(["experiment", *(arguments or ["--help"])], prog_name="grasshopper")
+
+
+@app.command()
+def decide(
+    policy: Annotated[str, typer.Option(help="Allocator and speculator, as in hopper+ras.")],
+    snapshot: Annotated[Path, typer.Option(help="What GET /api/v1/state:dump returned.")],
+    seed: Annotated[int, typer.Option(help="Of policies that draw.", min=0)] = 0,
+    config_file: ConfigOption = None,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Say what a policy would do about a dumped state. Needs no server, and does nothing."""
+    import msgspec
+
+    from controlplane.engine import decide as engine
+    from controlplane.model.errors import BadSetting
+
+    settings = _load(config_file, {}).engine_settings()
+    try:
+        advice = engine.decide(engine.read_snapshot(snapshot.read_bytes()), policy, settings, seed)
+    except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
+        _fail(f"{snapshot}: {error}", USAGE)
+    except BadSetting as error:
+        _fail(str(error), USAGE)
+    if output is Output.JSON:
+        _print_json(msgspec.to_builtins(advice))
+    else:
+        _print_advice(advice)
 
 
 @decisions.command("list")
@@ -369,6 +396,20 @@ def _print_pairs(title: str, pairs: Any) -> None:
     told = ", ".join(f"{name} {'unknown' if value is None else f'{value:g}'}" for name, value in pairs)
     if told:
         typer.echo(f"  {title}: {told}")
+
+
+def _print_advice(advice: Any) -> None:
+    for pool in advice.pools:
+        typer.echo(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
+        _print_table(
+            ("job", "target", "cap", "virtual size", "running"),
+            [(t.job, t.target, "" if t.cap < 0 else t.cap, f"{t.virtual_size:.1f}", t.running) for t in pool.targets],
+        )
+        told = [("copy", task) for task in pool.copies] + [("leave", task) for task in pool.refusals]
+        _print_table(
+            ("", "job", "task", "score", "why"),
+            [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in told],
+        )
 
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:

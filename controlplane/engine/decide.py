@@ -26,6 +26,8 @@ from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
 
 SCHEMA_VERSION = 1
 """Of the snapshots that are understood."""
+LARGEST = 2**53
+"""Whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
 _STANDING = {
     reason.label: reason
     for reason in (
@@ -102,10 +104,23 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     """What the pair "allocator+speculator" would do in every pool. Raises BadSetting for what it does not know."""
     if snapshot.schema_version != SCHEMA_VERSION:
         raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
+    _check(msgspec.to_builtins(snapshot), "snapshot")
     registry.parse_policy(policy)
     books = _Books(snapshot=snapshot, settings=settings)
     pools = [_decide_pool(pool, policy, books) for pool in snapshot.pools]
     return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
+
+
+def _check(value: object, place: str) -> None:
+    """Raises BadSetting for a whole number that no snapshot of ours holds: it would not fit the records."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            _check(each, f"{place}.{name}")
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            _check(each, f"{place}[{number}]")
+    elif isinstance(value, int) and not -1 <= value <= LARGEST:
+        raise BadSetting(place, got=value, want=f"-1 to {LARGEST}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,7 +169,7 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
 
     allocator, allocator_settings = steering.allocator(pool.source)
     allocation = allocator.allocate(pool.slots, _claimants(pool, jobs, max_copies), allocator_settings)
-    Admission.check_allocation(pool.slots, allocation["target"])
+    Admission.check_allocation(max(pool.slots, 0), allocation["target"])
     targets = {job.job: int(target) for job, target in zip(jobs, allocation["target"], strict=True)}
 
     speculator, speculator_settings = steering.speculator(pool.source)
@@ -220,8 +235,8 @@ def _running_tasks(pool: PoolState, books: _Books, eligible: np.ndarray) -> Reco
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
         size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
         mine = attempts[_key(task)]
-        record["progress_rate"] = max((size / (a.elapsed_s + _known(a.t_rem_s)) for a in mine), default=0.0)
-        record["sibling_rate"] = max((size / _known(a.t_new_s) for a in mine), default=0.0)
+        record["progress_rate"] = max((_rate(size, a.elapsed_s + _known(a.t_rem_s)) for a in mine), default=0.0)
+        record["sibling_rate"] = max((_rate(size, _known(a.t_new_s)) for a in mine), default=0.0)
     return records
 
 
@@ -302,6 +317,10 @@ def _key(of: TaskState | AttemptState) -> TaskKey:
 
 def _seconds(task: TaskState, name: str) -> float:
     return _known(task.inputs.get(name))
+
+
+def _rate(size: float, seconds: float) -> float:
+    return size / seconds if seconds > 0 else 0.0
 
 
 def _known(value: float | None) -> float:

@@ -111,8 +111,7 @@ TEXTS: dict[Reason, ReasonText] = {
         "It has run {elapsed_s:.1f} s, much longer than finished tasks of its stage took ({t_new_s:.1f} s).", 3
     ),
     Reason.LIKELY_SAVES: ReasonText(
-        "A fresh attempt likely takes no more than {t_new_s:.1f} s, where it needs {t_rem_s:.1f} s: that saves slot time.",
-        3,
+        "By what its finished siblings took, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),

@@ -127,6 +127,14 @@ def test_a_bad_snapshot_is_refused_by_its_field(body, told):
         read_snapshot(body)
 
 
+def test_a_number_that_nothing_could_hold_is_refused_by_its_place():
+    """It would overflow the records that policies see."""
+    snapshot = dumped(Scenario())
+    torn = msgspec.structs.replace(snapshot, pools=[msgspec.structs.replace(snapshot.pools[0], slots=10**30)])
+    with pytest.raises(BadSetting, match=r"snapshot.pools\[0\].slots = 10+, want -1 to"):
+        decide(torn, "hopper+ras", EngineSettings())
+
+
 def test_unknown_policies_and_versions_are_refused():
     """By name, with what there is."""
     scenario = Scenario()

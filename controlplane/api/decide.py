@@ -1,0 +1,44 @@
+"""What would a policy do with this snapshot? The same question as `grasshopper decide`; nothing is changed by it."""
+
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Request
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from controlplane.api.answers import answer, shows
+from controlplane.api.problems import FieldProblem, problem
+from controlplane.api.reads import runtime_of
+from controlplane.api.shim import field_and_detail
+from controlplane.engine.decide import Advice, decide
+from controlplane.model.snapshot import Snapshot
+
+router = APIRouter(prefix="/api/v1")
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A pair of policies, as in `hopper+ras`, and what `GET /state:dump` returned here or elsewhere."""
+
+    policy: Annotated[str, Meta(max_length=100)]
+    snapshot: Snapshot
+    seed: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    """Of policies that draw."""
+
+
+_read = msgspec.json.Decoder(Question).decode
+_ASKED = {"required": True, "content": shows(Question)["responses"][200]["content"]}
+
+
+@router.post("/decide", **shows(Advice, 422), openapi_extra={"requestBody": _ASKED})
+async def decide_snapshot(request: Request) -> Response:
+    """Says what a policy would do with a snapshot, under the engine's settings in force; orders nothing."""
+    try:
+        question = _read(await request.body())
+    except msgspec.ValidationError as error:
+        field, detail = field_and_detail(str(error))
+        return problem(422, str(error), errors=[FieldProblem(field=field, detail=detail)])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        return problem(400, str(error), code="bad_json")
+    settings = runtime_of(request).scheduler.settings
+    return answer(decide(question.snapshot, question.policy, settings, question.seed))

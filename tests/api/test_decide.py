@@ -1,0 +1,63 @@
+"""Can a policy be asked over HTTP what it would do with a snapshot?"""
+
+import pytest
+
+from tests.plane import message, working
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def snapshot(plane):
+    """The dump of a plane with one job of four running tasks."""
+    plane.reply(message(1, working(), full=True))
+    return plane.client.get("/api/v1/state:dump").json()
+
+
+def ask(plane, **question):
+    return plane.client.post("/api/v1/decide", json={"policy": "fair+late"} | question)
+
+
+def test_a_dump_can_be_asked_about_at_once(plane, snapshot):
+    """Targets with their virtual sizes, and why each task is left alone; the engine itself goes on as it was."""
+    before = plane.client.get("/api/v1/decisions").json()
+    answered = ask(plane, snapshot=snapshot, seed=7)
+    assert answered.status_code == 200
+    advice = answered.json()
+    assert (advice["policy"], advice["seed"], advice["cycle"]) == ("fair+late", 7, snapshot["cycle"])
+    (pool,) = advice["pools"]
+    assert [(each["job"], each["target"], each["virtual_size"]) for each in pool["targets"]] == [("job-1", 12, 4.0)]
+    assert {each["reason"] for each in pool["refusals"]} == {"too_new"}
+    assert plane.client.get("/api/v1/decisions").json() == before
+
+
+def test_a_bad_field_is_named_by_its_path(plane, snapshot):
+    """Wherever it stands in the snapshot."""
+    snapshot["pools"][0]["slots"] = "many"
+    answered = ask(plane, snapshot=snapshot)
+    assert answered.status_code == 422
+    assert answered.headers["content-type"] == "application/problem+json"
+    assert answered.json()["errors"] == [
+        {"field": "snapshot.pools[0].slots", "detail": "Expected `int`, got `str`"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "field"), [({"policy": "best+late"}, "engine.allocator"), ({"policy": "late"}, "policy")]
+)
+def test_an_unknown_policy_is_refused_with_those_there_are(plane, snapshot, question, field):
+    """As everywhere."""
+    answered = ask(plane, snapshot=snapshot, **question)
+    assert answered.status_code == 422
+    assert [each["field"] for each in answered.json()["errors"]] == [field]
+
+
+def test_what_is_no_json_is_a_bad_request(plane):
+    """With the place where it ends."""
+    answered = plane.client.post("/api/v1/decide", content=b'{"policy":')
+    assert (answered.status_code, answered.json()["code"]) == (400, "bad_json")
+
+
+def test_a_body_beyond_the_bound_is_refused(plane):
+    """Larger dumps are for the command line, which needs no server."""
+    assert plane.client.post("/api/v1/decide", content=b" " * (2**20 + 1)).status_code == 413
