@@ -1,0 +1,130 @@
+"""Which pages of the documentation are made from code? `python -m tests.docs.generated` writes them again.
+
+Reason codes, settings and the snapshot's schema are tables in the code; their pages are never edited by hand.
+"""
+
+import ast
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+from controlplane.model import snapshot
+from controlplane.model.facts import Capabilities
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import TEXTS, WHY_COPIED
+from controlplane.policies.registry import TABLE
+
+DOCS = Path(__file__).parents[2] / "docs"
+NOTE = "Made from code by `python -m tests.docs.generated`; a test keeps it true.\n"
+
+
+def table(*headings: str, rows: list[tuple[Any, ...]]) -> str:
+    """A Markdown table."""
+    lines = [headings, ("---",) * len(headings), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def reasons() -> str:
+    """docs/reasons.md: every code with its sentence."""
+    rows = [
+        (reason.value, f"`{reason.label}`", "yes" if reason in WHY_COPIED else "", text.severity, text.sentence)
+        for reason, text in sorted(TEXTS.items())
+    ]
+    return f"""# Reasons
+
+Every decision carries one of these codes: in `GET /api/v1/decisions`, on the decision page, in `grasshopper decisions`
+and `grasshopper decide`. Numbers in braces are the decision's inputs. Severity is 0 (as it should be) to 3 (acted). The
+number is what is stored and is never used again for something else.
+
+How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all that is recorded, and
+`grasshopper_copies_refused_total{{reason}}` for copies that were wanted and not ordered. Codes of severity 0 are not
+recorded as decisions: they stand in the state, task by task.
+
+{NOTE}
+{table("number", "code", "for a copy", "severity", "sentence", rows=rows)}"""
+
+
+def settings() -> str:
+    """docs/settings.md: what steers each policy, and the engine."""
+    policies = []
+    for row in TABLE:
+        rows = [(f"`{s.name}`", f"{s.default:g}", f"{s.low:g} to {s.high:g}", s.when, s.about) for s in row.settings]
+        source = f" Source: {row.source}." if row.source else ""
+        page = DOCS / "policies" / f"{row.name}.md"
+        name = f"[{row.name}](policies/{row.name}.md)" if page.exists() else row.name
+        of_row = table("setting", "default", "range", "when", "meaning", rows=rows) if rows else "Nothing to set.\n"
+        policies.append(f"### {name} ({row.kind})\n\n{row.about}{source}\n\n{of_row}")
+    engine = [
+        (f"`{f.name}`", f.default, f"{f.metadata['low']:g} to {f.metadata['high']:g}", f.metadata["about"])
+        for f in dataclasses.fields(EngineSettings)
+        if "about" in f.metadata
+    ]
+    return f"""# Settings of policies and engine
+
+A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`: in the YAML file, in the
+environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
+and values out of their range are refused by name. `grasshopper config show` prints all that is in force.
+
+{NOTE}
+## Policies
+
+{chr(10).join(policies)}
+## Engine
+
+`mode`, `allocator` and `speculator` choose what is done; these numbers bound it.
+
+{table("setting", "default", "range", "meaning", rows=engine)}"""
+
+
+def snapshot_schema() -> str:
+    """docs/snapshot.md: the structs of `state:dump`, with what their docstrings say."""
+    kinds = [kind for _, kind in inspect.getmembers(snapshot, inspect.isclass)]
+    structs = [kind for kind in kinds if kind.__module__ == snapshot.__name__]
+    structs.sort(key=lambda kind: (kind is not snapshot.Snapshot, inspect.getsourcelines(kind)[1]))
+    parts = [
+        f"### {kind.__name__}\n\n{inspect.getdoc(kind)}\n\n{table('field', 'type', 'meaning', rows=_fields(kind))}"
+        for kind in [*structs, Capabilities]
+    ]
+    return f"""# The snapshot
+
+What the control plane believes, at one moment: `GET /api/v1/state:dump` returns it, a bug report attaches it, and
+`grasshopper decide` asks a policy about it:
+
+```
+curl -s http://127.0.0.1:7272/api/v1/state:dump > state.json
+grasshopper decide --policy fair+late --snapshot state.json
+```
+
+Ages and durations are seconds. A number that is not known is null. A field that is missing or of another type is
+refused by its path, for example `$.pools[0].slots`; fields that are not known are ignored. The JSON Schema is part of
+`/api/v1/openapi.json`, as `Snapshot`. `POST /api/v1/decide` answers the same question over HTTP, for dumps of up to a
+mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
+
+The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
+would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence. A dump says
+nothing of stages not submitted yet, of targets fixed by an operator, and of the durations behind a job's remaining
+work, which is estimated from its running tasks: under `srpt` and `budgeted` the order of jobs can differ from the
+engine's.
+
+{NOTE}
+{chr(10).join(parts)}"""
+
+
+def _fields(kind: type) -> list[tuple[str, str, str]]:
+    """(name, type, meaning) of a struct's fields; the meaning is the string below the field."""
+    (body,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(body, ast.ClassDef)
+    rows = []
+    for line, below in zip(body.body, [*body.body[1:], None], strict=True):
+        if isinstance(line, ast.AnnAssign):
+            told = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
+            rows.append((f"`{ast.unparse(line.target)}`", f"`{ast.unparse(line.annotation)}`", " ".join(told.split())))
+    return rows
+
+
+PAGES = {"reasons.md": reasons, "settings.md": settings, "snapshot.md": snapshot_schema}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())

@@ -1,0 +1,66 @@
+"""Is the documentation true? Pages made from code are up to date, links lead somewhere, every policy has its page."""
+
+import re
+
+import pytest
+
+from controlplane.model.reasons import TEXTS, Reason
+from controlplane.policies.registry import TABLE
+from tests.docs.generated import DOCS, PAGES
+
+pytestmark = [pytest.mark.unit, pytest.mark.checkout]
+
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
+REFERENCE = re.compile(r"\[([^\]\[]+)\](?![(:\[])")
+DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
+ROW = re.compile(r"^\| (?P<section>[^|]+) \| (?P<what>[^|]+) \| (?P<state>[^|]+) \| (?P<where>[^|]*)\|$", re.MULTILINE)
+PAPERS = (DOCS / "papers.md").read_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_made_from_code_are_up_to_date(name):
+    """`python -m tests.docs.generated` writes them again."""
+    assert (DOCS / name).read_text() == PAGES[name]()
+
+
+def test_every_reason_has_a_sentence():
+    """A code without one would show as a stack trace on the page."""
+    assert set(TEXTS) == set(Reason)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_links_lead_to_files_that_are_there(page):
+    """Relative ones; a moved file takes its links along."""
+    text = page.read_text()
+    links = LINK.findall(text) + [target for _, target in DEFINITION.findall(text)]
+    broken = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert broken == []
+
+
+@pytest.mark.parametrize("policy", [row.name for row in TABLE if row.name != "none"])
+def test_every_policy_has_a_page_that_says_when_not_to_use_it(policy):
+    """Rule or formula, when, when not, and where a paper's print is wrong."""
+    page = (DOCS / f"policies/{policy}.md").read_text()
+    bold = {each.lower().strip(".") for each in re.findall(r"\*\*([^*]+?)\*\*", page)}
+    assert {"when", "when not", "erratum"} <= bold
+    assert {"rule", "formula"} & bold
+
+
+def test_every_row_of_the_papers_says_how_far_it_is():
+    """Live, simulated or not yet; what is there links to its file and its test."""
+    rows = [row.groupdict() for row in ROW.finditer(PAPERS) if row["section"] not in ("section", "---")]
+    assert len(rows) > 150
+    targets = dict(DEFINITION.findall(PAPERS))
+    for row in rows:
+        assert row["state"] in ("live", "simulated", "not yet"), row
+        linked = [targets[name] for name in REFERENCE.findall(row["where"])]
+        if row["state"] != "not yet":
+            assert any("/tests/" not in target for target in linked), row
+            assert any("/tests/" in target for target in linked), row
+
+
+def test_every_reference_of_the_papers_is_defined_once_and_used():
+    """A name without a target would show as brackets."""
+    names = [name for name, _ in DEFINITION.findall(PAPERS)]
+    used = set(REFERENCE.findall(DEFINITION.sub("", PAPERS)))
+    assert sorted(names) == sorted(used)
