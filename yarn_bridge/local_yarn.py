@@ -17,8 +17,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -197,13 +198,13 @@ class LocalYarn:
         """Start one daemon apart from the terminal's signals; `stop` or `grasshopper yarn local down` ends it."""
         log_path = self.folder / "log" / f"{name}.log"
         log_path.parent.mkdir(exist_ok=True)
-        with log_path.open("ab") as log:
+        with log_path.open("ab") as log, undisturbed():
             self._daemons[name] = subprocess.Popen(
                 [self._java(), memory, *JAVA_OPTIONS, "-cp", class_path, main_class],
                 cwd=self.folder, env={**os.environ, "JAVA_HOME": str(self._java_home)},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        self._write_state()
+            self._write_state()
 
     def _write_state(self) -> None:
         """Leave behind what somebody else needs to end all this, whatever becomes of this process."""
@@ -214,6 +215,26 @@ class LocalYarn:
             "pids": {name: daemon.pid for name, daemon in self._daemons.items()},
         }
         (self.folder / STATE_FILE).write_text(json.dumps(state, indent=2) + "\n")
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold Ctrl-C and SIGTERM back meanwhile: between a start and its record they would leave a process behind."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # which alone runs handlers of signals
+        yield
+        return
+    handlers = {
+        signum: signal.signal(signum, lambda number, _: came.append(number))
+        for signum in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Are a local YARN's files right, and are only its own processes ended?"""
 
 import os
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -11,7 +12,7 @@ from spark_listener.local_cluster import ClusterError, command_line
 from tests.integration.plane_process import eventually
 from yarn_bridge.hadoop_jars import hadoop_jars
 from yarn_bridge.local_conf import FAIR, NM_SERVICES, RM_SERVICES, Layout, capacity_scheduler, recovery, write_all
-from yarn_bridge.local_yarn import STATE_FILE, containers, end, end_all, fresh_folder, is_up
+from yarn_bridge.local_yarn import STATE_FILE, containers, end, end_all, fresh_folder, is_up, undisturbed
 
 pytestmark = pytest.mark.unit
 HOSTS = ("127.0.0.11", "127.0.0.12")
@@ -137,3 +138,16 @@ def test_an_interrupted_download_is_no_cache(tmp_path, monkeypatch) -> None:
     with pytest.raises(ClusterError, match="no such artifact"):
         hadoop_jars("3.5.0", cache=tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_process_that_is_just_being_started_is_not_forgotten() -> None:
+    """SIGTERM between a start and its record would leave a daemon behind that nobody knows."""
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append("handled"))
+    try:
+        with undisturbed():
+            signal.raise_signal(signal.SIGTERM)
+            seen.append("recorded")
+        assert seen == ["recorded", "handled"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
