@@ -12,7 +12,7 @@ from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.workloads import Jobs, ZipfParetoStream
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.filterwarnings("ignore:overflow encountered in scalar")]
 
 SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
 SCENARIOS = [

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from html import escape
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, log10, nan
 
 from controlplane.simulator.experiments.experiment import Chart, Series
 
 WIDTH, HEIGHT = 460, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 30, 46
+LEFT, RIGHT, TOP, BOTTOM = 58, 20, 30, 46
 COLOURS = 6
 """Classes line0 to line5 of the style sheet."""
 
@@ -45,31 +45,35 @@ def _label(text: str, x: float, y: float, more: str = "") -> str:
 def _line(series: Series, colour: int, x_at: Axis, y_at: Axis) -> str:
     """Its path, broken at gaps; marks and error bars of two standard errors if it has errors."""
     path, pen, marks = [], "M", []
-    for row, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+    for row, value in enumerate(series.y):
+        x, y = x_at(series.x[row]), y_at(value)
         if not (isfinite(x) and isfinite(y)):
             pen = "M"
             continue
-        path.append(f"{pen}{x_at(x):.1f} {y_at(y):.1f}")
+        path.append(f"{pen}{x:.1f} {y:.1f}")
         pen = "L"
         if series.error:
-            spread = 2.0 * series.error[row] if isfinite(series.error[row]) else 0.0
-            low, high = (y_at(y + sign * spread) if y + sign * spread > 0 else y_at(y) for sign in (-1, 1))
-            marks.append(f'<circle cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="2.6"/>')
-            marks.append(f'<line x1="{x_at(x):.1f}" x2="{x_at(x):.1f}" y1="{low:.1f}" y2="{high:.1f}"/>')
+            spread = 2.0 * series.error[row]
+            ends = [end if isfinite(end) else y for end in (y_at(value - spread), y_at(value + spread))]
+            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>')
+            marks.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}"/>')
     dash = " dashed" if series.dashed else ""
     return f'<g class="line{colour}{dash}"><path d="{"".join(path)}"/>{"".join(marks)}</g>'
 
 
 def _axis(values: Sequence[float], logarithmic: bool, start: float, end: float) -> tuple[list[float], Axis]:
-    """The ticks, and where a value lies between start and end."""
-    known = [value for value in values if isfinite(value) and (value > 0 or not logarithmic)] or [0.0, 1.0]
-    if logarithmic:
-        ticks = _log_ticks(min(known), max(known))
-        low, span = log10(min(known)), log10(max(known)) - log10(min(known)) or 1.0
-        return ticks, lambda value: start + (end - start) * (log10(value) - low) / span
-    ticks = _ticks(min(known), max(known))
-    low, span = ticks[0], ticks[-1] - ticks[0] or 1.0
-    return ticks, lambda value: start + (end - start) * (value - low) / span
+    """The ticks, and where a value lies between start and end; what has no place lies at not-a-number."""
+    known = [value for value in values if isfinite(value) and (value > 0 or not logarithmic)] or [1.0]
+    ticks = _log_ticks(min(known), max(known)) if logarithmic else _ticks(min(known), max(known))
+    edges = (min(known), max(known)) if logarithmic else (ticks[0], ticks[-1])
+
+    def scaled(value: float) -> float:
+        if logarithmic:
+            return log10(value) if value > 0 else nan
+        return value
+
+    low, span = scaled(edges[0]), scaled(edges[1]) - scaled(edges[0]) or 1.0
+    return ticks, lambda value: start + (end - start) * (scaled(value) - low) / span
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -64,7 +64,8 @@ class Claim:
     """One thing the paper says, whether our numbers say so, too, and these numbers."""
 
     statement: str
-    held: bool
+    held: bool | None
+    """None if it was not tried."""
     numbers: str
 
 

@@ -16,6 +16,8 @@ SCALES = {
 }
 SIGNS = {Verdict.REPRODUCED: "good", Verdict.PARTLY: "warn", Verdict.NOT: "bad"}
 
+HELD = {True: ("good", "held"), False: ("bad", "did not hold"), None: ("soft", "not tried")}
+
 
 def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
     """The whole page."""
@@ -30,13 +32,14 @@ def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
         source=provenance(),
         colours=COLOURS,
         svg=lambda chart: Markup(svg(chart)),
-        verdict=_verdict,
+        verdict=lambda found: _sign(SIGNS[found.verdict], found.verdict.value),
+        sign=lambda claim: _sign(*HELD[claim.held]),
         number=_number,
     )
 
 
-def _verdict(found: Finding) -> Markup:
-    return Markup('<b class="{}">{}</b>').format(SIGNS[found.verdict], found.verdict.value)
+def _sign(style: str, text: str) -> Markup:
+    return Markup('<b class="{}">{}</b>').format(style, text)
 
 
 def _number(value: float) -> str:

@@ -147,4 +147,4 @@ def formula_line(label: str, formula: Callable[[float], float], x: Sequence[floa
 
 def not_tried(statement: str) -> Claim:
     """A claim about the learning agent, which is not part of Grasshopper."""
-    return Claim(statement=statement, held=False, numbers="not tried: there is no Deep Q-learning agent here")
+    return Claim(statement=statement, held=None, numbers="there is no Deep Q-learning agent here")

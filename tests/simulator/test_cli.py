@@ -1,0 +1,103 @@
+"""Do `grasshopper simulate` and `grasshopper experiment` do what their help says?"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+SIMULATE = ("simulate", "--policy", "redundant-small", "--d", "35", "--rho", "0.8", "--jobs", "2000", "--seeds", "1..3")
+
+
+def grasshopper(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "controlplane.cli", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_simulate_prints_means_with_errors_beside_the_formula():
+    """The table is for people."""
+    told = grasshopper(*SIMULATE)
+    assert told.returncode == 0
+    for word in ("response time, s", "standard error", "by formula", "28.28"):
+        assert word in told.stdout
+
+
+def test_simulate_writes_the_same_record_to_a_file_and_to_stdout(tmp_path):
+    """For programs, with everything that went in."""
+    told = grasshopper(*SIMULATE, "-o", "json", "--to", str(tmp_path / "new" / "run.json"))
+    found = json.loads(told.stdout)
+    assert found == json.loads((tmp_path / "new" / "run.json").read_text())
+    assert (found["scenario"]["threshold_s"], found["scenario"]["offered_load"], found["seeds"]) == (
+        35.0,
+        0.8,
+        [1, 2, 3],
+    )
+
+
+def test_an_unstable_system_is_called_so():
+    """A mean alone would look like a result."""
+    told = grasshopper("simulate", "--policy", "redundant-all", "--rho", "0.9", "--jobs", "3000", "--seeds", "1,2")
+    assert "UNSTABLE in 2 of 2 runs" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--rho", "-1"), "--rho"),
+        (("--policy", "relaunch", "--w", "-1"), "--w"),
+        (("--seeds", "9..1"), "--seeds"),
+        (("--policy", "redundant-all", "--max-tasks", "15"), "--rate"),
+        (("--max-service-s", "3"), "--max-service-s"),
+        (("--jobs", "many"), "--jobs"),
+        (("--policy", "best"), "--policy"),
+    ],
+)
+def test_bad_input_names_its_option(arguments, named):
+    """Exit code 2, and no traceback."""
+    told = grasshopper("simulate", *arguments)
+    assert told.returncode == 2
+    assert named in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_an_experiment_is_run_and_reported(tmp_path):
+    """Without points there is nothing to wait for; with a point missing there is no page."""
+    folder = ("--folder", str(tmp_path))
+    told = grasshopper("experiment", "run", "redundancy/equation-10", *folder)
+    assert "not reproduced" in told.stdout
+    told = grasshopper("experiment", "report", "redundancy/equation-10", *folder)
+    assert Path(told.stdout.strip()).read_text().startswith("<!doctype html>")
+    told = grasshopper("experiment", "report", "redundancy/equation-4", *folder)
+    assert told.returncode == 1
+    assert "1 points are not computed" in told.stderr
+
+
+def test_the_list_names_every_experiment():
+    """With what the paper says; an unknown name is answered with the known ones."""
+    rows = json.loads(grasshopper("experiment", "list", "-o", "json").stdout)
+    assert {"id", "source", "statement"} == set(rows[0])
+    told = grasshopper("experiment", "run", "redundancy/figure-99")
+    assert told.returncode == 2
+    assert rows[0]["id"] in told.stderr
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    """And says how to go on."""
+    command = [sys.executable, "-m", "controlplane.cli", "experiment", "run", "--folder", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        journal = tmp_path / "smoke.jsonl"
+        deadline_s = time.monotonic() + 60
+        while not (journal.exists() and journal.read_text().count("\n") >= 2) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == 1
+    assert "kept" in told
+    assert len([json.loads(line) for line in journal.read_text().splitlines() if line]) >= 2

@@ -1,0 +1,221 @@
+"""Are experiments judged by numbers alone, kept when a run is killed, and shown on one page?"""
+
+import json
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from math import nan
+from pathlib import Path
+
+import pytest
+
+from controlplane.simulator.experiments import EXPERIMENTS, journal
+from controlplane.simulator.experiments.drawing import svg
+from controlplane.simulator.experiments.experiment import (
+    Chart,
+    Claim,
+    Experiment,
+    Finding,
+    Results,
+    Scale,
+    Series,
+    Verdict,
+)
+from controlplane.simulator.experiments.report import page
+from controlplane.simulator.provenance import provenance
+
+BY_ID = {one.id: one for one in EXPERIMENTS}
+
+
+@dataclass(frozen=True)
+class Square:
+    """A point that counts how often it is measured."""
+
+    side: int
+    measured = []
+
+    def measure(self) -> dict[str, int]:
+        self.measured.append(self.side)
+        return {"area": self.side**2}
+
+
+def squares(name: str, sides: list[int]) -> Experiment:
+    return Experiment(
+        id=f"geometry/{name}",
+        source="Elements, book I",
+        statement="Squares <grow>.",
+        method="by multiplication",
+        points=lambda scale: [Square(side) for side in sides],
+        judge=lambda results: Finding(claims=[_claim(results(Square(sides[0]))["area"] == 4)]),
+    )
+
+
+def _claim(held: bool) -> Claim:
+    return Claim(statement="A claim.", held=held, numbers="4")
+
+
+def run(experiments: list[Experiment], folder: Path) -> None:
+    for point in journal.missing(experiments, Scale.SMOKE, folder):
+        journal.measure(point, Scale.SMOKE, folder)
+
+
+@pytest.mark.unit
+def test_a_verdict_counts_claims():
+    """All, some or none held."""
+    verdicts = [
+        Finding(claims=[_claim(held) for held in claims]).verdict
+        for claims in ([True, True], [None, True], [False, None])
+    ]
+    assert verdicts == [Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT]
+
+
+@pytest.mark.unit
+def test_points_are_measured_once_and_kept(tmp_path):
+    """Two experiments share a point; a second run has nothing to do, another scale has."""
+    Square.measured.clear()
+    both = [squares("one", [2, 3]), squares("two", [3, 4])]
+    run(both, tmp_path)
+    run(both, tmp_path)
+    assert Square.measured == [2, 3, 4]
+    assert [found.verdict for _, found in journal.findings(both, Scale.SMOKE, tmp_path)] == [
+        Verdict.REPRODUCED,
+        Verdict.NOT,
+    ]
+    assert len(journal.missing(both, Scale.FULL, tmp_path)) == 3
+
+
+@pytest.mark.unit
+def test_a_killed_run_goes_on_where_it_was(tmp_path):
+    """A line torn by the kill is measured again, and spoils neither the lines before nor those after."""
+    Square.measured.clear()
+    one = [squares("one", [2, 3, 4])]
+    for side in (2, 3):
+        journal.measure(Square(side), Scale.SMOKE, tmp_path)
+    path = tmp_path / "smoke.jsonl"
+    path.write_text(path.read_text()[:-20])
+    run(one, tmp_path)
+    assert Square.measured == [2, 3, 3, 4]
+    assert journal.missing(one, Scale.SMOKE, tmp_path) == []
+
+
+@pytest.mark.unit
+def test_results_of_other_code_do_not_count(tmp_path):
+    """A number is only as good as the program that made it."""
+    run([squares("one", [2])], tmp_path)
+    path = tmp_path / "smoke.jsonl"
+    path.write_text(path.read_text().replace(provenance().code, "0" * 16))
+    assert len(journal.missing([squares("one", [2])], Scale.SMOKE, tmp_path)) == 1
+
+
+@pytest.mark.unit
+def test_ids_are_unique_and_say_their_paper():
+    """They are what one types, and what links on the page point to."""
+    assert len(BY_ID) == len(EXPERIMENTS)
+    wanted = ["table-i", *(f"figure-{number}" for number in range(2, 11))]
+    assert {f"redundancy/{what}" for what in wanted} <= set(BY_ID)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("figure-2", [None]),
+        ("table-i", [True, False]),
+        ("equation-7", [True, False]),
+        ("equation-10", [False]),
+        ("equation-12", [True, False]),
+    ],
+)
+def test_formulas_are_judged_as_the_errata_have_it(name, held):
+    """Where the print is wrong, the claim does not hold, and what was not tried never does."""
+    found = BY_ID[f"redundancy/{name}"].judge(Results(Scale.SMOKE, {}))
+    assert [claim.held for claim in found.claims] == held
+
+
+@pytest.mark.integration
+def test_the_redundancy_paper_comes_out_but_for_its_errata_and_its_agent(tmp_path):
+    """Every claim a small run can decide: the paper's own, less the printed errors and the learning agent's."""
+    chosen = [one for one in EXPERIMENTS if one.paper == "redundancy"]
+    run(chosen, tmp_path)
+    found = {one.id.partition("/")[2]: found for one, found in journal.findings(chosen, Scale.SMOKE, tmp_path)}
+    held = {name: [claim.held for claim in one.claims] for name, one in found.items()}
+    assert held["equation-4"] == [False, True]
+    assert held["equation-13"] == [True, False, True]
+    assert held["figure-3"] == [True, True, True, None]
+    assert held["figure-4"] == [True, None]
+    assert held["figure-6"][:4] == [True] * 4
+    assert held["figure-7"] == [None, True, True]
+    assert held["figure-8"][1:] == [True, True]
+    assert held["figure-9"] == [True]
+    assert held["figure-10"] == [True, True]
+    text = page(journal.findings(chosen, Scale.SMOKE, tmp_path), Scale.SMOKE)
+    assert text.count("<svg") == sum(len(one.charts) for one in found.values()) > 20
+
+
+class Checked(HTMLParser):
+    """Collects what a page would load, and checks that its elements close."""
+
+    VOID = {"meta", "br", "path", "line", "circle"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open, self.loads = [], []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.loads += [value for name, value in attrs if name in ("src", "srcset", "data", "action")]
+        self.loads += [value for name, value in attrs if name == "href" and not value.startswith("#")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert tag in self.VOID or self.open.pop() == tag
+
+
+@pytest.mark.unit
+def test_a_report_is_one_page_that_loads_nothing():
+    """It can be mailed; what a paper says is text, never markup."""
+    one = squares("one", [2])
+    chart = Chart(
+        title="a < b", x_label="x", y_label="y", series=[Series(label="<i>", x=[1, 2], y=[1, nan], error=[0.1, nan])]
+    )
+    text = page([(one, Finding(claims=[_claim(True)], charts=[chart]))], Scale.SMOKE)
+    checked = Checked()
+    checked.feed(text)
+    assert (checked.open, checked.loads) == ([], [])
+    assert "Squares &lt;grow&gt;." in text
+    assert "<grow>" not in text
+    assert "unstable" in text
+    assert "prefers-color-scheme: dark" in text
+    assert provenance().code in text
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+@pytest.mark.unit
+def test_a_chart_leaves_gaps_where_there_is_no_number():
+    """A line through what was unstable would claim what nobody saw."""
+    series = Series(label="s", x=[1, 2, 3, 4, 5], y=[1.0, 2.0, nan, 4.0, 5.0])
+    drawn = svg(Chart(title="t", x_label="x", y_label="y", series=[series]))
+    path = drawn.split('<path d="')[1].split('"')[0]
+    assert (path.count("M"), path.count("L")) == (2, 2)
+    assert "nan" not in drawn
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("y", [[3.0, 3.0], [nan, nan], [0.0, 1e-4], [1e-3, 1e6]])
+def test_any_numbers_can_be_drawn(y, log):
+    """Equal ones, none, none above zero on a logarithmic axis."""
+    chart = Chart(title="t", x_label="x", y_label="y", series=[Series(label="s", x=[1, 10], y=y, error=[0.5, 0.5])])
+    drawn = svg(replace(chart, log_x=log, log_y=log))
+    assert drawn.endswith("</svg>")
+    assert "nan" not in drawn
+    assert "inf" not in drawn
+
+
+@pytest.mark.unit
+def test_a_journal_is_read_by_anybody(tmp_path):
+    """A line is one JSON object with its point, its code and its time."""
+    run([squares("one", [2])], tmp_path)
+    line = json.loads((tmp_path / "smoke.jsonl").read_text())
+    assert line["result"] == {"area": 4}
+    assert {"point", "version", "commit", "code", "seconds"} <= set(line)
