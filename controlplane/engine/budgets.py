@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controlplane.compiled import kernel
 from controlplane.model.cluster import Cluster
-from controlplane.model.columns import Ints
+from controlplane.model.columns import Ints, Records
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 
@@ -46,22 +47,11 @@ class Budgets:
     @classmethod
     def of(cls, settings: EngineSettings, cluster: Cluster, now_s: float) -> "Budgets":
         """Count every copy that runs, and every one ordered whose order has not expired."""
-        tasks, size = cluster.tasks, cluster.tasks.size
-        ordered = tasks.ordered_copies[:size] * (tasks.ordered_until_s[:size] > now_s)
-        copies = tasks.n_copies[:size] + ordered
-        rows = np.flatnonzero(tasks.alive[:size] & (copies > 0))
-
-        def sums(key: Ints, values: Ints, n: int) -> Ints:
-            return np.bincount(key[rows], weights=values[rows], minlength=n).astype(np.int64)
-
-        return cls(
-            settings,
-            cluster,
-            by_job=sums(tasks.job, copies, cluster.jobs.size),
-            by_pool=sums(tasks.pool, copies, cluster.pools.size),
-            ordered_by_job=sums(tasks.job, ordered, cluster.jobs.size),
-            slots_everywhere=int(cluster.pools.slots.sum()),
-        )
+        jobs, pools = cluster.jobs.size, cluster.pools.size
+        by_job, ordered_by_job = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+        by_pool = np.zeros(pools, dtype=np.int64)
+        count_copies(now_s, cluster.tasks.records[: cluster.tasks.size], by_job, by_pool, ordered_by_job)
+        return cls(settings, cluster, by_job, by_pool, ordered_by_job, int(cluster.pools.slots.sum()))
 
     def order(self, job: int, pool: int) -> None:
         """Count one more copy that is ordered."""
@@ -87,3 +77,14 @@ class Budgets:
         if self.by_pool.sum() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
             return Reason.NO_BUDGET_CLUSTER
         return Reason.NONE
+
+
+@kernel
+def count_copies(now_s: float, tasks: Records, by_job: Ints, by_pool: Ints, ordered_by_job: Ints) -> None:
+    """Add the copies of all tasks to the counts."""
+    for task in tasks:
+        ordered = task["ordered_copies"] if task["ordered_until_s"] > now_s else 0
+        if task["alive"] and task["n_copies"] + ordered > 0:
+            by_job[task["job"]] += task["n_copies"] + ordered
+            by_pool[task["pool"]] += task["n_copies"] + ordered
+            ordered_by_job[task["job"]] += ordered

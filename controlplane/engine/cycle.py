@@ -7,6 +7,7 @@ from typing import Any
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.steering import Steering
+from controlplane.engine.views import TaskView
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
@@ -26,6 +27,7 @@ class Cycle:
     ledger: Ledger
     steering: Steering
     ids: count
+    view: TaskView
     now_s: float
     decision: Decision
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import HostSlowness, log_slowness
-from controlplane.estimators.remaining import Estimates, RemainingTimes
+from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.tail_index import TailIndex
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
-from controlplane.model.columns import Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
@@ -86,20 +85,21 @@ class Learning:
         self.hosts = HostSlowness()
         self._tail_of_pool.clear()
 
-    def watch_hosts(self, cluster: Cluster, rows: Ints, estimates: Estimates, now_s: float) -> None:
-        """Weigh running attempts `rows` against their siblings; every so often, hosts by all that run."""
+    def watch_hosts(self, cluster: Cluster, now_s: float) -> None:
+        """Every so often, weigh running attempts of pools that are due, and judge hosts by all that run."""
         if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:
             return
         self._hosts_reviewed_s = now_s
         attempts, stages = cluster.attempts, cluster.stages
+        live = attempts.rows()
+        rows = live[cluster.pools.due[attempts.pool[live]]]
         attempts.log_slowness[rows] = log_slowness(
             attempts.stage[rows],
             attempts.host[rows],
-            estimates.cost,
-            stages.n_costs[: stages.size].astype(np.float64),
+            attempts.log_cost[rows],
+            stages.n_costs[: stages.size],
             stages.log_cost_sum[: stages.size],
         )
-        live = attempts.rows()
         self.hosts.review(attempts.host[live], attempts.log_slowness[live])
 
     def transfer_ratios(self, cluster: Cluster, source: SourceState) -> None:

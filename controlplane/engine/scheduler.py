@@ -44,6 +44,7 @@ class Scheduler:
         self.steering = Steering(settings)
         self.learning = Learning(settings)
         self.cycle = 0
+        self._view = views.TaskView()
         self._ids = count(order_epoch * 2**20 + 1)
 
     @property
@@ -69,6 +70,7 @@ class Scheduler:
             ledger=self.ledger,
             steering=self.steering,
             ids=self._ids,
+            view=self._view,
             now_s=now_s,
             decision=decision,
         )

@@ -1,256 +1,230 @@
-"""Which running tasks get one more attempt? One vectorised pass over everything that runs in the pools that are due."""
-
-from dataclasses import dataclass
+"""Which running tasks get one more attempt? One compiled pass over everything that runs in the pools that are due."""
 
 import numpy as np
 
+from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
-from controlplane.policies import registry
-from controlplane.policies.interfaces import RUNNING_TASK, Records
+from controlplane.policies import dispatch, registry
+from controlplane.policies.interfaces import UNKNOWN_FINISHED
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
+N_RIVALS = 4
+"""Best tasks of a job that are shown beside the one that was copied."""
 
-_SEVERITY = np.zeros(max(Reason) + 1, dtype=np.int64)
+POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
+NO_SLOT_IN_TARGET = int(Reason.NO_SLOT_IN_TARGET)
+
+_RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
+"""By reason code: whether a change to it is recorded. What speaks for a copy is recorded with the order."""
 for _reason, _text in TEXTS.items():
-    _SEVERITY[_reason] = _text.severity
-_UNRECORDED = (Reason.ORDER_PENDING, Reason.OPERATOR)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
-    """What is to be done about each running task, shape (n_tasks,); `code` becomes the task's reason."""
-
-    columns: views.TaskColumns
-    code: Ints
-    wanted: Flags
-    score: Floats
-    before_waiting: Flags
-    """By pool row: whether copies go before the job's waiting originals."""
+    _RECORDED[_reason] = _text.severity > 0 and _reason >= Reason.ON_SCHEDULE
+_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR]] = False
 
 
 def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None:
     """Estimate, ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
-    cluster, pools, attempts = cycle.cluster, cycle.cluster.pools, cycle.cluster.attempts
     due = [source for source in due if source.attempts]
     if not due:
         return
-    in_pool = _mask(pools.size, due)
-    pools.reviewed_s[in_pool.nonzero()] = cycle.now_s
-    rows = np.flatnonzero(attempts.alive[: attempts.size] & in_pool[attempts.pool[: attempts.size]])
-    tails = np.ones(pools.size)
+    budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
+    _prepare_pools(cycle, due, sums, budgets)
+    cycle.learning.remaining.estimate(cycle.cluster, cycle.now_s)
+    cycle.learning.watch_hosts(cycle.cluster, cycle.now_s)
+    cycle.view.fill(cycle.cluster, cycle.now_s)
+    if cycle.view.n:
+        before_waiting = _ask(cycle, due)
+        _pick(cycle, before_waiting, sums, budgets)
+        _note_reasons(cycle)
+
+
+def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, budgets: Budgets) -> None:
+    """Write what the kernels need to know of each pool into its columns."""
+    pools = cycle.cluster.pools
+    pools.due[:] = False
     for source in due:
-        tails[source.row] = cycle.learning.tail_index(source.row)
-    estimates = cycle.learning.remaining.estimate(cluster, rows, cycle.now_s, tails[attempts.pool[rows]])
-    cycle.learning.watch_hosts(cluster, rows, estimates, cycle.now_s)
-    columns = views.task_columns(cluster, rows, estimates, in_pool)
-    if len(columns.rows):
-        budgets = Budgets.of(cycle.settings, cluster, cycle.now_s)
-        verdicts = _ask(cycle, due, columns, sums, budgets)
-        _pick(cycle, verdicts, sums, budgets)
-        _note_reasons(cycle, verdicts)
+        row = source.row
+        pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
+        pools.off[row] = cycle.steering.mode(source) is Mode.OFF
+        pools.max_copies[row] = cycle.steering.max_copies(source)
+        pools.tail_index[row] = cycle.learning.tail_index(row)
+    jobs = cycle.cluster.jobs.rows()
+    wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
+    taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
+    pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
+    pools.n_copies[: pools.size] = budgets.by_pool
 
 
-def _mask(n_pools: int, sources: list[SourceState]) -> Flags:
-    mask = np.zeros(n_pools, dtype=bool)
-    mask[[source.row for source in sources]] = True
-    return mask
+def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
+    """The speculators' answers, one call for all pools that share one; the engine's own reasons go before theirs.
 
-
-def _ask(
-    cycle: Cycle, due: list[SourceState], columns: views.TaskColumns, sums: views.JobSums, budgets: Budgets
-) -> Verdicts:
-    """The speculators' answers, one call for all pools that share one; the engine's own reasons come first."""
-    n_pools = cycle.cluster.pools.size
-    code, idle = _standing_reasons(cycle, columns), _idle_slots(cycle, sums, budgets)
-    wanted, score = np.zeros(len(code), dtype=bool), np.full(len(code), -np.inf)
+    Returns, by pool row, whether copies go before the job's waiting originals.
+    """
+    view, n_pools = cycle.view, cycle.cluster.pools.size
     before_waiting = np.zeros(n_pools, dtype=bool)
-    shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[SourceState]] = {}
+    shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[int]] = {}
     for source in due:
         policy, settings = cycle.steering.speculator(source.name)
-        shared.setdefault((policy.name, tuple(settings.items())), []).append(source)
-    for (name, given), sources in shared.items():
-        policy, mine = registry.speculator(name), _mask(n_pools, sources)
-        before_waiting |= mine & policy.before_waiting
-        chosen = np.flatnonzero(mine[cycle.cluster.tasks.pool[columns.rows]])
-        answer = policy.speculate(_running_tasks(cycle, columns, chosen, code, budgets, idle), dict(given))
-        free = code[chosen] == Reason.NONE
-        wanted[chosen], score[chosen] = answer["wanted"] & free, answer["score"]
-        code[chosen] = np.where(free, answer["reason"], code[chosen])
-    return Verdicts(columns=columns, code=code, wanted=wanted, score=score, before_waiting=before_waiting)
+        shared.setdefault((policy.name, tuple(settings.items())), []).append(source.row)
+    for (name, given), pool_rows in shared.items():
+        policy = registry.speculator(name)
+        before_waiting[pool_rows] = policy.before_waiting
+        if len(shared) == 1:
+            dispatch.speculate(policy.code, view.tasks, UNKNOWN_FINISHED, policy.vector(dict(given)), view.answer)
+        else:
+            mine = np.flatnonzero(np.isin(view.tasks["pool"], pool_rows))
+            view.answer[mine] = policy.speculate(view.tasks[mine], dict(given))
+    reason = view.answer["reason"]
+    np.copyto(reason, view.standing, where=view.standing > 0)
+    return before_waiting
 
 
-def _standing_reasons(cycle: Cycle, columns: views.TaskColumns) -> Ints:
-    """The engine's own reasons for leaving tasks alone, the gravest first; 0 where there is none."""
-    cluster, tasks, rows = cycle.cluster, cycle.cluster.tasks, columns.rows
-    stage_verdict = cluster.stages.verdict[tasks.stage[rows]]
-    limit = np.zeros(cluster.pools.size, dtype=np.int64)
-    off = np.zeros(cluster.pools.size, dtype=bool)
-    for source in cluster.sources.values():
-        limit[source.row] = cycle.steering.max_copies(source)
-        off[source.row] = cycle.steering.mode(source) is Mode.OFF
-    pool = tasks.pool[rows]
-    pending = (tasks.ordered_copies[rows] > 0) & (tasks.ordered_until_s[rows] > cycle.now_s)
-    reasons = (
-        (stage_verdict != Reason.NONE, stage_verdict),
-        (~cluster.jobs.copies_enabled[tasks.job[rows]], Reason.OPTED_OUT),
-        (off[pool], Reason.MODE),
-        (limit[pool] == 0, Reason.HOST_CANNOT),
-        (columns.too_new, Reason.TOO_NEW),
-        (tasks.n_live[rows] > limit[pool], Reason.ALREADY_COPIED),
-        (pending | (tasks.not_before_s[rows] > cycle.now_s), Reason.ORDER_PENDING),
-    )
-    return np.select([where for where, _ in reasons], [reason for _, reason in reasons], Reason.NONE)
-
-
-def _running_tasks(
-    cycle: Cycle, columns: views.TaskColumns, chosen: Ints, code: Ints, budgets: Budgets, idle: Ints
-) -> Records:
-    cluster, tasks = cycle.cluster, cycle.cluster.tasks
-    rows = columns.rows[chosen]
-    pool = tasks.pool[rows]
-    view = np.zeros(len(rows), dtype=RUNNING_TASK)
-    view["stage"], view["pool"] = tasks.stage[rows], pool
-    view["running_attempts"] = tasks.n_live[rows]
-    view["elapsed_s"] = columns.elapsed_s[chosen]
-    view["t_rem_s"] = columns.t_rem_s[chosen]
-    view["t_new_s"] = columns.t_new_s[chosen]
-    view["progress_rate"] = columns.rate[chosen]
-    view["sibling_rate"] = columns.sibling_rate[chosen]
-    view["eligible"] = code[chosen] == Reason.NONE
-    view["pool_slots"] = cluster.pools.slots[pool]
-    view["pool_copies"] = budgets.by_pool[pool]
-    view["pool_idle"] = idle[pool]
-    view["finished_from"] = -1
-    return view
-
-
-def _idle_slots(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
-    """By pool row: slots that no attempt holds, no original waits for, and no ordered copy will take."""
-    pools, jobs = cycle.cluster.pools, cycle.cluster.jobs.rows()
-    wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
-    taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size)
-    return np.maximum(pools.slots[: pools.size] - taken, 0).astype(np.int64)
-
-
-def _pick(cycle: Cycle, verdicts: Verdicts, sums: views.JobSums, budgets: Budgets) -> None:
-    """Within each job's target, order the best candidates; everything refused says why in `code`.
+def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> None:
+    """Within each job's target, order the best candidates; everything refused says why in the answers.
 
     Of more than `ORDERS_PER_CYCLE` the rest is looked at again in the next cycle.
     """
-    tasks, code, score = cycle.cluster.tasks, verdicts.code, verdicts.score
-    places = np.flatnonzero(verdicts.wanted)
-    # Best first within each job, jobs side by side; a job's room is for its first ones.
-    places = places[np.lexsort((-score[places], tasks.job[verdicts.columns.rows[places]]))]
-    rows = verdicts.columns.rows[places]
-    job, pool = tasks.job[rows], tasks.pool[rows]
-    first = np.searchsorted(job, job)
-    fits = np.arange(len(places)) - first < _room(cycle, job, verdicts.before_waiting[pool], sums, budgets)
-    code[places[~fits]] = Reason.NO_SLOT_IN_TARGET
-
+    tasks, view = cycle.cluster.tasks, cycle.view
+    code, score = view.answer["reason"], view.answer["score"]
+    room = _room(cycle, before_waiting, sums, budgets)
+    rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
+    queue = choose(view.rows, tasks.records, room, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.learning.hosts, cycle.ledger, cycle.now_s)
-    spent: dict[int, Reason] = {}
-    """Budgets found exhausted, by ~pool or by job."""
-    tried = 0
-    chosen = np.flatnonzero(fits)
-    chosen = chosen[np.argsort(-score[places[chosen]], kind="stable")]
-    for rank, at in enumerate(chosen.tolist()):
-        if tried == ORDERS_PER_CYCLE:
-            code[places[chosen[rank:]]] = Reason.ORDER_PENDING
-            break
-        place, of_job, of_pool = int(places[at]), int(job[at]), int(pool[at])
-        over = spent.get(~of_pool) or spent.get(of_job)
-        if over:
-            code[place] = over
-            continue
-        tried += 1
+    for _ in range(ORDERS_PER_CYCLE):
+        if not len(queue):
+            return
+        place, queue = int(queue[0]), queue[1:]
+        row = int(view.rows[place])
+        job, pool = int(tasks.job[row]), int(tasks.pool[row])
         candidate = Candidate(
-            task=int(rows[at]),
+            task=row,
             score=float(score[place]),
             reason=Reason(int(code[place])),
-            before_waiting=bool(verdicts.before_waiting[of_pool]),
+            before_waiting=bool(before_waiting[pool]),
         )
-        rivals = [p for p in range(first[at], min(first[at] + 4, len(places))) if p != at and job[p] == of_job]
-        others = [(f"copy task {tasks.index[rows[p]]}", float(score[places[p]])) for p in rivals]
+        others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
         answer = order_copy(
             cycle,
-            cycle.cluster.source_of_pool[of_pool],
+            cycle.cluster.source_of_pool[pool],
             candidate,
             admission,
-            inputs=_inputs(cycle, verdicts, place, sums),
-            alternatives=[("wait", 0.0), *others],
+            inputs=_inputs(cycle, place, sums),
+            alternatives=[
+                ("wait", 0.0),
+                *((f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others),
+            ],
         )
-        if answer in (Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE):
-            spent[~of_pool] = answer
-        elif answer is Reason.NO_BUDGET_JOB:
-            spent[of_job] = answer
         code[place] = answer
+        if answer in POOL_BUDGETS:
+            same = tasks.pool[view.rows[queue]] == pool
+        elif answer is Reason.NO_BUDGET_JOB:
+            same = tasks.job[view.rows[queue]] == job
+        else:
+            continue
+        code[queue[same]] = answer
+        queue = queue[~same]
+    code[queue] = Reason.ORDER_PENDING
 
 
-def _room(cycle: Cycle, job: Ints, before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> Ints:
-    """How many more copies the job of each candidate may order, shape of `job`.
+@kernel
+def choose(rows: Ints, tasks: Records, room: Ints, answer: Records, rivals: Ints) -> Ints:
+    """Places of the wanted tasks that fit into their jobs' room, best first; those that do not are told so.
+
+    `room` is by job row, `rivals` (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job.
+    """
+    wanted, score, reason = answer["wanted"], answer["score"], answer["reason"]
+    places = np.flatnonzero(wanted)
+    has_room = np.zeros(len(places), dtype=np.bool_)
+    for at, place in enumerate(places):
+        has_room[at] = room[tasks[rows[place]]["job"]] > 0
+        if not has_room[at]:
+            reason[place] = NO_SLOT_IN_TARGET
+    places = places[has_room]
+    places = places[np.argsort(-score[places], kind="mergesort")]
+    fits, taken = np.zeros(len(places), dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
+    for at, place in enumerate(places):
+        job = tasks[rows[place]]["job"]
+        if taken[job] < rivals.shape[1]:
+            rivals[job, taken[job]] = place
+        fits[at] = taken[job] < room[job]
+        taken[job] += 1
+        if not fits[at]:
+            reason[place] = NO_SLOT_IN_TARGET
+    return places[fits]
+
+
+def _room(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> Ints:
+    """How many more copies each job may order, by job row.
 
     The free part of its target. While originals wait, a speculator that puts copies first may queue one for the next
     slot that comes free, and one that does not has no room.
     """
-    ordered = budgets.ordered_by_job[job]
-    room = cycle.cluster.jobs.target[job] - sums.running[job] - ordered
-    queued = np.where((room == 0) & (ordered == 0), 1, room)
-    return np.where(sums.waiting[job] > 0, np.where(before_waiting, queued, 0), room)
+    jobs, size = cycle.cluster.jobs, cycle.cluster.jobs.size
+    room = jobs.target[:size] - sums.running - budgets.ordered_by_job
+    queued = np.where((room == 0) & (budgets.ordered_by_job == 0), 1, room)
+    return np.where(sums.waiting > 0, np.where(before_waiting[jobs.pool[:size]], queued, 0), room)
 
 
-def _inputs(cycle: Cycle, verdicts: Verdicts, place: int, sums: views.JobSums) -> dict[str, float]:
+def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     """The numbers behind a candidate, by the names that the reasons' sentences use."""
-    tasks, columns = cycle.cluster.tasks, verdicts.columns
-    task = int(columns.rows[place])
+    tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
+    task = int(cycle.view.rows[place])
     job, size = int(tasks.job[task]), float(tasks.input_bytes[task])
     return {
-        "saving_s": float(verdicts.score[place]),
-        "running_attempts": float(tasks.n_live[task]),
-        "elapsed_s": float(columns.elapsed_s[place]),
-        "t_rem_s": float(columns.t_rem_s[place]),
-        "t_new_s": float(columns.t_new_s[place]),
-        "rate": float(columns.rate[place]),
-        "sibling_rate": float(columns.sibling_rate[place]),
+        "saving_s": float(cycle.view.answer["score"][place]),
+        "running_attempts": float(seen["running_attempts"]),
+        "elapsed_s": float(seen["elapsed_s"]),
+        "t_rem_s": float(seen["t_rem_s"]),
+        "t_new_s": float(seen["t_new_s"]),
+        "rate": float(seen["progress_rate"]),
+        "sibling_rate": float(seen["sibling_rate"]),
         "input_bytes": size if size == size else -1.0,
         "target": float(cycle.cluster.jobs.target[job]),
         "running": float(sums.running[job]),
         "waiting": float(sums.waiting[job]),
-        "tail_index": cycle.learning.tail_index(int(tasks.pool[task])),
+        "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
 
 
-def _note_reasons(cycle: Cycle, verdicts: Verdicts) -> None:
+def _note_reasons(cycle: Cycle) -> None:
     """Keep every task's reason; record refusals that changed and matter."""
-    cluster, tasks = cycle.cluster, cycle.cluster.tasks
-    columns, code, rows = verdicts.columns, verdicts.code, verdicts.columns.rows
-    changed = (tasks.reason[rows] != code) & (_SEVERITY[code] > 0) & (code >= Reason.ON_SCHEDULE)
-    changed &= ~np.isin(code, _UNRECORDED)
-    tasks.reason[rows] = code
-    for place in np.flatnonzero(changed)[:RECORDS_PER_CYCLE].tolist():
-        row = int(rows[place])
-        info = cluster.stage_infos[int(tasks.stage[row])]
+    cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
+    changed = note_reasons(view.rows, view.answer["reason"], _RECORDED, tasks.records)
+    for place in changed[:RECORDS_PER_CYCLE].tolist():
+        row, seen = int(view.rows[place]), view.tasks[place]
+        info = cluster.stage_infos[int(seen["stage"])]
         cycle.record(
             cluster.sources[info.source],
             action=Action.REFUSE_COPY,
-            reason=Reason(int(code[place])),
+            reason=Reason(int(view.answer["reason"][place])),
             job=info.fact.job,
             task=(info.fact.stage, info.fact.stage_attempt, int(tasks.index[row])),
             inputs={
-                "elapsed_s": float(columns.elapsed_s[place]),
-                "t_rem_s": float(columns.t_rem_s[place]),
-                "t_new_s": float(columns.t_new_s[place]),
-                "running_attempts": float(tasks.n_live[row]),
+                "elapsed_s": float(seen["elapsed_s"]),
+                "t_rem_s": float(seen["t_rem_s"]),
+                "t_new_s": float(seen["t_new_s"]),
+                "running_attempts": float(seen["running_attempts"]),
                 "target": float(cluster.jobs.target[tasks.job[row]]),
             },
         )
+
+
+@kernel
+def note_reasons(rows: Ints, reason: Ints, recorded: Flags, tasks: Records) -> Ints:
+    """Write reasons into the tasks; returns the places of those that changed to one that is recorded."""
+    changed = np.zeros(len(rows), dtype=np.bool_)
+    for place in range(len(rows)):
+        task = tasks[rows[place]]
+        changed[place] = task["reason"] != reason[place] and recorded[reason[place]]
+        task["reason"] = reason[place]
+    return np.flatnonzero(changed)

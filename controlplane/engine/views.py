@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controlplane.estimators.remaining import Estimates
+from controlplane.compiled import kernel, rule
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.columns import Flags, Floats, Ints
-from controlplane.policies.interfaces import CLAIMANT, Records
+from controlplane.model.columns import Floats, Ints, Record, Records
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION
+
+OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
+TOO_NEW, ALREADY_COPIED, ORDER_PENDING = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED), int(Reason.ORDER_PENDING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,50 +100,117 @@ def _downstream_tasks(cluster: Cluster, source: SourceState, job: int) -> float:
     return float(sum(info.stage_tasks.get(child, 0) for child in children))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskColumns:
-    """Unfinished tasks with live attempts, shape (n_tasks,): their rows and what their attempts add up to."""
+class TaskView:
+    """The unfinished tasks with live attempts of pools that are due, and what is to be done about each.
 
-    rows: Ints
-    elapsed_s: Floats
-    t_rem_s: Floats
-    t_new_s: Floats
-    rate: Floats
-    sibling_rate: Floats
-    too_new: Flags
-    """Any of its live attempts is: a copy that has just started deserves its chance first."""
+    Kept from cycle to cycle, for fresh memory costs more than filling it.
+    """
+
+    def __init__(self) -> None:
+        self._hold(0)
+        self.n = 0
+
+    def fill(self, cluster: Cluster, now_s: float) -> None:
+        """See the cluster as it is."""
+        if len(self._rows) < len(cluster.tasks):
+            self._hold(2 * len(cluster.tasks))
+        self.n = view_tasks(
+            now_s,
+            cluster.tasks.records[: cluster.tasks.size],
+            cluster.attempts.records,
+            cluster.stages.records,
+            cluster.jobs.records,
+            cluster.pools.records,
+            self._rows,
+            self._standing,
+            self._tasks,
+        )
+
+    @property
+    def rows(self) -> Ints:
+        """Rows of the tasks, ascending, shape (n,)."""
+        return self._rows[: self.n]
+
+    @property
+    def standing(self) -> Ints:
+        """The engine's own reason for leaving a task alone, the gravest; 0 where there is none. Shape (n,)."""
+        return self._standing[: self.n]
+
+    @property
+    def tasks(self) -> Records:
+        """`RUNNING_TASK` records, shape (n,)."""
+        return self._tasks[: self.n]
+
+    @property
+    def answer(self) -> Records:
+        """`SPECULATION` records, shape (n,)."""
+        return self._answer[: self.n]
+
+    def _hold(self, n: int) -> None:
+        self._rows, self._standing = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self._tasks, self._answer = np.zeros(n, dtype=RUNNING_TASK), np.zeros(n, dtype=SPECULATION)
 
 
-def task_columns(cluster: Cluster, attempt_rows: Ints, estimates: Estimates, in_pool: Flags) -> TaskColumns:
-    """Bring attempts down to tasks: the least t_rem, the best rate, the oldest age. `in_pool` is by pool row."""
-    tasks, attempts = cluster.tasks, cluster.attempts
-    size = tasks.size
-    candidate = tasks.alive[:size] & (tasks.n_live[:size] > 0) & ~tasks.done[:size]
-    candidate &= in_pool[tasks.pool[:size]] & ~cluster.stages.closing[tasks.stage[:size]]
-    rows = np.flatnonzero(candidate)
-    task = attempts.task[attempt_rows]
-    keep = candidate[task]
-    place = np.full(size, -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    at = place[task[keep]]
-    many = tasks.n_live[rows] > 1
+@kernel
+def view_tasks(
+    now_s: float,
+    tasks: Records,
+    attempts: Records,
+    stages: Records,
+    jobs: Records,
+    pools: Records,
+    rows: Ints,
+    standing: Ints,
+    view: Records,
+) -> int:
+    """Bring attempts down to tasks: the least t_rem, the best rate, the oldest age; returns how many there are."""
+    n = 0
+    for row in range(len(tasks)):
+        task = tasks[row]
+        if not task["alive"] or task["n_live"] <= 0 or task["done"]:
+            continue
+        stage, pool = stages[task["stage"]], pools[task["pool"]]
+        if not pool["due"] or stage["closing"]:
+            continue
+        seen = view[n]
+        seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
+        seen["elapsed_s"], seen["progress_rate"], seen["sibling_rate"] = 0.0, 0.0, 0.0
+        seen["t_rem_s"], seen["t_new_s"] = np.inf, np.inf
+        too_new, at = False, task["newest"]
+        while at >= 0:
+            attempt = attempts[at]
+            seen["elapsed_s"] = max(seen["elapsed_s"], now_s - attempt["start_s"])
+            seen["t_rem_s"] = min(seen["t_rem_s"], attempt["t_rem_s"])
+            seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
+            seen["progress_rate"] = max(seen["progress_rate"], attempt["rate"])
+            seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
+            too_new |= attempt["too_new"]
+            at = attempt["older"]
+        seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
+        seen["executor_slots"], seen["stage_tasks"], seen["work"] = 0, stage["n_tasks"], task["input_bytes"]
+        seen["finished_from"], seen["finished_to"] = -1, -1
+        rows[n] = row
+        standing[n] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
+        seen["eligible"] = standing[n] == 0
+        n += 1
+    return n
 
-    def reduce(ufunc: np.ufunc, values: Floats, empty: float) -> Floats:
-        kept = values[keep]
-        out = np.full(len(rows), empty)
-        out[at] = kept
-        again = many[at]
-        if again.any():
-            out[many] = empty
-            ufunc.at(out, at[again], kept[again])
-        return out
 
-    return TaskColumns(
-        rows=rows,
-        elapsed_s=reduce(np.maximum, estimates.elapsed_s, 0.0),
-        t_rem_s=reduce(np.minimum, estimates.t_rem_s, np.inf),
-        t_new_s=reduce(np.minimum, estimates.t_new_s, np.inf),
-        rate=reduce(np.maximum, estimates.rate, 0.0),
-        sibling_rate=reduce(np.maximum, estimates.sibling_rate, 0.0),
-        too_new=reduce(np.maximum, estimates.too_new.astype(np.float64), 0.0) > 0,
-    )
+@rule
+def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, job: Record, pool: Record) -> int:
+    """The engine's own reason for leaving a task alone, the gravest; 0 where there is none."""
+    if stage["verdict"]:
+        return int(stage["verdict"])
+    if not job["copies_enabled"]:
+        return OPTED_OUT
+    if pool["off"]:
+        return MODE
+    if pool["max_copies"] == 0:
+        return HOST_CANNOT
+    if too_new:
+        return TOO_NEW
+    if task["n_live"] > pool["max_copies"]:
+        return ALREADY_COPIED
+    if (task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s) or task["not_before_s"] > now_s:
+        return ORDER_PENDING
+    return 0

@@ -9,6 +9,7 @@ from math import log
 
 import numpy as np
 
+from controlplane.compiled import kernel
 from controlplane.model.columns import Flags, Floats, Ints
 
 HALF_LIFE_S = 300.0
@@ -40,30 +41,36 @@ def worth_waiting(slowness: Floats, waiting: Ints, target: Ints, patience: float
     return (waiting > 0) & (patience * (slowness - 1.0) * target > waiting)
 
 
-def log_slowness(
-    stage: Ints, host: Ints, seconds_per_unit: Floats, finished_n: Floats, finished_log_sum: Floats
-) -> Floats:
+@kernel
+def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, finished_log_sum: Floats) -> Floats:
     """Log of each attempt's seconds per unit over its stage's siblings' on other hosts; nan if unknown.
 
     Shapes: (n_attempts,), the last two (n_stages,): how many attempts of the stage have finished, anywhere,
     and the sum of the logs of their seconds per unit. Siblings are taken by their geometric mean.
 
-    >>> stage, host = np.array([0, 0, 0]), np.array([0, 0, 1])
-    >>> np.exp(log_slowness(stage, host, np.array([8.0, 8.0, 2.0]), np.zeros(1), np.zeros(1)))
+    >>> stage, host, log_cost = np.array([0, 0, 0]), np.array([0, 0, 1]), np.log([8.0, 8.0, 2.0])
+    >>> np.exp(log_slowness(stage, host, log_cost, np.zeros(1, dtype=np.int64), np.zeros(1)))
     array([4.  , 4.  , 0.25])
     """
-    known = np.isfinite(seconds_per_unit) & (seconds_per_unit > 0)
-    log_cost = np.log(np.where(known, seconds_per_unit, 1.0))
-    _, pair = np.unique(stage * (host.max(initial=0) + 1) + host, return_inverse=True)
-    n_stages = len(finished_n)
-
-    def elsewhere(column: Floats) -> Floats:
-        in_stage = np.bincount(stage, weights=column, minlength=n_stages).astype(np.float64)
-        return in_stage[stage] - np.bincount(pair, weights=column)[pair]
-
-    n = elsewhere(known.astype(float)) + finished_n[stage]
-    total = elsewhere(log_cost) + finished_log_sum[stage]
-    return np.where(known & (n > 0.5), log_cost - total / np.maximum(n, 1.0), np.nan)
+    end = np.cumsum(np.bincount(stage, minlength=len(finished_n)))
+    by_stage, n_hosts = np.argsort(stage, kind="mergesort"), host.max() + 1 if len(host) else 0
+    host_n, host_sum = np.zeros(n_hosts), np.zeros(n_hosts)
+    slowness = np.full(len(stage), np.nan)
+    for group in range(len(end)):
+        rows = by_stage[end[group - 1] if group else 0 : end[group]]
+        stage_n, stage_sum = float(finished_n[group]), finished_log_sum[group]
+        for row in rows:
+            if not np.isnan(log_cost[row]):
+                stage_n += 1
+                stage_sum += log_cost[row]
+                host_n[host[row]] += 1
+                host_sum[host[row]] += log_cost[row]
+        for row in rows:
+            n_elsewhere = stage_n - host_n[host[row]]
+            if n_elsewhere > 0.5:
+                slowness[row] = log_cost[row] - (stage_sum - host_sum[host[row]]) / n_elsewhere
+        host_n[host[rows]], host_sum[host[rows]] = 0.0, 0.0
+    return slowness
 
 
 class HostSlowness:

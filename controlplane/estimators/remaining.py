@@ -7,14 +7,14 @@ costs of the task itself are left out of what it is compared with.
 Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
 """
 
-from dataclasses import dataclass
-from typing import TypeVar
+import math
 
 import numpy as np
 
+from controlplane.compiled import kernel, rule
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
-from controlplane.model.columns import Flags, Floats, Ints, Pools
+from controlplane.model.columns import Pools, Record, Records
 from controlplane.model.facts import Outcome
 
 REPORT_GAP_S = 0.5
@@ -25,29 +25,70 @@ NEARLY_DONE = 0.99
 """From this share on the rest is not reading: what remains shows only as silence."""
 SHORTEST_S = 1e-3
 
-Number = TypeVar("Number", float, Floats)
 
-
-def residual_s(elapsed_s: Floats, typical_s: Floats, tail_index: Floats) -> Floats:
+@rule
+def residual_s(elapsed_s: float, typical_s: float, tail_index: float) -> float:
     """Time still needed by something `elapsed_s` old among things that take `typical_s`.
 
     Up to the typical duration what is missing from it; past it, the mean residual life of a Pareto tail.
     Source: GRASS section 3.1 and formulas of its theorem: w / (tail_index - 1).  Units: seconds.
 
-    >>> residual_s(np.array([1.0, 6.0]), np.array([4.0, 4.0]), np.array([1.5, 1.5]))
-    array([ 3., 12.])
+    >>> [residual_s(elapsed_s=elapsed_s, typical_s=4.0, tail_index=1.5) for elapsed_s in (1.0, 6.0)]
+    [3.0, 12.0]
     """
-    tail = elapsed_s / np.clip(tail_index - 1.0, 0.1, 10.0)
-    return np.where(elapsed_s < typical_s, typical_s - elapsed_s, tail)
+    if elapsed_s < typical_s:
+        return typical_s - elapsed_s
+    return elapsed_s / min(max(tail_index - 1.0, 0.1), 10.0)
 
 
-def late_after_s(mean_s: Number, deviation_s: Number) -> Number:
+@rule
+def late_after_s(mean_s: float, deviation_s: float) -> float:
     """Age past which an attempt without progress is no longer just starting.
 
     >>> late_after_s(mean_s=0.5, deviation_s=0.25)
     1.5
     """
     return mean_s + 4.0 * deviation_s
+
+
+@rule
+def share_done(work: float, total: float) -> float:
+    """Progress, 0 to 1; nan where the total is unknown.
+
+    >>> [share_done(work=work, total=4.0) for work in (1.0, 5.0)]
+    [0.25, 1.0]
+    """
+    if total > 0:
+        return min(work / total, 1.0)
+    return 1.0 if total == 0 and work > 0 else math.nan
+
+
+@rule
+def typical_s(duration_sum_s: float, n_finished: int, others_s: float, own_prior_s: float, prior_s: float) -> float:
+    """Mean duration with the others' running time counted as censored: total time on test over ends seen.
+
+    The same stage's past counts as one end, or else, before anything has finished, the prior of all stages.
+
+    >>> typical_s(duration_sum_s=6.0, n_finished=2, others_s=3.0, own_prior_s=float("nan"), prior_s=9.0)
+    4.5
+    """
+    if not math.isnan(own_prior_s):
+        return (duration_sum_s + others_s + own_prior_s) / (n_finished + 1)
+    if n_finished > 0:
+        return (duration_sum_s + others_s) / n_finished
+    return others_s + prior_s
+
+
+@rule
+def patience_s(is_cold: bool, warm_late_s: float, cold_late_s: float, startup_prior_s: float) -> float:
+    """Age until which an attempt may show no progress: by what was seen on executors like its own, else the prior.
+
+    >>> [patience_s(is_cold, 1.0, math.nan, startup_prior_s=5.0) for is_cold in (False, True)]
+    [1.0, 5.0]
+    """
+    if not is_cold and not math.isnan(warm_late_s):
+        return warm_late_s
+    return startup_prior_s if math.isnan(cold_late_s) else cold_late_s
 
 
 def seconds_per_unit(duration_s: float, startup_s: float, units: float) -> float:
@@ -57,22 +98,6 @@ def seconds_per_unit(duration_s: float, startup_s: float, units: float) -> float
     [0.15, 0.02]
     """
     return max(duration_s - startup_s, duration_s / 10) / units
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimates:
-    """Columns of shape (n_attempts,), one row for each row asked about."""
-
-    elapsed_s: Floats
-    t_rem_s: Floats
-    t_new_s: Floats
-    rate: Floats
-    """Work per second from launch to foreseen end; comparable with `sibling_rate`, which a fresh attempt would have."""
-    sibling_rate: Floats
-    cost: Floats
-    """Seconds per unit of work since progress began; nan before."""
-    too_new: Flags
-    """It could not have made its first progress yet, or its rate has been seen too briefly."""
 
 
 class RemainingTimes:
@@ -133,89 +158,120 @@ class RemainingTimes:
         startup_s = float(np.nan_to_num(cluster.pools.startup_mean_s[pool], nan=0.0))
         return seconds_per_unit(duration_s=duration_s, startup_s=startup_s, units=units)
 
-    def estimate(self, cluster: Cluster, rows: Ints, now_s: float, tail_index: Floats) -> Estimates:
-        """Estimates for live attempts `rows`, all running attempts of their stages among them.
-
-        `tail_index` has one value a row. One vectorised pass; also writes t_rem, t_new and progress into the columns.
-        """
-        attempts, stages, pools = cluster.attempts, cluster.stages, cluster.pools
-        stage, pool = attempts.stage[rows], attempts.pool[rows]
-        work, unit, first_s = attempts.work[rows], attempts.unit[rows], attempts.first_s[rows]
-        elapsed_s = np.maximum(now_s - attempts.start_s[rows], SHORTEST_S)
-        started = ~np.isnan(first_s)
-        observed_s = np.where(started, now_s - first_s, 0.0)
-
-        gained = work - attempts.first_work[rows]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            overall = np.where(started, elapsed_s / work, np.nan)
-            cost = np.where((observed_s >= OBSERVED_S) & (gained > 0), observed_s / gained, overall)
-            records = stages.records_sum[stage] / stages.n_finished[stage]
-        input_bytes = cluster.tasks.input_bytes[attempts.task[rows]]
-        total = np.where(unit <= UNIT_BYTES, input_bytes, np.where(unit == UNIT_RECORDS, records, 1.0))
-
-        sibling_cost = self._sibling_cost(cluster, stage, cost)
-        typical_s = self._typical_s(cluster, stage, elapsed_s)
-        startup_s = np.nan_to_num(pools.startup_mean_s[pool], nan=0.0)
-        by_work = total * sibling_cost
-        t_new_s = np.where(np.isnan(by_work), typical_s, startup_s + by_work)
-        silent_s = np.where(
-            np.isnan(by_work),
-            residual_s(elapsed_s, typical_s, tail_index),
-            residual_s(elapsed_s, startup_s, tail_index) + by_work,
+    def estimate(self, cluster: Cluster, now_s: float) -> None:
+        """Write times to go, rates and progress of all live attempts in pools that are due into their columns."""
+        estimate(
+            now_s,
+            self.startup_prior_s,
+            self.history.duration_s(2 * self.startup_prior_s),
+            cluster.attempts.records[: cluster.attempts.size],
+            cluster.tasks.records,
+            cluster.stages.records,
+            cluster.pools.records,
         )
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            progress = np.clip(work / total, 0.0, 1.0)
-        silence_s = np.maximum(now_s - attempts.advanced_s[rows] - REPORT_GAP_S, 0.0)
-        reading = started & (progress < NEARLY_DONE)
-        t_rem_s = np.select(
-            [reading, started & (progress >= NEARLY_DONE)],
-            [np.maximum((1.0 - progress) * total * cost, silence_s), silence_s],
-            silent_s,
+
+@kernel
+def estimate(
+    now_s: float,
+    startup_prior_s: float,
+    duration_prior_s: float,
+    attempts: Records,
+    tasks: Records,
+    stages: Records,
+    pools: Records,
+) -> None:
+    """Estimates for the live attempts in pools that are due, all running attempts of their stages among them.
+
+    An attempt is compared with the others of its stage, finished and running: by the geometric mean of their seconds
+    per unit of work, or by their durations where work says nothing.
+    """
+    n_costs, log_cost_sum = np.zeros(len(stages)), np.zeros(len(stages))
+    elapsed_sum_s = np.zeros(len(stages))
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+            elapsed_s = max(now_s - attempt["start_s"], SHORTEST_S)
+            attempt["log_cost"] = running_log_cost(now_s, elapsed_s, attempt)
+            elapsed_sum_s[attempt["stage"]] += elapsed_s
+            if not math.isnan(attempt["log_cost"]):
+                n_costs[attempt["stage"]] += 1
+                log_cost_sum[attempt["stage"]] += attempt["log_cost"]
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+            stage, pool = stages[attempt["stage"]], pools[attempt["pool"]]
+            elapsed_s = max(now_s - attempt["start_s"], SHORTEST_S)
+            n, log_sum = n_costs[attempt["stage"]], log_cost_sum[attempt["stage"]]
+            if not math.isnan(attempt["log_cost"]):
+                n, log_sum = n - 1, log_sum - attempt["log_cost"]
+            n, log_sum = n + stage["n_costs"], log_sum + stage["log_cost_sum"]
+            mean_s = typical_s(
+                duration_sum_s=stage["duration_sum_s"],
+                n_finished=stage["n_finished"],
+                others_s=elapsed_sum_s[attempt["stage"]] - elapsed_s,
+                own_prior_s=stage["prior_duration_s"],
+                prior_s=duration_prior_s,
+            )
+            total = total_work(attempt, tasks[attempt["task"]]["input_bytes"], stage)
+            by_work_s = total * math.exp(log_sum / n if n > 0 else stage["prior_log_cost"])
+            write_times(now_s, elapsed_s, total, by_work_s, mean_s, attempt, pool)
+            judge_age(now_s, elapsed_s, startup_prior_s, attempt, pool)
+
+
+@rule
+def running_log_cost(now_s: float, elapsed_s: float, attempt: Record) -> float:
+    """Log of the seconds per unit of work since progress began, or since launch where that is too short; else nan."""
+    if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
+        return math.nan
+    gained, observed_s = attempt["work"] - attempt["first_work"], now_s - attempt["first_s"]
+    if observed_s >= OBSERVED_S and gained > 0:
+        return math.log(observed_s / gained)
+    return math.log(elapsed_s / attempt["work"])
+
+
+@rule
+def total_work(attempt: Record, input_bytes: float, stage: Record) -> float:
+    """What an attempt has to do, in its own unit; nan where that is unknown."""
+    if attempt["unit"] <= UNIT_BYTES:
+        return input_bytes
+    if attempt["unit"] == UNIT_RECORDS:
+        return stage["records_sum"] / stage["n_finished"] if stage["n_finished"] > 0 else math.nan
+    return 1.0
+
+
+@rule
+def write_times(
+    now_s: float, elapsed_s: float, total: float, by_work_s: float, mean_s: float, attempt: Record, pool: Record
+) -> None:
+    """Fill in t_rem, t_new, rates and progress. A late start's work is still to do; silence needs as long again."""
+    work_known = not math.isnan(by_work_s)
+    startup_s = 0.0 if math.isnan(pool["startup_mean_s"]) else pool["startup_mean_s"]
+    progress = share_done(work=attempt["work"], total=total)
+    silence_s = max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
+    if math.isnan(attempt["first_s"]) or math.isnan(progress):
+        usual_s = startup_s if work_known else mean_s
+        t_rem_s = residual_s(elapsed_s=elapsed_s, typical_s=usual_s, tail_index=pool["tail_index"])
+        t_rem_s += by_work_s if work_known else 0.0
+    elif progress < NEARLY_DONE:
+        t_rem_s = max((1.0 - progress) * total * math.exp(attempt["log_cost"]), silence_s)
+    else:
+        t_rem_s = silence_s
+    t_new_s = startup_s + by_work_s if work_known else mean_s
+    size = total if work_known else 1.0
+    attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, t_new_s, progress
+    attempt["rate"], attempt["sibling_rate"] = size / (elapsed_s + t_rem_s), size / max(t_new_s, SHORTEST_S)
+
+
+@rule
+def judge_age(now_s: float, elapsed_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> None:
+    """Say whether an attempt is too new to be judged; when it no longer is, keep what was foretold."""
+    if math.isnan(attempt["first_s"]):
+        attempt["too_new"] = elapsed_s < patience_s(
+            is_cold=attempt["cold"],
+            warm_late_s=late_after_s(mean_s=pool["startup_mean_s"], deviation_s=pool["startup_deviation_s"]),
+            cold_late_s=late_after_s(mean_s=pool["cold_startup_mean_s"], deviation_s=pool["cold_startup_deviation_s"]),
+            startup_prior_s=startup_prior_s,
         )
-        warm_late_s = late_after_s(pools.startup_mean_s[pool], pools.startup_deviation_s[pool])
-        cold_late_s = late_after_s(pools.cold_startup_mean_s[pool], pools.cold_startup_deviation_s[pool])
-        is_warm = ~attempts.cold[rows] & ~np.isnan(warm_late_s)
-        late_s = np.where(is_warm, warm_late_s, np.where(np.isnan(cold_late_s), self.startup_prior_s, cold_late_s))
-        too_new = np.where(started, observed_s < OBSERVED_S, elapsed_s < late_s)
-
-        attempts.t_rem_s[rows], attempts.t_new_s[rows], attempts.progress[rows] = t_rem_s, t_new_s, progress
-        fresh = rows[~too_new & np.isnan(attempts.estimated_s[rows])]
-        attempts.estimated_s[fresh] = now_s
-        attempts.foretold_end_s[fresh] = now_s + attempts.t_rem_s[fresh]
-        size = np.where(np.isnan(by_work), 1.0, total)
-        return Estimates(
-            elapsed_s=elapsed_s,
-            t_rem_s=t_rem_s,
-            t_new_s=t_new_s,
-            rate=size / (elapsed_s + t_rem_s),
-            sibling_rate=size / t_new_s,
-            cost=cost,
-            too_new=too_new,
-        )
-
-    def _sibling_cost(self, cluster: Cluster, stage: Ints, cost: Floats) -> Floats:
-        """Geometric mean of the other attempts' seconds per unit, finished and running; the prior where none is."""
-        stages = cluster.stages
-        seen = np.isfinite(cost) & (cost > 0)
-        log_cost = np.where(seen, np.log(np.where(seen, cost, 1.0)), 0.0)
-        running = np.bincount(stage, weights=seen, minlength=stages.size)[stage] - seen
-        running_sum = np.bincount(stage, weights=log_cost, minlength=stages.size)[stage] - log_cost
-        n = stages.n_costs[stage] + running
-        prior = stages.prior_log_cost[stage]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(n > 0, (stages.log_cost_sum[stage] + running_sum) / n, prior)
-        return np.exp(mean)
-
-    def _typical_s(self, cluster: Cluster, stage: Ints, elapsed_s: Floats) -> Floats:
-        """Mean duration with the others' running time counted as censored: total time on test over ends seen.
-
-        The same stage's past, or else the prior of all stages, counts as one end.
-        """
-        stages = cluster.stages
-        others_s = np.bincount(stage, weights=elapsed_s, minlength=stages.size)[stage] - elapsed_s
-        own_prior = stages.prior_duration_s[stage]
-        prior_s = np.where(np.isnan(own_prior), self.history.duration_s(2 * self.startup_prior_s), own_prior)
-        counted = np.where(np.isnan(own_prior) & (stages.n_finished[stage] > 0), 0.0, 1.0)
-        ends = stages.n_finished[stage] + counted
-        return (stages.duration_sum_s[stage] + others_s + counted * prior_s) / ends
+    else:
+        attempt["too_new"] = now_s - attempt["first_s"] < OBSERVED_S
+    if not attempt["too_new"] and math.isnan(attempt["estimated_s"]):
+        attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]

@@ -34,6 +34,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         job=stages.job[stage],
         stage=stage,
         task=task,
+        older=tasks.newest[task],
         executor=executor,
         host=cluster.executors.host[executor],
         attempt_number=fact.attempt_number,
@@ -45,6 +46,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     )
     source.attempts[fact.attempt] = row
     info.live.add(row)
+    tasks.newest[task] = row
     cluster.executors.running[executor] += 1
     stages.n_running[stage] += 1
     stages.n_active[stage] += not tasks.n_live[task] and not tasks.done[task]
@@ -159,7 +161,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
     task, stage, pool = int(attempts.task[row]), info.row, now.source.row
     job, speculative = int(stages.job[stage]), bool(attempts.speculative[row])
     won = fact.outcome is f.Outcome.SUCCESS and not tasks.done[task]
-    rivals = [r for r in info.live if attempts.task[r] == task and r != row] if tasks.n_live[task] > 1 else []
+    rivals = [other for other in cluster.attempts_of(task) if other != row]
     stages.n_active[stage] -= won or (not rivals and not tasks.done[task])
     if won:
         tasks.done[task], tasks.done_s[task], info.done[fact.index] = True, ended_s, 1

@@ -155,11 +155,25 @@ class Cluster:
         self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
 
+    def attempts_of(self, task: int) -> list[int]:
+        """Rows of a task's live attempts, the one that started last first."""
+        rows, row = [], int(self.tasks.newest[task])
+        while row >= 0:
+            rows.append(row)
+            row = int(self.attempts.older[row])
+        return rows
+
     def free_attempt(self, source: SourceState, row: int) -> None:
         """Give an attempt's row back, and the slot that it held."""
-        attempts = self.attempts
+        attempts, task = self.attempts, int(self.attempts.task[row])
+        rows = self.attempts_of(task)
+        at = rows.index(row)
+        if at:
+            attempts.older[rows[at - 1]] = attempts.older[row]
+        else:
+            self.tasks.newest[task] = attempts.older[row]
         self.executors.running[attempts.executor[row]] -= 1
         self.stages.n_running[attempts.stage[row]] -= 1
-        self.tasks.n_live[attempts.task[row]] -= 1
+        self.tasks.n_live[task] -= 1
         del source.attempts[int(attempts.id[row])]
         attempts.remove(row)

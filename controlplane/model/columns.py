@@ -1,6 +1,6 @@
 """Which columns does running work have? One table a kind of thing; `_s` are seconds on the engine's clock."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from controlplane.model.table import Table
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Record = Any
+"""One row of an array of records."""
+Records = NDArray[Any]
+"""An array of records: a table's, or of a type that a policy sees or answers."""
 
 NAN = float("nan")
 _INT = (np.int64, 0)
@@ -33,6 +37,16 @@ class Pools(Table):
     cold_startup_mean_s: Floats
     """The same for attempts on executors that have not finished any yet."""
     cold_startup_deviation_s: Floats
+    due: Flags
+    """Looked at in this cycle; then these are of this cycle, too."""
+    off: Flags
+    max_copies: Ints
+    """Extra attempts that one task may have."""
+    n_copies: Ints
+    """Copies that run or were ordered."""
+    idle: Ints
+    """Slots that no attempt holds, no original waits for, and no ordered copy will take."""
+    tail_index: Floats
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -43,6 +57,12 @@ class Pools(Table):
         "startup_deviation_s": _UNKNOWN,
         "cold_startup_mean_s": _UNKNOWN,
         "cold_startup_deviation_s": _UNKNOWN,
+        "due": _FLAG,
+        "off": _FLAG,
+        "max_copies": _INT,
+        "n_copies": _INT,
+        "idle": _INT,
+        "tail_index": (np.float64, 1.0),
     }
 
 
@@ -95,6 +115,8 @@ class Jobs(Table):
     fixed_cap: Ints
     virtual_size: Floats
     transfer_ratio: Floats
+    downstream_tasks: Floats
+    """Tasks of the stages that its open stages feed and that have not been submitted yet."""
     containers_running: Ints
     """Containers of an application in a leaf queue, and those it asks for; 0 for jobs that have stages."""
     containers_pending: Ints
@@ -120,6 +142,7 @@ class Jobs(Table):
         "fixed_cap": _ROW,
         "virtual_size": _SUM,
         "transfer_ratio": (np.float64, 1.0),
+        "downstream_tasks": _SUM,
         "containers_running": _INT,
         "containers_pending": _INT,
         "ended": _FLAG,
@@ -183,6 +206,8 @@ class Tasks(Table):
     stage: Ints
     index: Ints
     input_bytes: Floats
+    newest: Ints
+    """Row of the live attempt that started last; -1 for none. The others follow by `Attempts.older`."""
     n_live: Ints
     n_copies: Ints
     done: Flags
@@ -201,6 +226,7 @@ class Tasks(Table):
         "stage": _ROW,
         "index": _INT,
         "input_bytes": _UNKNOWN,
+        "newest": _ROW,
         "n_live": _INT,
         "n_copies": _INT,
         "done": _FLAG,
@@ -220,6 +246,8 @@ class Attempts(Table):
     job: Ints
     stage: Ints
     task: Ints
+    older: Ints
+    """Row of the next live attempt of the task; -1 for none."""
     executor: Ints
     host: Ints
     attempt_number: Ints
@@ -243,6 +271,13 @@ class Attempts(Table):
     t_rem_s: Floats
     t_new_s: Floats
     progress: Floats
+    rate: Floats
+    """Work per second from launch to foreseen end; comparable with `sibling_rate`, which a fresh attempt would have."""
+    sibling_rate: Floats
+    log_cost: Floats
+    """Log of the seconds per unit of work since progress began; nan before."""
+    too_new: Flags
+    """It could not have made its first progress yet, or its rate has been seen too briefly."""
     estimated_s: Floats
     """When t_rem was first estimated, and the end it foretold: held against what comes out."""
     foretold_end_s: Floats
@@ -255,6 +290,7 @@ class Attempts(Table):
         "job": _ROW,
         "stage": _ROW,
         "task": _ROW,
+        "older": _ROW,
         "executor": _ROW,
         "host": _ROW,
         "attempt_number": _INT,
@@ -274,6 +310,10 @@ class Attempts(Table):
         "t_rem_s": (np.float64, np.inf),
         "t_new_s": (np.float64, np.inf),
         "progress": _UNKNOWN,
+        "rate": _SUM,
+        "sibling_rate": _SUM,
+        "log_cost": _UNKNOWN,
+        "too_new": _FLAG,
         "estimated_s": _UNKNOWN,
         "foretold_end_s": _UNKNOWN,
         "log_slowness": _UNKNOWN,

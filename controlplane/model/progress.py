@@ -1,56 +1,64 @@
-"""How far are running attempts? Progress columns become work done, in one vectorised pass without an object each."""
+"""How far are running attempts? Progress columns become work done, in one pass without an object each."""
+
+import math
+from itertools import repeat
 
 import numpy as np
 
+from controlplane.compiled import kernel
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
-from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE, Cluster
-from controlplane.model.columns import Floats, Ints
+from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE
+from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadFact
+
+AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN = range(len(f.PROGRESS_COLUMNS))
 
 
 def apply_progress(now: Applying, progress: f.Progress) -> None:
     """Totals only grow; unknown attempts are passed over. Raises BadFact for columns of different lengths."""
     ids, attempts = progress.attempt, now.cluster.attempts
-    for name in f.PROGRESS_COLUMNS:
-        length = len(getattr(progress, name))
-        if length not in (0, len(ids)):
-            raise BadFact(f"progress.{name}", length, f"0 or {len(ids)} values", now.source.name)
-    get = now.source.attempts.get
-    rows = np.array([get(i, -1) for i in ids], dtype=np.int64)
-    known = rows >= 0
-    rows = rows[known]
-    if not len(rows):
-        return
-
-    def column(name: str) -> Floats:
+    columns = np.full((len(f.PROGRESS_COLUMNS), len(ids)), -1, dtype=np.int64)
+    for place, name in enumerate(f.PROGRESS_COLUMNS):
         values = getattr(progress, name)
-        return np.array(values, dtype=np.float64)[known] if values else np.full(len(rows), -1.0)
-
-    for name in ("bytes_read", "bytes_written", "records_read", "records_written"):
-        if getattr(progress, name):
-            totals: Floats = getattr(attempts, name)
-            totals[rows] = np.maximum(totals[rows], column(name))
-    at_s = now.received_s - np.maximum(column("age_ms"), 0.0) / 1000
-    work, unit = _work(now.cluster, rows, share=column("progress_ppm") / 1e6)
-    grew = work > attempts.work[rows]
-    fresh = grew & np.isnan(attempts.first_s[rows])
-    attempts.work[rows] = np.maximum(work, attempts.work[rows])
-    attempts.unit[rows] = unit
-    attempts.advanced_s[rows[grew]] = at_s[grew]
-    attempts.first_s[rows[fresh]] = at_s[fresh]
-    attempts.first_work[rows[fresh]] = work[fresh]
-    delays_s = at_s[fresh] - attempts.start_s[rows[fresh]]
-    cold = attempts.cold[rows[fresh]]
-    now.changes.startups += [(now.source.row, *one) for one in zip(delays_s.tolist(), cold.tolist(), strict=True)]
+        if len(values) not in (0, len(ids)):
+            raise BadFact(f"progress.{name}", len(values), f"0 or {len(ids)} values", now.source.name)
+        if values:
+            columns[place] = values
+    rows = np.fromiter(map(now.source.attempts.get, ids, repeat(-1)), dtype=np.int64, count=len(ids))
+    delays_s = advance(now.received_s, rows, columns, attempts.records, now.cluster.tasks.records)
+    first = np.flatnonzero(~np.isnan(delays_s))
+    cold = attempts.cold[rows[first]].tolist()
+    now.changes.startups += list(zip(repeat(now.source.row), delays_s[first].tolist(), cold, strict=False))
 
 
-def _work(cluster: Cluster, rows: Ints, share: Floats) -> tuple[Floats, Ints]:
-    """Work done and its unit: bytes where the input's size is known, else the host's share, else records."""
-    attempts = cluster.attempts
-    sized = ~np.isnan(cluster.tasks.input_bytes[attempts.task[rows]])
-    read, records = attempts.bytes_read[rows], attempts.records_read[rows]
-    choices = [sized & (read > 0), share > 0, records > 0]
-    work = np.select(choices, [read, share, records], 0.0)
-    unit = np.select(choices, [UNIT_BYTES, UNIT_SHARE, UNIT_RECORDS], attempts.unit[rows])
-    return work, unit
+@kernel
+def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tasks: Records) -> Floats:
+    """Bring attempts `rows` up to date, those below 0 left out; returns their delays from launch to first progress.
+
+    Work is bytes where the input's size is known, else the host's own share, else records. Shapes: (n,), `columns`
+    (n columns of progress, n) with -1 for unknown values; a delay is nan where progress has been seen before.
+    """
+    delays_s = np.full(len(rows), np.nan)
+    for at, row in enumerate(rows):
+        if row < 0:
+            continue
+        attempt = attempts[row]
+        attempt["bytes_read"] = max(attempt["bytes_read"], float(columns[BYTES_READ, at]))
+        attempt["bytes_written"] = max(attempt["bytes_written"], float(columns[BYTES_WRITTEN, at]))
+        attempt["records_read"] = max(attempt["records_read"], float(columns[RECORDS_READ, at]))
+        attempt["records_written"] = max(attempt["records_written"], float(columns[RECORDS_WRITTEN, at]))
+        work, share = 0.0, columns[PROGRESS_PPM, at] / 1e6
+        if attempt["bytes_read"] > 0 and not math.isnan(tasks[attempt["task"]]["input_bytes"]):
+            work, attempt["unit"] = attempt["bytes_read"], UNIT_BYTES
+        elif share > 0:
+            work, attempt["unit"] = share, UNIT_SHARE
+        elif attempt["records_read"] > 0:
+            work, attempt["unit"] = attempt["records_read"], UNIT_RECORDS
+        if work > attempt["work"]:
+            at_s = received_s - max(columns[AGE_MS, at], 0) / 1000
+            attempt["work"], attempt["advanced_s"] = work, at_s
+            if math.isnan(attempt["first_s"]):
+                attempt["first_s"], attempt["first_work"] = at_s, work
+                delays_s[at] = at_s - attempt["start_s"]
+    return delays_s

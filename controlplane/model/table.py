@@ -1,27 +1,31 @@
-"""How are many rows kept without an object each? Parallel numpy columns that grow by doubling and reuse free rows."""
+"""How are many rows kept without an object each? One array of records that grows by doubling and reuses free rows."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 class Table:
-    """Columns of one length; a row number is stable for as long as its row lives.
+    """Records of one type; a row number is stable for as long as its row lives.
 
-    Subclasses list `COLUMNS` as name -> (dtype, value of an empty cell). Growing replaces the arrays, so a column is
-    read from the table each time and never kept across `add`.
+    Subclasses list `COLUMNS` as name -> (dtype, value of an empty cell), and can be read by column: `table.name[row]`.
+    Kernels take the `records` whole. Growing replaces the arrays, so a column is read from the table each time and
+    never kept across `add`.
     """
 
     COLUMNS: ClassVar[dict[str, tuple[type, float]]] = {}
 
+    alive: NDArray[np.bool_]
+
     def __init__(self, capacity: int = 64) -> None:
-        self.alive: NDArray[np.bool_] = np.zeros(capacity, dtype=bool)
+        columns = {"alive": (np.bool_, 0), **self.COLUMNS}
+        dtype = np.dtype([(name, kind) for name, (kind, _) in columns.items()], align=True)
+        self._empty = np.array(tuple(empty for _, empty in columns.values()), dtype=dtype)
+        self._free: list[int] = []
         self.size = 0
         """Rows ever used; every live row is below it."""
-        self._free: list[int] = []
-        for name, (dtype, empty) in self.COLUMNS.items():
-            setattr(self, name, np.full(capacity, empty, dtype=dtype))
+        self._hold(np.full(capacity, self._empty))
 
     def __len__(self) -> int:
         return self.size - len(self._free)
@@ -32,28 +36,25 @@ class Table:
             row = self._free.pop()
         else:
             row = self.size
-            if row == len(self.alive):
-                self._double()
+            if row == len(self.records):
+                self._hold(np.concatenate([self.records, np.full(row, self._empty)]))
             self.size += 1
-        self.alive[row] = True
+        record = self.records[row]
+        record["alive"] = True
         for name, value in values.items():
-            getattr(self, name)[row] = value
+            record[name] = value
         return row
 
     def remove(self, row: int) -> None:
         """Give a live row back; its cells become empty."""
-        self.alive[row] = False
-        for name, (_, empty) in self.COLUMNS.items():
-            getattr(self, name)[row] = empty
+        self.records[row] = self._empty
         self._free.append(row)
 
     def rows(self) -> NDArray[np.int64]:
         """Live rows in ascending order, shape (len(self),)."""
         return np.flatnonzero(self.alive[: self.size])
 
-    def _double(self) -> None:
-        more = len(self.alive)
-        self.alive = np.concatenate([self.alive, np.zeros(more, dtype=bool)])
-        for name, (dtype, empty) in self.COLUMNS.items():
-            column = getattr(self, name)
-            setattr(self, name, np.concatenate([column, np.full(more, empty, dtype=dtype)]))
+    def _hold(self, records: NDArray[Any]) -> None:
+        self.records = records
+        for name in records.dtype.names or ():
+            setattr(self, name, records[name])

@@ -5,16 +5,22 @@ kernel: it reads records and its settings, in the registry's order, and fills in
 clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Records = NDArray[Any]
-"""An array of one of the types below, or of a table's rows."""
+from controlplane.model.columns import Flags, Floats, Ints, Records
+
+__all__ = [
+    "ALLOCATION",
+    "CLAIMANT",
+    "FINISHED",
+    "RUNNING_TASK",
+    "SPECULATION",
+    "UNKNOWN_FINISHED",
+    "Flags",
+    "Floats",
+    "Ints",
+    "Records",
+]
 
 CLAIMANT = np.dtype(
     [

@@ -8,14 +8,14 @@ from controlplane.estimators.host_slowness import HALF_LIFE_S, HostSlowness, log
 pytestmark = pytest.mark.unit
 
 N_HOSTS, SICK = 5, 3
-NOTHING_FINISHED = np.zeros(1), np.zeros(1)
+NOTHING_FINISHED = (np.zeros(1, dtype=np.int64), np.zeros(1))
 
 
 def cluster(slow_host: int = SICK, times: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
     """Four running attempts a host, of one stage; (host, log slowness against siblings elsewhere)."""
     host = np.repeat(np.arange(N_HOSTS), 4)
     seconds_per_unit = np.where(host == slow_host, times, 1.0) * np.tile([0.9, 1.0, 1.1, 1.0], N_HOSTS)
-    return host, log_slowness(np.zeros(len(host), dtype=np.int64), host, seconds_per_unit, *NOTHING_FINISHED)
+    return host, log_slowness(np.zeros(len(host), dtype=np.int64), host, np.log(seconds_per_unit), *NOTHING_FINISHED)
 
 
 def test_a_sick_host_is_found_while_its_tasks_still_run():
@@ -87,7 +87,7 @@ def test_bigger_work_is_no_slower_host():
     """The measure is seconds per unit; no progress says nothing, and neither does a stage's only attempt."""
     stage, host = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1])
     seconds_per_unit = np.array([2.0, 2.0, np.nan, 7.0])
-    found = log_slowness(stage, host, seconds_per_unit, np.zeros(3), np.zeros(3))
+    found = log_slowness(stage, host, np.log(seconds_per_unit), np.zeros(3, dtype=np.int64), np.zeros(3))
     assert found[:2].tolist() == [0.0, 0.0]
     assert np.isnan(found[2:]).all()
 
@@ -95,7 +95,7 @@ def test_bigger_work_is_no_slower_host():
 def test_finished_siblings_count_as_elsewhere():
     """The last task of a stage runs alone, and is still slow."""
     found = log_slowness(
-        np.array([0]), np.array([1]), np.array([8.0]), np.array([3.0]), np.array([3 * np.log(2.0)])
+        np.array([0]), np.array([1]), np.log([8.0]), np.array([3]), np.array([3 * np.log(2.0)])
     )
     assert np.exp(found) == pytest.approx([4.0])
 
