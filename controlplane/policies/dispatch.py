@@ -10,6 +10,7 @@ from controlplane.policies.baselines.mantri import mantri
 from controlplane.policies.baselines.none import none
 from controlplane.policies.baselines.srpt import srpt
 from controlplane.policies.baselines.stock_spark import stock_spark
+from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.grass.ras import ras
 from controlplane.policies.hopper.allocation import hopper
 from controlplane.policies.interfaces import Floats, Ints, Records
@@ -63,9 +64,12 @@ def speculate(code: int, tasks: Records, finished: Records, settings: Floats, an
         none(tasks, finished, settings, answer)
     elif code == LATE:
         late(tasks, finished, settings, answer)
+        hold_back(tasks, settings[2], answer)
     elif code == MANTRI:
         mantri(tasks, finished, settings, answer)
+        hold_back(tasks, settings[2], answer)
     elif code == STOCK_SPARK:
         stock_spark(tasks, finished, settings, answer)
+        hold_back(tasks, settings[7], answer)
     elif code == RAS:
         ras(tasks, finished, settings, answer)

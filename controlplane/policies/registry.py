@@ -232,6 +232,7 @@ TABLE: tuple[Policy, ...] = (
                 high=1.0,
                 about="Share of a stage's running tasks that count as slow, by progress rate.",
             ),
+            _COPY_PRIORITY,
         ),
     ),
     Policy(

@@ -35,6 +35,14 @@ def test_last_in_line_copies_take_only_slots_that_nobody_waits_for(stragglers):
     assert answer["reason"].tolist() == [Reason.ORIGINALS_WAIT, Reason.LIKELY_SAVES, Reason.ORIGINALS_WAIT]
 
 
+def test_late_has_both_kinds_of_baseline(running):
+    """SRPT with LATE is Prio or Last by this setting alone: the slow task is copied, or waits for an idle slot."""
+    view = running([9.0, 1.0, 1.0, 1.0], [4.0] * 4, progress_rate=[0.1, 1.0, 1.0, 1.0], pool_idle=[0] * 4)
+    late = speculator("late")
+    assert late.speculate(view)["wanted"].tolist() == [True, False, False, False]
+    assert late.speculate(view, LAST)["reason"][0] == Reason.ORIGINALS_WAIT
+
+
 def test_last_in_line_is_no_limit_of_its_own(stragglers):
     """With idle slots for all, all are copied."""
     assert mantri.speculate(stragglers([2, 2, 1]), LAST)["wanted"].all()

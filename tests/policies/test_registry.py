@@ -48,7 +48,7 @@ def test_a_setting_out_of_range_is_refused_by_its_full_name(value):
 
 def test_an_unknown_setting_is_refused_with_those_there_are():
     """A misspelt setting must not be silently the default."""
-    with pytest.raises(BadSetting, match="copy_share or slow_task_share for speculator late"):
+    with pytest.raises(BadSetting, match="copy_share or slow_task_share or copy_priority for speculator late"):
         speculator("late").complete({"copyshare": 0.2})
     with pytest.raises(BadSetting, match="nothing to set for speculator none"):
         speculator("none").complete({"copy_share": 0.2})

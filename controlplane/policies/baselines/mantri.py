@@ -7,7 +7,6 @@ from math import inf
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.reasons import Reason
-from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.interfaces import Floats, Records
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -64,4 +63,3 @@ def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records)
             reason = Reason.LIKELY_SAVES if attempts < max_attempts else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = t_rem_s if known else 0.0, reason
         answer["wanted"][row] = reason == Reason.LIKELY_SAVES and task["eligible"]
-    hold_back(tasks, settings[2], answer)

@@ -10,7 +10,6 @@ from math import floor, inf
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.reasons import Reason
-from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.interfaces import Floats, Records
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -116,4 +115,3 @@ def stock_spark(tasks: Records, finished: Records, settings: Floats, answer: Rec
             reason = Reason.RUNS_TOO_LONG if task["running_attempts"] == 1 else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = elapsed_s, reason
         answer["wanted"][row] = reason == Reason.RUNS_TOO_LONG and task["eligible"]
-    hold_back(tasks, settings[7], answer)
