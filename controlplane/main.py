@@ -31,6 +31,11 @@ KEEP_ALIVE_S = 75
 """An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
 
 
+IDS_PER_SECOND = 2**20
+"""Ids of decisions start at the second of the start times this, but never below those of an earlier run: the wall clock
+may have been set back."""
+
+
 def build_app(
     settings: Settings,
     *,
@@ -41,6 +46,7 @@ def build_app(
     """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock."""
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     store = Store(settings.store_settings())
+    epoch = max(epoch, (store.newest_id() // IDS_PER_SECOND + 1) * 1000)
     engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 

@@ -68,7 +68,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _sync_operation(request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
-    refusals = (400, 401, 403, 409, 413, 415, 422, 426, 500, 503)
+    refusals = (400, 401, 403, 408, 409, 413, 415, 422, 426, 500, 503)
     return {
         "summary": "Facts up, orders down",
         "operationId": "sync",

@@ -15,6 +15,7 @@ from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.reads import find_attempt, find_job, find_pool, find_task, runtime_of
 from controlplane.api.views import DecisionView, decision_view
 from controlplane.model.decisions import CopyWish, Decision, KillWish, TargetSet
+from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
@@ -140,7 +141,7 @@ async def change_settings(
     current = runtime.scheduler.settings
     _check_etag(if_match, etag(_settings_state(current)))
     if "mode" in wish.engine:
-        raise HTTPException(422, "engine.mode: set it by PUT /api/v1/mode")
+        raise BadSetting("engine.mode", wish.engine["mode"], "PUT /api/v1/mode for it")
     changed = change_engine(current, wish.engine)
     if not dry_run:
         runtime.configure(changed)

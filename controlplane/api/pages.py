@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -32,6 +32,7 @@ GRANTS_DRAWN = 400
 DECISIONS = 10
 HISTORY_JOBS = 20
 REFRESH_S = 5
+LONGEST_REASON = 1024
 
 _ASSETS = {
     path.name: path.read_bytes()
@@ -167,7 +168,7 @@ async def decisions_page(
     action: str = "",
     reason: str = "",
     outcome: str = "",
-    before: int | None = None,
+    before: Annotated[int | None, Query(ge=0, le=2**62)] = None,
 ) -> Response:
     """Recorded decisions, newest first, by filters; an unknown action, reason or outcome matches nothing."""
     given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
@@ -234,7 +235,7 @@ async def set_mode(request: Request, read: Read) -> Response:
     """Changes the mode for everybody, from the form on the first page."""
     form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
     reason = form.get("reason", "").strip()
-    if form.get("mode") not in {mode.value for mode in Mode} or not reason:
+    if form.get("mode") not in {mode.value for mode in Mode} or not 0 < len(reason) <= LONGEST_REASON:
         text = "Refused: choose a mode and say why; the reason is kept in the audit log."
         return await _overview(request, read, notice=views.Notice(good=False, text=text), status_code=422)
     role = request.scope["role"]

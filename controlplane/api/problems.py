@@ -33,12 +33,15 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     errors: list[FieldProblem] = []
 
 
+_MOST_SAID = 1000
+
 TITLES = {
     400: ("bad_request", "Not understood"),
     401: ("unauthorized", "A token is needed"),
     403: ("forbidden", "Not allowed"),
     404: ("not_found", "Not found"),
     405: ("method_not_allowed", "Method not allowed"),
+    408: ("too_slow", "The request took too long"),
     409: ("conflict", "Conflict with newer state"),
     412: ("changed_meanwhile", "Changed meanwhile"),
     413: ("too_large", "Body too large"),
@@ -60,9 +63,20 @@ def problem(
 ) -> Response:
     """The response for one problem; `code` defaults to the status's own."""
     usual_code, title = TITLES.get(status, (f"http_{status}", "Error"))
-    body = Problem(title=title, status=status, code=code or usual_code, detail=detail, errors=errors or [])
+    named = [FieldProblem(field=sayable(each.field), detail=sayable(each.detail)) for each in errors or []]
+    body = Problem(title=title, status=status, code=code or usual_code, detail=sayable(detail), errors=named)
     content = msgspec.json.encode(body)
     return Response(content, status, headers=headers, media_type="application/problem+json")
+
+
+def sayable(text: str) -> str:
+    """What a caller sent, as it may be said back: not at any length, and without halves of characters.
+
+    >>> sayable("\\ud800"), len(sayable("9" * 5000))
+    ('\\\\ud800', 1001)
+    """
+    short = text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + "…"
+    return short.encode(errors="backslashreplace").decode()
 
 
 def not_found(what: str) -> HTTPException:

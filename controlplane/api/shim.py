@@ -3,6 +3,7 @@
 A thousand drivers talk here all the time, so the path is short: read, decode with msgspec, hand over, encode.
 """
 
+import asyncio
 import re
 import zlib
 from http import HTTPStatus
@@ -17,6 +18,8 @@ from controlplane.runtime.live import Runtime
 from controlplane.wire.envelope import PROTOCOL, decode_request, encode_reply
 
 PATH = "/shim/v1/sync"
+BODY_S = 30.0
+"""A body that comes more slowly is let go; a shim has given up long before."""
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
 _MISSING = re.compile(r"missing required field `([^`]+)`")
 _JSON = re.compile(rb"^application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
@@ -72,7 +75,11 @@ class ShimEndpoint:
             raise _Refused(problem(405, "POST it", headers={"allow": "POST"}))
         if not _JSON.match(header(scope, b"content-type")):
             raise _Refused(problem(415, "the Content-Type must be application/json"))
-        body = await self._read(scope, receive)
+        try:
+            async with asyncio.timeout(BODY_S):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            raise _Refused(problem(408, f"no whole body within {BODY_S:g} s")) from None
         try:
             request = decode_request(body)
         except msgspec.DecodeError as error:

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 from alembic.util import CommandError
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord
@@ -66,6 +66,14 @@ class Store:
     def dropped(self) -> int:
         """Rows that could not be recorded."""
         return self._writer.dropped
+
+    def newest_id(self) -> int:
+        """The highest id of a decision on record; 0 where there is none, or it cannot be read."""
+        try:
+            with self.engine.connect() as connection:
+                return connection.execute(select(func.max(schema.decisions.c.id))).scalar() or 0
+        except (DBAPIError, OSError):
+            return 0
 
     def open(self) -> dict[str, Any]:
         """Starts writing and reads `settings`; returns what was learned. Both are empty where they cannot be read."""

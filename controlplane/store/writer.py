@@ -35,7 +35,8 @@ class Writer:
         self.migrated = False
         self._engine = engine
         self._settings = settings
-        self._wall_ms = wall_ms
+        self._start_ms = wall_ms() - int(time.monotonic() * 1000)
+        """What is old is told by the time since the start, so that a clock that jumps ahead deletes nothing."""
         self._queue: deque[_Row] = deque()
         self._kept: dict[tuple[str, object], _Row] = {}
         self._numbers = itertools.count()
@@ -163,7 +164,8 @@ class Writer:
     def _sweep(self) -> None:
         self._sweep_s = time.monotonic() + self._settings.sweep_every_s
         with self._engine.begin() as connection:
-            before_ms = self._wall_ms() - int(self._settings.keep_days * 86_400_000)
+            now_ms = self._start_ms + int(time.monotonic() * 1000)
+            before_ms = now_ms - int(self._settings.keep_days * 86_400_000)
             deleted = rows.sweep(connection, before_ms=before_ms, keep_rows=self._settings.keep_rows)
         if deleted and self._engine.dialect.name == "sqlite":
             with self._engine.connect() as connection:

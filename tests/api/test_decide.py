@@ -37,9 +37,7 @@ def test_a_bad_field_is_named_by_its_path(plane, snapshot):
     answered = ask(plane, snapshot=snapshot)
     assert answered.status_code == 422
     assert answered.headers["content-type"] == "application/problem+json"
-    assert answered.json()["errors"] == [
-        {"field": "snapshot.pools[0].slots", "detail": "Expected `int`, got `str`"}
-    ]
+    assert answered.json()["errors"] == [{"field": "snapshot.pools[0].slots", "detail": "Expected `int`, got `str`"}]
 
 
 @pytest.mark.parametrize(

@@ -280,3 +280,15 @@ def test_assets_come_with_the_package(played: TestClient) -> None:
         assert played.get(address).status_code == 200
     assert played.get("/static/page.css").headers["content-type"].startswith("text/css")
     assert played.get("/static/" + quote("../pages.py", safe="")).status_code == 404
+
+
+def test_a_page_before_no_decision_at_all_is_refused(fresh: TestClient) -> None:
+    """No database counts that far."""
+    assert fresh.get("/decisions", params={"before": 10**30}).status_code == 422
+
+
+def test_a_reason_without_end_is_refused(fresh: TestClient) -> None:
+    """It would be kept for ever, and shown with every look at the audit log."""
+    reply = fresh.post("/mode", data={"mode": "off", "reason": "x" * 1025})
+    assert reply.status_code == 422
+    assert fresh.get("/api/v1/mode").json()["mode"] == "shadow"

@@ -273,6 +273,18 @@ def test_a_choice_that_can_no_longer_be_read_stops_no_start(tmp_path):
             assert plane.reply(message(1, working(), full=True))["claims"]
 
 
+def test_a_start_after_the_clock_was_set_back_uses_no_id_again(tmp_path):
+    """Nor do two starts within a second: the database would refuse the decisions, hosts would ignore the orders."""
+    seen = []
+    for _ in range(2):
+        with running(tmp_path) as plane:
+            plane.reply(message(1, working(), full=True))
+            seen.append({each["id"] for each in plane.client.get("/api/v1/decisions").json()["items"]})
+            assert plane.runtime.store.flush()
+            assert plane.runtime.store.dropped == 0
+    assert len(seen[1]) > len(seen[0]) > 0
+
+
 def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
     with running(tmp_path) as plane:
         plane.client.patch("/api/v1/settings", json={"engine": {"speculator": "late"}, "reason": "try"})

@@ -178,6 +178,22 @@ def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
     assert eventually(lambda: count(store, schema.outcomes) == 1)
 
 
+def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
+    """A month is counted from the start by the monotonic clock, not by one that somebody sets."""
+    wall_ms = [WALL_MS]
+    settings = StoreSettings(url=str(tmp_path / "store.db"), keep_days=30.0, sweep_every_s=0.02)
+    store = Store(settings, wall_ms=lambda: wall_ms[0])
+    store.open()
+    store.record([record(1)], [], now_s=5.0)
+    assert store.flush()
+    wall_ms[0] += 400 * 86_400_000
+    store.record([record(2)], [], now_s=6.0)
+    time.sleep(0.2)
+    assert store.flush()
+    assert count(store, schema.decisions) == 2
+    store.close()
+
+
 def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
