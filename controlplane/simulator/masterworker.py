@@ -95,15 +95,15 @@ def run_jobs(
     Returns when the last job started.
     """
     slots_per_node, nodes = free_at_s.shape
-    busy, order = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    busy, free_slot, order = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     run_s, fastest_s = np.empty(nodes), np.empty(nodes)
     for job in range(len(arrival_s)):
         needed, service = tasks[job], service_s[job]
         started = expanded_tasks[needed] if needed * service <= threshold_s else needed
         now_s = max(now_s, arrival_s[job])
-        if count_busy(free_at_s, now_s, busy) < started:
+        if count_busy(free_at_s, now_s, busy, free_slot) < started:
             now_s = time_of_room(free_at_s, started, fastest_s)
-            count_busy(free_at_s, now_s, busy)
+            count_busy(free_at_s, now_s, busy, free_slot)
         least_loaded_first(busy, slots_per_node, order)
         key = job_key(seed, first_job + job)
         for task in range(started):
@@ -113,19 +113,22 @@ def run_jobs(
         for task in range(started):
             ran_s = min(run_s[task], longest_s)
             cost += ran_s
-            occupy(free_at_s, order[task], now_s, now_s + ran_s)
+            node = order[task]
+            free_at_s[free_slot[node], node] = now_s + ran_s
         wait_s[job], latency_s[job], cost_s[job] = now_s - arrival_s[job], longest_s, cost
     return now_s
 
 
 @rule
-def count_busy(free_at_s, now_s, busy):
-    """Counts each node's busy slots into `busy`; returns how many nodes have a free one."""
+def count_busy(free_at_s, now_s, busy, free_slot):
+    """Counts each node's busy slots into `busy`, one that is free into `free_slot`; returns the nodes with room."""
     slots_per_node, nodes = free_at_s.shape
     busy[:] = 0
     for slot in range(slots_per_node):
         for node in range(nodes):
-            busy[node] += free_at_s[slot, node] > now_s
+            taken = free_at_s[slot, node] > now_s
+            busy[node] += taken
+            free_slot[node] = free_slot[node] if taken else slot
     with_room = 0
     for node in range(nodes):
         with_room += busy[node] < slots_per_node
@@ -166,8 +169,19 @@ def relaunched_factor(key, task, relaunch_factor, tail_index):
 
 
 @rule
+def largest(values, length):
+    """The largest of the first `length` values."""
+    found = values[0]
+    for row in range(1, length):
+        found = max(found, values[row])
+    return found
+
+
+@rule
 def nth_smallest(values, length, wanted, fastest):
     """The wanted-th smallest of the first `length` values; `fastest` is room to keep the smallest ones sorted."""
+    if wanted == length:
+        return largest(values, length)
     for row in range(length):
         value = values[row]
         place = min(row, wanted - 1)
@@ -178,12 +192,3 @@ def nth_smallest(values, length, wanted, fastest):
             place -= 1
         fastest[place] = value
     return fastest[wanted - 1]
-
-
-@rule
-def occupy(free_at_s, node, now_s, until_s):
-    """Takes the first free slot of a node that has one."""
-    slot = 0
-    while free_at_s[slot, node] > now_s:
-        slot += 1
-    free_at_s[slot, node] = until_s
