@@ -43,6 +43,13 @@ def test_late_has_both_kinds_of_baseline(running):
     assert late.speculate(view, LAST)["reason"][0] == Reason.ORIGINALS_WAIT
 
 
+def test_the_speculators_own_order_decides_who_takes_the_idle_slot(running):
+    """Stock Spark's oldest task goes first, though the other one ends later."""
+    view = running([90.0, 50.0], [1.0, 1.0], elapsed_s=[20.0, 30.0], progress_rate=[0.1, 0.1], pool_idle=[1, 1])
+    view["finished_from"] = -1
+    assert speculator("stock-spark").speculate(view, LAST)["wanted"].tolist() == [False, True]
+
+
 def test_last_in_line_is_no_limit_of_its_own(stragglers):
     """With idle slots for all, all are copied."""
     assert mantri.speculate(stragglers([2, 2, 1]), LAST)["wanted"].all()

@@ -79,6 +79,7 @@ def test_a_stage_of_one_task_needs_a_set_duration(running):
     """SPARK-29976: without siblings there is no median."""
     one = {"stage_tasks": [1]}
     assert judge(running, 99.0, [], **one) is Reason.TOO_FEW_FINISHED
+    assert judge(running, 99.0, [2.0], **one) is Reason.TOO_FEW_FINISHED
     assert judge(running, 99.0, [], {"duration_threshold_s": 60.0}, **one) is Reason.RUNS_TOO_LONG
     assert judge(running, 59.0, [], {"duration_threshold_s": 60.0}, **one) is Reason.NOT_LONG_ENOUGH
 
