@@ -1,21 +1,25 @@
 """What can be simulated from a terminal? `grasshopper simulate`, and `grasshopper experiment list|run|report`.
 
-Exit codes are those of `controlplane.cli`. Everything heavy is imported by the command that needs it.
+Exit codes are those of `controlplane.cli`, which imports this when one of the two is called.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from controlplane.cli import REFUSED, USAGE, AsOption, Output, _fail, _print_json, _print_table
-
-if TYPE_CHECKING:
-    from controlplane.simulator.experiments.experiment import Experiment
-    from controlplane.simulator.run import Outcome
+from controlplane.model.errors import BadSetting
+from controlplane.policies.redundancy.system import System
+from controlplane.simulator import run
+from controlplane.simulator.experiments import EXPERIMENTS, journal
+from controlplane.simulator.experiments.experiment import Experiment, Scale
+from controlplane.simulator.experiments.report import page
+from controlplane.simulator.scenario import PolicyName, Scenario
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
@@ -39,31 +43,15 @@ class Model(StrEnum):
     MASTERWORKER = "masterworker"
 
 
-class PolicyOption(StrEnum):
-    """Policies of the master-worker model; `controlplane.simulator.scenario` says what each does."""
-
-    NONE = "none"
-    REDUNDANT_ALL = "redundant-all"
-    REDUNDANT_SMALL = "redundant-small"
-    RELAUNCH = "relaunch"
-
-
-class ScaleOption(StrEnum):
-    """How many jobs and seeds an experiment takes."""
-
-    SMOKE = "smoke"
-    FULL = "full"
-
-
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
-ScaleChoice = Annotated[ScaleOption, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
+ScaleChoice = Annotated[Scale, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Papers or experiments, for example redundancy/figure-6.")]
 
 
 @app.command()
 def simulate(
     model: Annotated[Model, typer.Option(help="What is simulated.")] = Model.MASTERWORKER,
-    policy: Annotated[PolicyOption, typer.Option(help="What is done about stragglers.")] = PolicyOption.NONE,
+    policy: Annotated[PolicyName, typer.Option(help="What is done about stragglers.")] = PolicyName.NONE,
     rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
     d: Annotated[float | None, typer.Option(help="redundant-small: largest demand, s; else the best.")] = None,
     rate: Annotated[float, typer.Option(help="Tasks started per task needed.")] = 2.0,
@@ -82,10 +70,6 @@ def simulate(
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
     """Simulate jobs under one policy; means with standard errors, all parameters kept."""
-    from controlplane.policies.redundancy.system import System
-    from controlplane.simulator import run
-    from controlplane.simulator.scenario import PolicyName, Scenario
-
     with _refusals():
         system = System(
             nodes=nodes,
@@ -97,7 +81,7 @@ def simulate(
             slowdown_tail_index=slowdown_tail_index,
         )
         scenario = Scenario(
-            policy=PolicyName(policy),
+            policy=policy,
             offered_load=rho,
             threshold_s=d,
             expansion_rate=rate,
@@ -114,7 +98,7 @@ def simulate(
             advance()
     found = run.record(scenario, numbers, runs)
     if to:
-        _write(to, found)
+        _write(to, json.dumps(found, indent=2) + "\n")
     if output is Output.JSON:
         _print_json(found)
     else:
@@ -124,8 +108,6 @@ def simulate(
 @experiment.command("list")
 def list_experiments(output: AsOption = Output.TABLE) -> None:
     """List the experiments with what each paper claims."""
-    from controlplane.simulator.experiments import EXPERIMENTS
-
     rows = [(one.id, one.source, one.statement) for one in EXPERIMENTS]
     if output is Output.JSON:
         _print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
@@ -134,51 +116,39 @@ def list_experiments(output: AsOption = Output.TABLE) -> None:
 
 
 @experiment.command("run")
-def run_experiments(
-    names: Names = None, scale: ScaleChoice = ScaleOption.SMOKE, folder: FolderOption = REPORTS
-) -> None:
+def run_experiments(names: Names = None, scale: ScaleChoice = Scale.SMOKE, folder: FolderOption = REPORTS) -> None:
     """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
-    from controlplane.simulator.experiments import journal
-    from controlplane.simulator.experiments.experiment import Scale
-
     chosen = _chosen(names)
-    points = journal.missing(chosen, Scale(scale), folder)
+    points = journal.missing(chosen, scale, folder)
     try:
         with _progress("computing", len(points)) as advance:
             for point in points:
-                journal.measure(point, Scale(scale), folder)
+                journal.measure(point, scale, folder)
                 advance()
     except KeyboardInterrupt:
         _fail("stopped; what was computed is kept, run again to go on", REFUSED)
-    findings = journal.findings(chosen, Scale(scale), folder)
+    findings = journal.findings(chosen, scale, folder)
     _print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
 
 @experiment.command("report")
 def report_experiments(
     names: Names = None,
-    scale: ScaleChoice = ScaleOption.SMOKE,
+    scale: ScaleChoice = Scale.SMOKE,
     folder: FolderOption = REPORTS,
     to: Annotated[Path | None, typer.Option(help="The page to write; in the folder by default.")] = None,
 ) -> None:
     """Write what was computed as one HTML page that needs no other file."""
-    from controlplane.simulator.experiments import journal
-    from controlplane.simulator.experiments.experiment import Scale
-    from controlplane.simulator.experiments.report import page
-
     chosen = _chosen(names)
-    if left := len(journal.missing(chosen, Scale(scale), folder)):
+    if left := len(journal.missing(chosen, scale, folder)):
         _fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
     path = to or folder / f"{scale}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(journal.findings(chosen, Scale(scale), folder), Scale(scale)))
+    _write(path, page(journal.findings(chosen, scale, folder), scale))
     typer.echo(path)
 
 
-def _chosen(names: list[str] | None) -> "list[Experiment]":
+def _chosen(names: list[str] | None) -> list[Experiment]:
     """The experiments of these ids or papers, or exit code 2 with those there are."""
-    from controlplane.simulator.experiments import EXPERIMENTS
-
     chosen = [one for one in EXPERIMENTS if not names or one.id in names or one.paper in names]
     known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
     if unknown := set(names or ()) - known:
@@ -187,7 +157,7 @@ def _chosen(names: list[str] | None) -> "list[Experiment]":
     return chosen
 
 
-def _print_outcome(result: "Outcome", found: dict[str, Any]) -> None:
+def _print_outcome(result: run.Outcome, found: dict[str, Any]) -> None:
     predicted = found["predicted"]
     rows = [
         ("response time, s", result.response_s, predicted["response_s"]),
@@ -209,8 +179,6 @@ def _print_outcome(result: "Outcome", found: dict[str, Any]) -> None:
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Bad input ends with exit code 2 and the option's name."""
-    from controlplane.model.errors import BadSetting
-
     try:
         yield
     except BadSetting as bad:
@@ -231,8 +199,10 @@ def _progress(title: str, total: int) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
-def _write(path: Path, found: dict[str, Any]) -> None:
-    import json
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=2) + "\n")
+def _write(path: Path, text: str) -> None:
+    """Writes a file and the folders it needs, or exits with code 2."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        _fail(f"--to: {error}", USAGE)

@@ -56,6 +56,7 @@ def test_an_unstable_system_is_called_so():
         (("--policy", "redundant-all", "--max-tasks", "15"), "--rate"),
         (("--max-service-s", "3"), "--max-service-s"),
         (("--jobs", "many"), "--jobs"),
+        (("--jobs", "100", "--to", "/dev/null/run.json"), "--to"),
         (("--policy", "best"), "--policy"),
     ],
 )

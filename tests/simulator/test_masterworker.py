@@ -1,7 +1,12 @@
 """Does the compiled simulator do what its six rules say, job by job?"""
 
 import heapq
+import json
+import os
+import subprocess
+import sys
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +19,7 @@ from controlplane.simulator.workloads import Jobs, ZipfParetoStream
 
 pytestmark = [pytest.mark.unit, pytest.mark.filterwarnings("ignore:overflow encountered in scalar")]
 
+ROOT = Path(__file__).parents[2]
 SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
 SCENARIOS = [
     Scenario(system=SMALL, offered_load=0.95),
@@ -123,6 +129,21 @@ def test_every_job_fares_as_in_a_plain_event_simulation(scenario):
     assert np.count_nonzero(ours.wait_s) > 100
     for name in ("wait_s", "latency_s", "cost_s"):
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-6)
+
+
+def test_compiled_and_plain_python_give_the_same():
+    """The plain functions are what a reader checks."""
+    scenario = SCENARIOS[4]
+    program = (
+        "import json; from tests.simulator.test_masterworker import SCENARIOS, cluster, some_jobs\n"
+        "print(json.dumps(cluster(SCENARIOS[4]).run(some_jobs(SCENARIOS[4], jobs=300)).cost_s.tolist()))"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+    plain = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment, cwd=ROOT
+    )
+    ours = cluster(scenario).run(some_jobs(scenario, jobs=300)).cost_s
+    assert ours == pytest.approx(json.loads(plain.stdout))
 
 
 def one_by_one(tasks: list[int], service_s: list[float], nodes: int, slots: int, gaps_s: list[float]) -> Ended:
