@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.model.swim import TraceJob, blocks, parse_trace
+
 TRACE_PATH = Path(__file__).parent / "traces" / "FB-2009_samples_24_times_1hr_0.tsv"
-BLOCK_BYTES = 128 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceJob:
-    """One row of the trace, as published."""
-
-    job_id: str
-    submit_s: int
-    map_input_bytes: int
-    shuffle_bytes: int
-    output_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +21,7 @@ class ModelJob:
 
 def read_trace(path: Path = TRACE_PATH) -> list[TraceJob]:
     """All rows in submit order.  Raises ValueError for a row that is not a SWIM row."""
-    jobs = []
-    for line in path.read_text().splitlines():
-        job_id, submit_s, _gap_s, map_input_bytes, shuffle_bytes, output_bytes = line.split("\t")
-        jobs.append(
-            TraceJob(
-                job_id=job_id,
-                submit_s=int(submit_s),
-                map_input_bytes=int(map_input_bytes),
-                shuffle_bytes=int(shuffle_bytes),
-                output_bytes=int(output_bytes),
-            )
-        )
-    return jobs
-
-
-def blocks(map_input_bytes: int) -> int:
-    """The map tasks of a job: one per 128 MiB block of input, at least one.
-
-    >>> blocks(0), blocks(128 * 1024 * 1024), blocks(128 * 1024 * 1024 + 1)
-    (1, 1, 2)
-    """
-    return max(1, math.ceil(map_input_bytes / BLOCK_BYTES))
+    return parse_trace(path.read_text())
 
 
 def model_slice(trace: list[TraceJob], *, first: int, count: int, max_tasks: int, span_s: float) -> list[ModelJob]:

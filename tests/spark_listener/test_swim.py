@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from spark_listener.swim import BLOCK_BYTES, TraceJob, model_slice, read_trace
+from controlplane.model.swim import BLOCK_BYTES, TraceJob
+from spark_listener.swim import model_slice, read_trace
 
 pytestmark = pytest.mark.unit
 

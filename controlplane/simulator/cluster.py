@@ -1,0 +1,236 @@
+"""How do jobs fare on a shared cluster under a pair of policies? A scenario, its run for a seed, and the numbers.
+
+Slots on machines, jobs of phases that run in waves, copies, and the engine's own policies; see `cluster_world` for what
+an attempt takes, `cluster_events` for what happens, and `cluster_decisions` for who gets a slot.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import inf, nan
+
+import numpy as np
+
+from controlplane.model.columns import Floats, Ints
+from controlplane.model.errors import BadSetting
+from controlplane.policies.registry import parse_policy
+from controlplane.simulator.cluster_decisions import OF_ALL, WANTED, Policy
+from controlplane.simulator.cluster_events import Ended, play
+from controlplane.simulator.cluster_state import empty_state
+from controlplane.simulator.cluster_workloads import Source, Synthetic
+from controlplane.simulator.cluster_world import Workload, World, mean_factor
+from controlplane.simulator.statistics import estimate
+
+BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9))
+"""Job sizes, in tasks of all phases, that results are told by."""
+MOST_LIVE_JOBS = 20_000
+COUNTED = (0.05, 0.95)
+"""Jobs that count: neither those that found the cluster empty nor those that ran while it emptied."""
+BATCHES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterScenario:
+    """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
+
+    policy: str = "hopper+late"
+    allocator_settings: Mapping[str, float] = field(default_factory=dict)
+    speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    foresight: int | None = None
+    """Which copies a job counts slots for, see `cluster_decisions`; None for OF_ALL with hopper, else WANTED."""
+    holds: bool | None = None
+    """Whether such slots stay free meanwhile; else they are lent, as the shim does. None for hopper alone."""
+    max_copies: int = 1
+    workload: Source = field(default_factory=Synthetic)
+    offered_load: float = 0.6
+    """Share of the slots that originals alone keep busy."""
+    jobs: int = 2000
+    machines: int = 100
+    slots_per_machine: int = 4
+    slowdown_tail_index: float = 1.5
+    allocator_tail_index: float | None = None
+    """What the allocator takes it for; None for the truth."""
+    shared_share: float = 0.0
+    """Share of tasks that are slow because of their data: every attempt takes as long."""
+    slow_machine_share: float = 0.0
+    slow_machine_factor: float = 3.0
+    noise: float = 0.0
+    detect_s: float = 0.2
+    launch_s: float = 0.05
+    kill_s: float = 0.0
+    cycle_s: float = 0.1
+    """Time between cycles; 0 for one at every event."""
+
+    def __post_init__(self) -> None:
+        parse_policy(self.policy)
+        for name, low, high in LIMITS:
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
+
+    @property
+    def slots(self) -> int:
+        """Slots of all machines."""
+        return self.machines * self.slots_per_machine
+
+    def simulate(self, seed: int) -> "ClusterSummary":
+        """Run the policies on the seed's jobs."""
+        return self.run(seed)[0]
+
+    def run(self, seed: int) -> "tuple[ClusterSummary, Ended]":
+        """The same, and every job's response time and cost in order of arrival."""
+        work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
+        work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
+        ended = Ended(response_s=np.full(self.jobs, nan), cost_s=np.full(self.jobs, nan))
+        state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS))
+        rows = _counted_rows(self.jobs)
+        window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
+        finished = play(work, self._world(seed), self._policy(), state, window_s, ended)
+        return _summary(work, ended, state.counts[0], window_s, self.slots, finished), ended
+
+    def _world(self, seed: int) -> World:
+        return World(
+            seed=seed,
+            machines=self.machines,
+            tail_index=float(self.slowdown_tail_index),
+            shared_share=float(self.shared_share),
+            slow_machine_share=float(self.slow_machine_share),
+            slow_machine_factor=float(self.slow_machine_factor),
+            noise=float(self.noise),
+            detect_s=float(self.detect_s),
+            launch_s=float(self.launch_s),
+            kill_s=float(self.kill_s),
+        )
+
+    def _policy(self) -> Policy:
+        allocator, speculator = parse_policy(self.policy)
+        is_hopper = allocator.name == "hopper"
+        return Policy(
+            allocator=allocator.code,
+            allocator_settings=allocator.vector(self.allocator_settings),
+            speculator=speculator.code,
+            speculator_settings=speculator.vector(self.speculator_settings),
+            copies_first=speculator.before_waiting,
+            foresight=(OF_ALL if is_hopper else WANTED) if self.foresight is None else self.foresight,
+            holds=is_hopper if self.holds is None else self.holds,
+            max_copies=self.max_copies,
+            tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
+            cycle_s=float(self.cycle_s),
+        )
+
+
+LIMITS = (
+    ("max_copies", 0, 16),
+    ("offered_load", 1e-6, 10.0),
+    ("jobs", 1, 10**8),
+    ("machines", 1, 10**6),
+    ("slots_per_machine", 1, 10**4),
+    ("slowdown_tail_index", 1.001, inf),
+    ("shared_share", 0.0, 1.0),
+    ("slow_machine_share", 0.0, 1.0),
+    ("slow_machine_factor", 1.0, 1e3),
+    ("noise", 0.0, 10.0),
+    ("detect_s", 0.0, 1e6),
+    ("launch_s", 0.0, 1e6),
+    ("kill_s", 0.0, 1e6),
+    ("cycle_s", 0.0, 1e6),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBin:
+    """Counted jobs of from_tasks to to_tasks tasks."""
+
+    from_tasks: int
+    to_tasks: int
+    jobs: int
+    response_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSummary:
+    """One run. Means are over counted jobs."""
+
+    jobs: int
+    response_s: float
+    response_error_s: float
+    """By batches of consecutive jobs; heavy tails make it a rough one."""
+    cost_s: float
+    """Slot time of a job."""
+    busy_share: float
+    """Measured, from the first counted arrival to the last, clean-up included."""
+    copy_share: float
+    """Share of all slots that copies held."""
+    copies_per_task: float
+    won_share: float
+    """Of copies, those that ended their task."""
+    short_share: float
+    """Of cycles, those in which virtual sizes exceeded the slots (Hopper's Guideline 2)."""
+    finished: bool
+    """Whether the run went to its end; a growing queue runs out of room."""
+    events: int
+    cycles: int
+    bins: tuple[ClusterBin, ...]
+
+
+def gain(ours_s: float, theirs_s: float) -> float:
+    """By how much shorter, as a share; negative for longer.
+
+    >>> gain(3.0, 4.0)
+    0.25
+    """
+    return 1.0 - ours_s / theirs_s
+
+
+def tasks_of(work: Workload) -> Ints:
+    """Tasks of each job, over all its phases."""
+    return np.add.reduceat(work.phase_tasks, work.first_phase[:-1])
+
+
+def _counted_rows(jobs: int) -> slice:
+    first = int(COUNTED[0] * jobs)
+    return slice(first, max(int(COUNTED[1] * jobs), first + 1))
+
+
+@cache
+def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_s: float) -> Workload:
+    """The source's jobs with arrivals such that one slot would be busy all the time with their originals."""
+    work = source.workload(seed, jobs)
+    slot_s = work.original_s.sum() if len(work.original_s) else float(tasks_of(work) @ work.service_s) * mean
+    slot_s += launch_s * work.phase_tasks.sum()
+    span_s = float(work.arrival_s[-1])
+    return work._replace(arrival_s=work.arrival_s * (slot_s / span_s) if span_s > 0 else work.arrival_s)
+
+
+def _summary(
+    work: Workload, ended: Ended, counts: np.void, window_s: Floats, slots: int, finished: bool
+) -> ClusterSummary:
+    rows = _counted_rows(len(work.arrival_s))
+    tasks, response_s = tasks_of(work)[rows], ended.response_s[rows]
+    known = ~np.isnan(response_s)
+    batches = [float(np.nanmean(part)) for part in np.array_split(response_s, BATCHES) if not np.isnan(part).all()]
+    window_slot_s = slots * float(window_s[1] - window_s[0])
+    return ClusterSummary(
+        jobs=int(known.sum()),
+        response_s=_mean(response_s[known]),
+        response_error_s=estimate(batches).error if batches else nan,
+        cost_s=_mean(ended.cost_s[rows][known]),
+        busy_share=float(counts["busy_s"]) / window_slot_s if window_slot_s > 0 else nan,
+        copy_share=float(counts["copy_s"]) / window_slot_s if window_slot_s > 0 else nan,
+        copies_per_task=float(counts["launched"] / work.phase_tasks.sum()),
+        won_share=float(counts["won"] / max(counts["launched"], 1)),
+        short_share=float(counts["short_cycles"] / max(counts["cycles"], 1)),
+        finished=bool(finished),
+        events=int(counts["events"]),
+        cycles=int(counts["cycles"]),
+        bins=tuple(_bin(low, high, tasks[known], response_s[known]) for low, high in BINS),
+    )
+
+
+def _bin(low: int, high: int, tasks: Ints, response_s: Floats) -> ClusterBin:
+    chosen = response_s[(tasks >= low) & (tasks <= high)]
+    return ClusterBin(from_tasks=low, to_tasks=high, jobs=len(chosen), response_s=_mean(chosen))
+
+
+def _mean(values: Sequence[float] | Floats) -> float:
+    return float(np.mean(values)) if len(values) else nan

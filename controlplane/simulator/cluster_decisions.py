@@ -1,0 +1,207 @@
+"""What does a cycle decide on the simulated cluster? Shows the policies their records, and keeps what they answer.
+
+The policies are the engine's own kernels, called by code. As in the engine, one pass over everything that runs asks the
+speculator, one over the live jobs the allocator; between cycles slots go by the answers of the last one, as the shim
+hands them out: jobs below their target first, by attempts over target, then the others, by attempts over weight.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
+from controlplane.policies.dispatch import allocate, speculate
+from controlplane.policies.interfaces import UNKNOWN_FINISHED, Floats
+from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
+from controlplane.simulator.cluster_world import Workload, World, mean_factor, typical_factor
+
+WANTED, OF_RUNNING, OF_ALL = range(3)
+"""Which copies a job counts slots for: those wanted at the moment, those that its running tasks may have, as the engine
+does, or those that all its unfinished tasks may have, as Hopper's virtual sizes do."""
+
+
+class Policy(NamedTuple):
+    """A pair of policies, and what surrounds them."""
+
+    allocator: int
+    allocator_settings: Floats
+    speculator: int
+    speculator_settings: Floats
+    copies_first: bool
+    """Whether a job's copies go before its own waiting originals."""
+    foresight: int
+    """WANTED, OF_RUNNING or OF_ALL."""
+    holds: bool
+    """Whether a slot within a job's target stays free until the job can use it, or is lent to originals of others."""
+    max_copies: int
+    tail_index: float
+    """What the allocator takes the tail index of durations for."""
+    cycle_s: float
+    """Time between cycles; 0 for one at every event, and when a rate becomes readable."""
+
+
+@kernel
+def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
+    """Ask the speculator, then the allocator."""
+    counts = state.counts[0]
+    counts["cycles"] += 1
+    idle = counts["n_free"]
+    for place in range(counts["n_active"]):
+        idle -= waiting(state.jobs[state.active[place]])
+    n_tasks = view_tasks(work, world, policy, state, max(idle, 0))
+    tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
+    speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
+    keep_wanted(state, n_tasks)
+    n_claimants = view_claimants(work, world, policy, state)
+    claimants, shares = state.claimants[:n_claimants], state.allocation[:n_claimants]
+    allocate(policy.allocator, len(state.slots), claimants, policy.allocator_settings, shares)
+    keep_targets(state, n_claimants)
+
+
+@rule
+def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle: int) -> int:
+    """Fill in a record for each running task; returns how many there are."""
+    counts, n_tasks = state.counts[0], 0
+    typical = typical_factor(world.tail_index)
+    for slot in range(len(state.slots)):
+        original = state.slots[slot]
+        if original["use"] != ORIGINAL:
+            continue
+        job, task = state.jobs[original["job"]], state.tasks[n_tasks]
+        typical_s = world.launch_s + work.service_s[job["id"]] * typical
+        see_attempts(state, slot, typical_s, task)
+        task["stage"] = original["job"]
+        task["running_attempts"] = original["attempts"]
+        task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
+        task["eligible"] &= original["attempts"] <= policy.max_copies
+        task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
+        task["stage_tasks"], task["work"] = job["n_tasks"], np.nan
+        task["finished_from"] = task["finished_to"] = -1
+        state.task_slots[n_tasks] = slot
+        n_tasks += 1
+    return n_tasks
+
+
+@rule
+def see_attempts(state: State, slot: int, typical_s: float, task: Record) -> None:
+    """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
+
+    An attempt whose rate cannot be read yet counts as a typical one; with it the task is not eligible.
+    """
+    now_s = state.counts[0]["now_s"]
+    task["elapsed_s"], task["t_rem_s"], task["progress_rate"] = now_s - state.slots[slot]["started_s"], inf, 0.0
+    task["eligible"] = True
+    seen, at = True, state.slots[slot]["newest"]
+    while seen or at >= 0:
+        attempt = state.slots[slot if seen else at]
+        elapsed_s = now_s - attempt["started_s"]
+        if now_s >= attempt["readable_s"]:
+            t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
+        else:
+            t_rem_s = max(typical_s - elapsed_s, 0.0)
+            task["eligible"] = False
+        task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
+        task["progress_rate"] = max(task["progress_rate"], 1.0 / max(elapsed_s + t_rem_s, 1e-9))
+        at = at if seen else attempt["older"]
+        seen = False
+
+
+@rule
+def keep_wanted(state: State, n_tasks: int) -> None:
+    """Chain each job's wanted tasks, the highest score first, of equal ones the upper row."""
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        job["n_wanted"], job["first_wanted"] = 0, -1
+    wanted = np.flatnonzero(state.speculation["wanted"][:n_tasks])
+    best_first = wanted[np.argsort(-state.speculation["score"][wanted], kind="mergesort")]
+    for row in range(n_tasks):
+        state.slots[state.task_slots[row]]["wanted"] = state.speculation[row]["wanted"]
+    for row in best_first[::-1]:
+        original = state.slots[state.task_slots[row]]
+        job = state.jobs[original["job"]]
+        original["next_wanted"] = job["first_wanted"]
+        job["first_wanted"] = state.task_slots[row]
+        job["n_wanted"] += 1
+
+
+@rule
+def view_claimants(work: Workload, world: World, policy: Policy, state: State) -> int:
+    """Fill in a record for each job with an open phase; returns how many there are."""
+    n_claimants, now_s = 0, state.counts[0]["now_s"]
+    for place in range(state.counts[0]["n_active"]):
+        job, claimant = state.jobs[state.active[place]], state.claimants[n_claimants]
+        left = job["n_tasks"] - job["n_done"]
+        job["target"] = 0
+        if left == 0:
+            continue
+        mean_s = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
+        claimant["arrival_s"], claimant["weight"] = job["arrival_s"], work.weight[job["id"]]
+        claimant["remaining_tasks"], claimant["remaining_work_s"] = left, left * mean_s
+        claimant["downstream_tasks"], claimant["transfer_ratio"] = 0.0, 1.0
+        if job["phase"] + 1 < job["n_phases"]:
+            claimant["downstream_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"] + 1]
+            moving_s = max(job["transferred_s"] - now_s, 0.0) * job["n_tasks"]
+            claimant["transfer_ratio"] = work.transfer_ratio[job["id"]] + moving_s / (left * mean_s)
+        copies = job["n_wanted"]
+        if policy.foresight != WANTED:
+            tasks = left if policy.foresight == OF_ALL else job["n_started"] - job["n_done"]
+            copies = max(tasks * policy.max_copies - job["copies"], 0)
+        claimant["running"] = job["running"]
+        claimant["usable"] = job["running"] + waiting(job) + copies
+        claimant["tail_index"] = policy.tail_index
+        claimant["fixed_target"] = claimant["fixed_cap"] = -1
+        n_claimants += 1
+    return n_claimants
+
+
+@rule
+def keep_targets(state: State, n_claimants: int) -> None:
+    """Write the shares down with the jobs, whose order is the claimants'."""
+    row, total = 0, 0.0
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        if job["n_tasks"] == job["n_done"]:
+            continue
+        share = state.allocation[row]
+        job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
+        total += share["virtual_size"]
+        row += 1
+    if total > len(state.slots):
+        state.counts[0]["short_cycles"] += 1
+
+
+@rule
+def wants_original(job: Record) -> bool:
+    """Whether an original of the job waits that its share allows."""
+    held = job["running"] - job["copies"]
+    return waiting(job) > 0 and (job["originals"] < 0 or held < job["originals"])
+
+
+@rule
+def wants_copy(policy: Policy, job: Record) -> bool:
+    """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
+    if job["n_wanted"] == 0 or job["running"] >= job["target"]:
+        return False
+    if job["originals"] >= 0 and job["copies"] >= job["target"] - job["originals"]:
+        return False
+    return policy.copies_first or not wants_original(job)
+
+
+@rule
+def whose_turn(work: Workload, policy: Policy, state: State) -> int:
+    """Row of the job that gets the next free slot; -1 if it stays free."""
+    best, least = -1, inf
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        if not (wants_original(job) or wants_copy(policy, job)):
+            continue
+        need = inf
+        if job["running"] < job["target"]:
+            need = job["running"] / job["target"] - 1.0
+        elif not policy.holds and not job["capped"]:
+            need = job["running"] / work.weight[job["id"]]
+        if need < least:
+            best, least = state.active[place], need
+    return best

@@ -1,0 +1,280 @@
+"""What happens on the simulated cluster, one event after the other? Jobs arrive, attempts end, cycles decide.
+
+A job's phases run one after the other. As tasks end, their output moves to the next phase over a pipe of the job's own,
+which moves a whole phase's output in `transfer_ratio` times a task's mean time; the next phase starts once it has all
+of its input, and holds no slots while it waits. The first attempt of a task to end kills the others.
+"""
+
+from math import floor, inf
+from typing import NamedTuple
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Floats, Record
+from controlplane.simulator.cluster_decisions import Policy, decide, wants_copy, whose_turn
+from controlplane.simulator.cluster_state import (
+    CLEANING,
+    COPY,
+    FREE,
+    ORIGINAL,
+    State,
+    arrival_leaf,
+    cycle_leaf,
+    job_leaf,
+    set_due,
+)
+from controlplane.simulator.cluster_world import (
+    Workload,
+    World,
+    attempt_factor,
+    machine_factor,
+    machine_of,
+    mean_factor,
+    noise_factor,
+)
+from controlplane.simulator.draws import job_key
+
+
+class Ended(NamedTuple):
+    """What became of the jobs, shape (n_jobs,); nan for those still live when the run was stopped."""
+
+    response_s: Floats
+    cost_s: Floats
+    """Slot time, copies and clean-up included."""
+
+
+@kernel
+def play(work: Workload, world: World, policy: Policy, state: State, counted: Floats, ended: Ended) -> bool:
+    """Play all events. `counted` is the span of time whose slot time is summed up.
+
+    False if it was stopped because there was no room for one more live job.
+    """
+    n_slots, n_jobs = len(state.slots), len(state.jobs)
+    set_due(state, arrival_leaf(state), work.arrival_s[0])
+    while state.due_s[state.tree[1]] < inf:
+        leaf = state.tree[1]
+        pass_time(state, counted, state.due_s[leaf])
+        if leaf == cycle_leaf(state):
+            decide(work, world, policy, state)
+            plan_cycle(policy, state, True)
+            hand_out(work, world, policy, state)
+            continue
+        if leaf < n_slots:
+            slot_due(work, world, state, leaf, ended)
+        elif leaf < n_slots + n_jobs:
+            open_phase(work, state, leaf - n_slots)
+        elif state.counts[0]["n_active"] == n_jobs:
+            return False
+        else:
+            arrive(work, world, state)
+        plan_cycle(policy, state, False)
+        if policy.cycle_s > 0:
+            hand_out(work, world, policy, state)
+    return True
+
+
+@rule
+def pass_time(state: State, counted: Floats, now_s: float) -> None:
+    """Move the clock, and count what the slots did meanwhile."""
+    counts = state.counts[0]
+    span_s = min(now_s, counted[1]) - max(counts["now_s"], counted[0])
+    if span_s > 0:
+        counts["busy_s"] += span_s * (len(state.slots) - counts["n_free"])
+        counts["copy_s"] += span_s * counts["copies"]
+    counts["now_s"] = now_s
+    counts["events"] += 1
+
+
+@rule
+def plan_cycle(policy: Policy, state: State, is_over: bool) -> None:
+    """Something has happened, or a cycle is over: when is the next cycle?"""
+    leaf, now_s = cycle_leaf(state), state.counts[0]["now_s"]
+    if policy.cycle_s == 0:
+        set_due(state, leaf, inf if is_over else now_s)
+    elif is_over and state.counts[0]["n_active"] == 0:
+        set_due(state, leaf, inf)
+    elif is_over or state.due_s[leaf] == inf:
+        set_due(state, leaf, (floor(now_s / policy.cycle_s + 1e-9) + 1) * policy.cycle_s)
+
+
+@rule
+def arrive(work: Workload, world: World, state: State) -> None:
+    """The next job is there."""
+    counts = state.counts[0]
+    row, at = state.active[counts["n_active"]], counts["next_job"]
+    job = state.jobs[row]
+    job["id"], job["key"], job["arrival_s"] = at, job_key(world.seed, at), counts["now_s"]
+    job["phase"], job["n_phases"] = -1, work.first_phase[at + 1] - work.first_phase[at]
+    job["first_task"] = job["n_tasks"] = job["n_started"] = job["n_done"] = 0
+    job["running"] = job["copies"] = job["n_wanted"] = job["target"] = 0
+    job["first_wanted"] = job["originals"] = -1
+    job["capped"], job["cost_s"] = False, 0.0
+    counts["n_active"] += 1
+    counts["next_job"] += 1
+    open_phase(work, state, row)
+    last = counts["next_job"] == len(work.arrival_s)
+    set_due(state, arrival_leaf(state), inf if last else work.arrival_s[counts["next_job"]])
+
+
+@rule
+def open_phase(work: Workload, state: State, row: int) -> None:
+    """All of the next phase's input is there."""
+    job = state.jobs[row]
+    set_due(state, job_leaf(state, row), inf)
+    job["phase"] += 1
+    job["first_task"] += job["n_tasks"]
+    job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
+    job["n_started"] = job["n_done"] = 0
+    job["transferred_s"] = state.counts[0]["now_s"]
+
+
+@rule
+def hand_out(work: Workload, world: World, policy: Policy, state: State) -> None:
+    """Give the free slots to whose turn it is, one by one."""
+    while state.counts[0]["n_free"] > 0:
+        row = whose_turn(work, policy, state)
+        if row < 0:
+            return
+        if wants_copy(policy, state.jobs[row]):
+            start_copy(work, world, policy, state, row)
+        else:
+            start_original(work, world, policy, state, row)
+
+
+@rule
+def start_original(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
+    """Start the job's next task on the next free slot."""
+    job, counts = state.jobs[row], state.counts[0]
+    slot = state.free[counts["n_free"] - 1]
+    one = state.slots[slot]
+    one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + job["n_started"]
+    one["newest"], one["attempts"], one["wanted"] = -1, 1, False
+    job["n_started"] += 1
+    start(work, world, policy, state, row, slot, 0)
+
+
+@rule
+def start_copy(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
+    """Start a copy of the job's best wanted task, on another machine than the original's if one has a free slot."""
+    job, counts = state.jobs[row], state.counts[0]
+    at = job["first_wanted"]
+    while not state.slots[at]["wanted"]:
+        at = state.slots[at]["next_wanted"]
+    original, last = state.slots[at], counts["n_free"] - 1
+    other = last
+    while other > 0 and machine_of(state.free[other], world.machines) == machine_of(at, world.machines):
+        other -= 1
+    if machine_of(state.free[other], world.machines) != machine_of(at, world.machines):
+        state.free[other], state.free[last] = state.free[last], state.free[other]
+    slot = state.free[last]
+    one = state.slots[slot]
+    one["use"], one["original"], one["task"] = COPY, at, original["task"]
+    one["older"] = original["newest"]
+    original["newest"], original["wanted"] = slot, False
+    job["first_wanted"] = original["next_wanted"]
+    job["n_wanted"] -= 1
+    job["copies"] += 1
+    counts["copies"] += 1
+    counts["launched"] += 1
+    start(work, world, policy, state, row, slot, original["attempts"])
+    original["attempts"] += 1
+
+
+@rule
+def start(work: Workload, world: World, policy: Policy, state: State, row: int, slot: int, attempt: int) -> None:
+    """Start an attempt of a task on the last of the free slots."""
+    job, one, counts = state.jobs[row], state.slots[slot], state.counts[0]
+    counts["n_free"] -= 1
+    job["running"] += 1
+    one["job"], one["started_s"] = row, counts["now_s"]
+    if attempt == 0 and len(work.original_s) > 0:
+        work_s = work.original_s[work.first_original[job["id"]] + one["task"]]
+    else:
+        work_s = work.service_s[job["id"]] * attempt_factor(world, job["key"], one["task"], attempt)
+    work_s *= machine_factor(world, machine_of(slot, world.machines))
+    one["noise"] = noise_factor(world, job["key"], one["task"], attempt)
+    one["readable_s"] = counts["now_s"] + world.launch_s + world.detect_s
+    one["end_s"] = counts["now_s"] + world.launch_s + work_s
+    is_seen = policy.cycle_s == 0 and one["readable_s"] < one["end_s"]
+    set_due(state, slot, one["readable_s"] if is_seen else one["end_s"])
+
+
+@rule
+def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended) -> None:
+    """An attempt can be read, or has ended, or its slot has been cleaned up."""
+    one = state.slots[slot]
+    if one["use"] == CLEANING:
+        free_slot(state, slot)
+    elif state.counts[0]["now_s"] < one["end_s"]:
+        set_due(state, slot, one["end_s"])
+    else:
+        end_task(work, world, state, slot, ended)
+
+
+@rule
+def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended) -> None:
+    """The attempt on a slot has ended its task; the others are killed."""
+    counts, original = state.counts[0], state.slots[slot]["original"]
+    row = state.slots[slot]["job"]
+    job = state.jobs[row]
+    counts["won"] += slot != original
+    if state.slots[original]["wanted"]:
+        job["n_wanted"] -= 1
+        state.slots[original]["wanted"] = False
+    at = state.slots[original]["newest"]
+    while at >= 0:
+        older = state.slots[at]["older"]
+        job["copies"] -= 1
+        counts["copies"] -= 1
+        end_attempt(world, state, job, at, at != slot)
+        at = older
+    end_attempt(world, state, job, original, original != slot)
+    job["n_done"] += 1
+    has_next = job["phase"] + 1 < job["n_phases"]
+    if has_next:
+        mean_s = work.service_s[job["id"]] * mean_factor(world.tail_index)
+        moving_s = work.transfer_ratio[job["id"]] * mean_s / job["n_tasks"]
+        job["transferred_s"] = max(job["transferred_s"], counts["now_s"]) + moving_s
+    if job["n_done"] == job["n_tasks"]:
+        if has_next:
+            set_due(state, job_leaf(state, row), job["transferred_s"])
+        else:
+            end_job(state, row, ended)
+
+
+@rule
+def end_attempt(world: World, state: State, job: Record, slot: int, is_killed: bool) -> None:
+    """One attempt less; a killed one's slot is cleaned up first."""
+    one, now_s = state.slots[slot], state.counts[0]["now_s"]
+    job["running"] -= 1
+    job["cost_s"] += now_s - one["started_s"]
+    if is_killed and world.kill_s > 0:
+        one["use"] = CLEANING
+        job["cost_s"] += world.kill_s
+        set_due(state, slot, now_s + world.kill_s)
+    else:
+        free_slot(state, slot)
+
+
+@rule
+def free_slot(state: State, slot: int) -> None:
+    """The slot can be taken, next of all."""
+    counts = state.counts[0]
+    state.slots[slot]["use"] = FREE
+    set_due(state, slot, inf)
+    state.free[counts["n_free"]] = slot
+    counts["n_free"] += 1
+
+
+@rule
+def end_job(state: State, row: int, ended: Ended) -> None:
+    """The job's last task has ended."""
+    job, counts = state.jobs[row], state.counts[0]
+    ended.response_s[job["id"]] = counts["now_s"] - job["arrival_s"]
+    ended.cost_s[job["id"]] = job["cost_s"]
+    place = 0
+    while state.active[place] != row:
+        place += 1
+    counts["n_active"] -= 1
+    for at in range(place, counts["n_active"]):
+        state.active[at] = state.active[at + 1]
+    state.active[counts["n_active"]] = row

@@ -1,0 +1,164 @@
+"""What is known of the simulated cluster at an instant? Slots, live jobs, free rows, and what happens next.
+
+An attempt is the slot that it holds, and a task is the slot of its original: no rows beyond the slots are needed. Every
+slot and job has at most one event of its own ahead of it; a tournament over these gives the next one.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from controlplane.compiled import rule
+from controlplane.model.columns import Floats, Ints, Record
+from controlplane.policies.interfaces import ALLOCATION, CLAIMANT, RUNNING_TASK, SPECULATION, Records
+
+FREE, ORIGINAL, COPY, CLEANING = range(4)
+"""Uses of a slot. A killed attempt's slot is cleaned up before it is free."""
+
+SLOT = np.dtype(
+    [
+        ("use", np.int64),
+        ("job", np.int64),
+        ("task", np.int64),  # counted over all phases of the job
+        ("original", np.int64),  # slot of the task's original
+        ("newest", np.int64),  # of an original: slot of its task's newest copy; -1 for none
+        ("older", np.int64),  # of a copy: slot of the next one; -1 for none
+        ("attempts", np.int64),  # of an original: live attempts of its task
+        ("wanted", np.bool_),  # of an original: one more attempt is wanted
+        ("next_wanted", np.int64),  # slot of the next wanted task of the job
+        ("started_s", np.float64),
+        ("readable_s", np.float64),  # from here on its rate can be read
+        ("end_s", np.float64),
+        ("noise", np.float64),  # factor on the estimate of its remaining time
+    ],
+    align=True,
+)
+JOB = np.dtype(
+    [
+        ("id", np.int64),
+        ("key", np.uint64),  # of its draws
+        ("phase", np.int64),
+        ("n_phases", np.int64),
+        ("first_task", np.int64),  # of the phase, counted over all phases
+        ("n_tasks", np.int64),  # of the phase, as are the next two; equal while it waits for its input
+        ("n_started", np.int64),
+        ("n_done", np.int64),
+        ("running", np.int64),  # attempts
+        ("copies", np.int64),
+        ("target", np.int64),
+        ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
+        ("n_wanted", np.int64),
+        ("first_wanted", np.int64),  # the best of them; -1 for none
+        ("capped", np.bool_),  # nothing is lent to it beyond its target
+        ("arrival_s", np.float64),
+        ("transferred_s", np.float64),  # when all output there is will have reached the next phase
+        ("cost_s", np.float64),
+    ],
+    align=True,
+)
+COUNTS = np.dtype(
+    [
+        ("now_s", np.float64),
+        ("n_active", np.int64),
+        ("n_free", np.int64),
+        ("next_job", np.int64),
+        ("copies", np.int64),  # running
+        ("launched", np.int64),  # copies, ever
+        ("won", np.int64),  # of them
+        ("events", np.int64),
+        ("cycles", np.int64),
+        ("busy_s", np.float64),  # slot time in the window that is counted, as is the next one
+        ("copy_s", np.float64),
+        ("short_cycles", np.int64),  # cycles in which virtual sizes exceeded the slots
+    ],
+    align=True,
+)
+
+
+class State(NamedTuple):
+    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next four."""
+
+    slots: Records
+    free: Ints
+    """The first `n_free` are free, the last of them is taken next."""
+    task_slots: Ints
+    """Slots of the originals in `tasks`, as of the last cycle."""
+    jobs: Records
+    active: Ints
+    """The first `n_active` rows are live, in order of arrival; the rest are free."""
+    claimants: Records
+    allocation: Records
+    tasks: Records
+    speculation: Records
+    counts: Records
+    """One record."""
+    due_s: Floats
+    """Time of the next event of every leaf: slots, jobs, the next arrival, the next cycle."""
+    tree: Ints
+    """`tree[1]` is the leaf whose event is next; below it, the winners of each half, quarter, ..."""
+
+
+def empty_state(n_slots: int, n_jobs: int) -> State:
+    """A cluster with room for so many live jobs, and none there."""
+    slots, jobs = np.zeros(n_slots, dtype=SLOT), np.zeros(n_jobs, dtype=JOB)
+    width = 1 << (n_slots + n_jobs + 1).bit_length()
+    tree = np.empty(2 * width, dtype=np.int64)
+    tree[width:] = np.arange(width)
+    for node in range(width - 1, 0, -1):
+        tree[node] = tree[2 * node]
+    counts = np.zeros(1, dtype=COUNTS)
+    counts["n_free"] = n_slots
+    return State(
+        slots=slots,
+        free=np.arange(n_slots)[::-1].copy(),
+        task_slots=np.zeros(n_slots, dtype=np.int64),
+        jobs=jobs,
+        active=np.arange(n_jobs),
+        claimants=np.zeros(n_jobs, dtype=CLAIMANT),
+        allocation=np.zeros(n_jobs, dtype=ALLOCATION),
+        tasks=np.zeros(n_slots, dtype=RUNNING_TASK),
+        speculation=np.zeros(n_slots, dtype=SPECULATION),
+        counts=counts,
+        due_s=np.full(width, inf),
+        tree=tree,
+    )
+
+
+@rule
+def job_leaf(state: State, row: int) -> int:
+    """Of the event that opens the job's next phase."""
+    return len(state.slots) + row
+
+
+@rule
+def arrival_leaf(state: State) -> int:
+    """Of the next job's arrival."""
+    return len(state.slots) + len(state.jobs)
+
+
+@rule
+def cycle_leaf(state: State) -> int:
+    """Of the next cycle; the last leaf, so that a cycle sees all that happens at its instant."""
+    return len(state.slots) + len(state.jobs) + 1
+
+
+@rule
+def set_due(state: State, leaf: int, at_s: float) -> None:
+    """Move a leaf's event. Of events at one instant the one with the lower leaf comes first."""
+    due_s, tree = state.due_s, state.tree
+    due_s[leaf] = at_s
+    node = (leaf + len(due_s)) >> 1
+    while node > 0:
+        left, right = tree[2 * node], tree[2 * node + 1]
+        winner = left if due_s[left] <= due_s[right] else right
+        if winner == tree[node] and winner != leaf:
+            return
+        tree[node] = winner
+        node >>= 1
+
+
+@rule
+def waiting(job: Record) -> int:
+    """Originals of the job's open phase that have not started."""
+    return job["n_tasks"] - job["n_started"]

@@ -1,0 +1,105 @@
+"""How long does an attempt take on the simulated cluster, and what can be seen of it? The laws, and no policy.
+
+- A task's attempts draw factors on its job's service time from a Pareto law, each its own (*independent*), but for a
+  share of tasks that are slow because of their data: all their attempts take the first one's factor (*shared*).
+- A share of the machines is slow by a factor for whatever runs there.
+- An attempt starts to work after `launch_s`. Its rate can be read `detect_s` later, and then foretells its remaining
+  time but for a lognormal factor of its own; before, all that is known is what siblings take.
+- A killed attempt holds its slot for `kill_s` more.
+"""
+
+import math
+from typing import NamedTuple
+
+from controlplane.compiled import rule
+from controlplane.model.columns import Floats, Ints
+from controlplane.simulator.draws import job_key, pareto_factor, uniform
+
+IS_SHARED, FIRST_NOISE = 255, 128
+"""Draws of a task that are none of its attempts'; an attempt's noise takes two."""
+MACHINES = 2**62
+"""The job whose draws are the machines'."""
+
+
+class Workload(NamedTuple):
+    """Jobs in order of arrival, shape (n_jobs,) but where it says otherwise."""
+
+    arrival_s: Floats
+    service_s: Floats
+    """What a task takes at least."""
+    weight: Floats
+    transfer_ratio: Floats
+    """Time to move a phase's output to the next one over the time its tasks take, were it moved after them."""
+    first_phase: Ints
+    """(n_jobs + 1,): where the job's phases begin in the next column."""
+    phase_tasks: Ints
+    """(n_phases,)."""
+    original_s: Floats
+    """(n_tasks,): what originals take, job by job; empty to draw it."""
+    first_original: Ints
+    """(n_jobs + 1,): where the job's tasks begin in it."""
+
+
+class World(NamedTuple):
+    """Numbers of one cluster. All but the seed are the scenario's."""
+
+    seed: int
+    machines: int
+    tail_index: float
+    """Of the factors; infinity for all 1."""
+    shared_share: float
+    slow_machine_share: float
+    slow_machine_factor: float
+    noise: float
+    """Standard deviation of the logarithm of estimated over true remaining time."""
+    detect_s: float
+    launch_s: float
+    kill_s: float
+
+
+@rule
+def mean_factor(tail_index: float) -> float:
+    """The mean of the factors.
+
+    >>> [mean_factor(tail_index) for tail_index in (1.5, math.inf)]
+    [3.0, 1.0]
+    """
+    return 1.0 / (1.0 - 1.0 / tail_index)
+
+
+@rule
+def typical_factor(tail_index: float) -> float:
+    """Their geometric mean, which is what the live estimator tells of siblings."""
+    return math.exp(1.0 / tail_index)
+
+
+@rule
+def machine_of(slot: int, machines: int) -> int:
+    """Slots lie round robin over the machines."""
+    return slot % machines
+
+
+@rule
+def machine_factor(world: World, machine: int) -> float:
+    """How many times as long everything takes on it."""
+    if world.slow_machine_share == 0:
+        return 1.0
+    is_slow = uniform(job_key(world.seed, MACHINES), machine, 0) <= world.slow_machine_share
+    return world.slow_machine_factor if is_slow else 1.0
+
+
+@rule
+def attempt_factor(world: World, key: int, task: int, attempt: int) -> float:
+    """An attempt's factor on its job's service time."""
+    if world.shared_share > 0 and uniform(key, task, IS_SHARED) <= world.shared_share:
+        attempt = 0
+    return pareto_factor(uniform(key, task, attempt), world.tail_index)
+
+
+@rule
+def noise_factor(world: World, key: int, task: int, attempt: int) -> float:
+    """Estimated over true remaining time (Box and Muller's normal draw)."""
+    if world.noise == 0:
+        return 1.0
+    first, second = uniform(key, task, FIRST_NOISE + 2 * attempt), uniform(key, task, FIRST_NOISE + 2 * attempt + 1)
+    return math.exp(world.noise * math.sqrt(-2.0 * math.log(first)) * math.cos(2.0 * math.pi * second))

@@ -1,0 +1,33 @@
+"""Does the cluster simulator, too, end Hopper's two jobs when the paper says?"""
+
+import json
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster_workloads import Listed
+
+pytestmark = pytest.mark.unit
+
+TABLE = json.loads(Path(__file__).with_name("hopper_table_1.json").read_text())
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
+def test_the_jobs_end_when_the_figures_say(case):
+    """Durations, detection and slots as printed; a cycle at every event."""
+    scenario = ClusterScenario(
+        policy=f"{case['allocator']}+ras",
+        allocator_settings=case["settings"],
+        workload=Listed(original_s=tuple(map(tuple, TABLE["original_s"].values())), copy_s=TABLE["copy_s"]),
+        jobs=2,
+        machines=TABLE["slots"],
+        slots_per_machine=1,
+        slowdown_tail_index=inf,
+        allocator_tail_index=TABLE["tail_index"],
+        detect_s=TABLE["seen_after_s"],
+        launch_s=0.0,
+        cycle_s=0.0,
+    )
+    assert scenario.run(1)[1].response_s.tolist() == list(case["ends_s"].values())

@@ -1,0 +1,162 @@
+"""Does the cluster simulator agree with plain reasoning, with plain simulations, and with queueing theory?"""
+
+import heapq
+from dataclasses import dataclass
+from math import factorial, inf
+
+import numpy as np
+import pytest
+
+from controlplane.simulator.cluster import ClusterScenario, tasks_of
+from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
+from controlplane.simulator.cluster_world import Workload, attempt_factor
+from controlplane.simulator.draws import job_key
+
+pytestmark = pytest.mark.unit
+
+STILL = {"slowdown_tail_index": inf, "launch_s": 0.0, "detect_s": 0.0, "cycle_s": 0.0}
+"""Nothing varies, nothing takes time but the work itself."""
+SMALL = Synthetic(least_tasks=2, most_tasks=60)
+
+
+@dataclass(frozen=True)
+class Single:
+    """Poisson arrivals of jobs with one task, whose exponential durations have mean 1."""
+
+    def workload(self, seed: int, jobs: int) -> Workload:
+        rng = np.random.default_rng(seed)
+        ones = np.ones(jobs, dtype=np.int64)
+        work = workload(np.cumsum(rng.exponential(1.0, jobs)), ones, ones, ones)
+        return work._replace(original_s=rng.exponential(1.0, jobs), first_original=np.arange(jobs + 1))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One job of these phases, with tasks of 1 s."""
+
+    phase_tasks: tuple[int, ...]
+    transfer_ratio: float
+
+    def workload(self, seed: int, jobs: int) -> Workload:
+        phases = np.array([len(self.phase_tasks)])
+        return workload(np.zeros(1), np.ones(1), phases, np.array(self.phase_tasks), self.transfer_ratio)
+
+
+def response_s(scenario: ClusterScenario, seed: int = 1) -> np.ndarray:
+    return scenario.run(seed)[1].response_s
+
+
+@pytest.mark.parametrize(("tasks", "waves"), [(7, 2), (8, 2), (9, 3)])
+def test_a_job_runs_in_waves(tasks, waves):
+    """With 4 slots, 9 equal tasks take three rounds."""
+    source = Listed(original_s=((1.0,) * tasks,), copy_s=1.0)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=2, slots_per_machine=2, **STILL)
+    assert response_s(scenario).tolist() == [waves]
+
+
+@pytest.mark.parametrize(("transfer_ratio", "took_s"), [(0.0, 3.0), (0.5, 3.25), (2.0, 4.0)])
+def test_what_upstream_tasks_have_put_out_moves_while_others_run(transfer_ratio, took_s):
+    """Two waves of two tasks: the first wave's output moves while the second runs, as far as there is time for it."""
+    source = Chain(phase_tasks=(4, 2), transfer_ratio=transfer_ratio)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=1, slots_per_machine=2, **STILL)
+    assert response_s(scenario).tolist() == [took_s]
+
+
+def test_without_copies_jobs_fare_as_when_tasks_are_put_on_slots_one_by_one():
+    """First come, first served needs no cycles and no targets: each task takes the slot that is free first."""
+    scenario = ClusterScenario(
+        policy="fifo+none", workload=SMALL, offered_load=0.9, jobs=400, machines=8, launch_s=0.1, cycle_s=0.0
+    )
+    work = SMALL.workload(1, 400)
+    arrival_s = arrivals_s(scenario, work)
+    free_s, ended_s = [0.0] * scenario.slots, []
+    for job, (at_s, tasks) in enumerate(zip(arrival_s, tasks_of(work), strict=True)):
+        for task in range(tasks):
+            factor = attempt_factor(scenario._world(1), job_key(1, job), task, 0)
+            started_s = max(heapq.heappop(free_s), at_s)
+            heapq.heappush(free_s, started_s + 0.1 + factor)
+            ended_s.append((job, started_s + 0.1 + factor))
+    latest_s = np.zeros(400)
+    for job, at_s in ended_s:
+        latest_s[job] = max(latest_s[job], at_s)
+    assert response_s(scenario) == pytest.approx(latest_s - arrival_s, abs=1e-6)
+
+
+def arrivals_s(scenario: ClusterScenario, work: Workload) -> np.ndarray:
+    """Sped up until the originals alone keep the offered share of the slots busy."""
+    slot_s = tasks_of(work).sum() * (scenario.launch_s + 1.0 / (1.0 - 1.0 / scenario.slowdown_tail_index))
+    return work.arrival_s * slot_s / work.arrival_s[-1] / (scenario.offered_load * scenario.slots)
+
+
+def test_single_tasks_wait_as_erlang_says():
+    """M/M/c: jobs of one task on c slots."""
+    slots, busy = 8, 0.8
+    work = slots * busy
+    last = work**slots / factorial(slots) / (1 - busy)
+    expected_s = 1.0 + last / (sum(work**i / factorial(i) for i in range(slots)) + last) / (slots - work)
+    scenario = ClusterScenario(
+        policy="fifo+none", workload=Single(), offered_load=busy, jobs=40_000, machines=2, **STILL
+    )
+    found = [scenario.simulate(seed).response_s for seed in range(1, 7)]
+    assert abs(np.mean(found) - expected_s) < 4 * np.std(found, ddof=1) / len(found) ** 0.5
+
+
+def test_the_measured_busy_share_is_the_offered_load_where_nothing_is_copied():
+    """Arrivals are sped up to it, launch times included; sampling leaves a few percent."""
+    scenario = ClusterScenario(policy="srpt+none", workload=SMALL, offered_load=0.7, jobs=4000, machines=8)
+    assert np.mean([scenario.simulate(seed).busy_share for seed in (1, 2, 3)]) == pytest.approx(0.7, abs=0.05)
+
+
+def test_policies_meet_the_same_luck():
+    """Without copies a job costs the same slot time whoever is served first, though it ends at other times."""
+    ended = [
+        ClusterScenario(policy=policy, workload=SMALL, offered_load=0.9, jobs=300, machines=8).run(1)[1]
+        for policy in ("fifo+none", "srpt+none")
+    ]
+    assert ended[0].cost_s == pytest.approx(ended[1].cost_s, rel=1e-9)
+    assert not np.allclose(ended[0].response_s, ended[1].response_s)
+
+
+@pytest.mark.parametrize("policy", ["hopper+late", "srpt+ras", "hopper+mantri", "budgeted+stock-spark", "fair+ras"])
+def test_every_pair_ends_every_job_and_repeats_itself(policy):
+    """Nothing starves, nothing is drawn twice, and no slot is lost."""
+    scenario = ClusterScenario(
+        policy=policy, workload=SMALL, jobs=300, machines=8, noise=0.3, shared_share=0.25, kill_s=0.1, max_copies=2,
+        slow_machine_share=0.2,
+    )  # fmt: skip
+    first, again = scenario.run(3), scenario.run(3)
+    assert not np.isnan(first[1].response_s).any()
+    assert first[1].response_s.tolist() == again[1].response_s.tolist()
+    assert repr(first[0]) == repr(again[0])
+    assert first[0].copies_per_task > 0
+
+
+def test_copies_help_where_each_draws_its_own_duration_and_never_win_where_the_data_is_slow():
+    """The two worlds that every comparison shows."""
+    base = {"workload": SMALL, "jobs": 500, "machines": 20, "offered_load": 0.3}
+    none = ClusterScenario(policy="srpt+none", **base).simulate(1)
+    own, shared = (ClusterScenario(policy="srpt+ras", shared_share=share, **base).simulate(1) for share in (0.0, 1.0))
+    assert own.won_share > 0.3
+    assert own.response_s < 0.8 * none.response_s
+    assert shared.copies_per_task > 0.05
+    assert shared.won_share == 0
+
+
+def test_a_killed_attempt_holds_its_slot_until_it_is_cleaned_up():
+    """The copy ends at 2; the last of four tasks starts when the original's slot has been cleaned, at 2 + 1.5."""
+    source = Listed(original_s=((9.0,), (1.0,) * 4), copy_s=1.0)
+    scenario = ClusterScenario(
+        policy="srpt+ras", workload=source, jobs=2, machines=1, slots_per_machine=2, kill_s=1.5, **STILL
+    )
+    assert response_s(scenario).tolist() == [2.0, 4.5]
+
+
+def test_last_lets_copies_wait_for_every_original():
+    """The job of one slow task is the smaller one: at its own priority its copy goes first, last in line it waits."""
+    source = Listed(original_s=((9.0,), (1.0,) * 5), copy_s=1.0)
+    base = {"policy": "srpt+late", "workload": source, "jobs": 2, "machines": 1, "slots_per_machine": 2, **STILL}
+    prio, last = (
+        response_s(ClusterScenario(speculator_settings={"copy_priority": one}, **base)).tolist() for one in (0.0, 1.0)
+    )
+    assert prio == [2.0, 4.0]
+    assert last == [6.0, 5.0]
