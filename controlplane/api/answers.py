@@ -25,7 +25,7 @@ class Page(Struct, Generic[Item], frozen=True, kw_only=True):
 
 
 Size = Annotated[int, Query(ge=1, le=1000, description="Items on one page.")]
-Cursor = Annotated[str | None, Query(max_length=8000, description="The `cursor` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=2000, description="The `cursor` of the page before.")]
 
 
 def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

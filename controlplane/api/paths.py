@@ -70,4 +70,4 @@ def place(*parts: str) -> str:
     >>> place("spark:a/b", "c") == place("spark:a", "b/c")
     False
     """
-    return "/".join(map(segment, parts))
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)

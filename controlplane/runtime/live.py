@@ -33,7 +33,7 @@ from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.runtime.sources import Busy, Source, Sources, Treatment
+from controlplane.runtime.sources import Busy, KnownSource, Sources, Treatment
 from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
 
@@ -68,7 +68,7 @@ class _Message(Struct, gc=False):
 
     stimulus: Stimulus
     done: Future[Any]
-    source: Source | None = None
+    source: KnownSource | None = None
 
 
 class Runtime:
@@ -260,7 +260,7 @@ class Runtime:
                 async with asyncio.timeout(pause_s):
                     await self._all_wait.wait()
 
-    def _enqueue(self, stimulus: Stimulus, source: Source | None = None) -> Future[Any]:
+    def _enqueue(self, stimulus: Stimulus, source: KnownSource | None = None) -> Future[Any]:
         done = asyncio.get_running_loop().create_future()
         self._queue.append(_Message(stimulus, done, source))
         self._wake.set()
@@ -320,7 +320,7 @@ class Runtime:
                 metrics.launched.inc(copies)
             self.history.add(report)
 
-    def _reply(self, source: Source, decision: Decision, now_s: float) -> SyncReply:
+    def _reply(self, source: KnownSource, decision: Decision, now_s: float) -> SyncReply:
         want_full = source.key in decision.want_full
         if want_full:
             self.metrics.full_asked.inc()
@@ -336,7 +336,7 @@ class Runtime:
             claims=[Claim(claim.job, claim.lease_ms) for claim in decision.claims.get(source.key, ())],
         )
 
-    def _interval_ms(self, source: Source, decision: Decision) -> int:
+    def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
         """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
 
         Never so seldom that leases and orders run out between two exchanges.
@@ -350,7 +350,7 @@ class Runtime:
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
         return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
 
-    def _believed(self, source: Source, request: SyncRequest, now_s: float) -> Report:
+    def _believed(self, source: KnownSource, request: SyncRequest, now_s: float) -> Report:
         """The report with its facts, none of which may be older than the source."""
         if source.born_s is None:
             oldest_s = min(ages.oldest_ms(request.facts) / 1000, self.settings.first_report_age_s)
@@ -371,14 +371,14 @@ class Runtime:
             full=request.full,
         )
 
-    async def _repeat(self, source: Source) -> SyncReply:
+    async def _repeat(self, source: KnownSource) -> SyncReply:
         """The same reply again, without the orders whose time has run out."""
         assert source.answer is not None
         self.metrics.repeats.inc()
         reply = await asyncio.shield(source.answer)
         return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
 
-    def _ask_full(self, source: Source, treatment: Treatment, now_s: float) -> SyncReply:
+    def _ask_full(self, source: KnownSource, treatment: Treatment, now_s: float) -> SyncReply:
         """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
         asked = treatment is not Treatment.WAIT
         wait_ms = 0 if asked or source.full_slot_s is None else int((source.full_slot_s - now_s) * 1000) + 1

@@ -99,7 +99,7 @@ def orders_left(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[AnyO
 
 
 @dataclass(slots=True)
-class Source:
+class KnownSource:
     """One driver as the runtime knows it. `complete` says that its facts add up."""
 
     key: str
@@ -122,7 +122,7 @@ class Sources:
 
     def __init__(self, settings: RuntimeSettings) -> None:
         self._settings = settings
-        self._by_key: dict[str, Source] = {}
+        self._by_key: dict[str, KnownSource] = {}
         self._next_full_s = 0.0
 
     def __len__(self) -> int:
@@ -131,11 +131,11 @@ class Sources:
     def __iter__(self):
         return iter(self._by_key.values())
 
-    def get(self, key: str) -> Source | None:
+    def get(self, key: str) -> KnownSource | None:
         """The source, if it is attached."""
         return self._by_key.get(key)
 
-    def receive(self, request: SyncRequest, now_s: float) -> tuple[Source, Treatment]:
+    def receive(self, request: SyncRequest, now_s: float) -> tuple[KnownSource, Treatment]:
         """Judges a message and takes note of it; raises `StaleReport` or `Busy`."""
         key = f"{request.source.kind}:{request.source.id}"
         source = self._by_key.get(key)
@@ -143,7 +143,7 @@ class Sources:
         if source is None or epoch > source.epoch:
             if source is None and len(self._by_key) >= self._settings.max_sources:
                 raise Busy("the number of sources", self._settings.max_sources)
-            source = self._by_key[key] = Source(key, epoch)
+            source = self._by_key[key] = KnownSource(key, epoch)
         elif epoch < source.epoch:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
         elif request.sequence == source.sequence and source.answer is not None:
@@ -161,7 +161,7 @@ class Sources:
             del self._by_key[key]
         return silent
 
-    def _advance(self, source: Source, request: SyncRequest, now_s: float) -> Treatment:
+    def _advance(self, source: KnownSource, request: SyncRequest, now_s: float) -> Treatment:
         in_order = request.sequence == source.sequence + 1
         source.sequence = request.sequence
         source.answer = None
@@ -175,7 +175,7 @@ class Sources:
             return Treatment.APPLY
         return self._queue_for_full(source, now_s)
 
-    def _queue_for_full(self, source: Source, now_s: float) -> Treatment:
+    def _queue_for_full(self, source: KnownSource, now_s: float) -> Treatment:
         if source.full_slot_s is None:
             source.full_slot_s = max(now_s, self._next_full_s)
             self._next_full_s = source.full_slot_s + 1 / self._settings.full_reports_per_s

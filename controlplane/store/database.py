@@ -27,8 +27,8 @@ def full_url(url: str) -> str:
 def shown_url(url: str) -> str:
     """A URL as it may be shown: without its passwords.
 
-    >>> shown_url("postgresql://ann:secret@host/db?sslpassword=hush"), shown_url("plane.db"), shown_url("x://[:s@")
-    ('postgresql://ann:***@host/db?sslpassword=***', 'plane.db', '***')
+    >>> shown_url("postgresql://ann:secret@host/db?sslpassword=hush"), shown_url("plane.db")
+    ('postgresql://ann:***@host/db?sslpassword=hidden', 'plane.db')
     """
     if "://" not in url:
         return url
@@ -36,7 +36,7 @@ def shown_url(url: str) -> str:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         return "***"
-    hidden = {name: "***" for name in parsed.query if _SECRET.search(name)}
+    hidden = {name: "hidden" for name in parsed.query if _SECRET.search(name)}
     return parsed.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
