@@ -42,7 +42,7 @@ LINT = (
 )
 UNIT = (
     *LINT,
-    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", minutes=2),
+    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=2),
     _pytest("unit", "-m", "unit", minutes=5),
 )
 TEST = (
