@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -158,22 +159,28 @@ def _chosen(names: list[str] | None) -> list[Experiment]:
 
 
 def _print_outcome(result: run.Outcome, found: dict[str, Any]) -> None:
+    """The table for people; a single run knows the errors of its response times and slowdowns only."""
     predicted = found["predicted"]
-    rows = [
-        ("response time, s", result.response_s, predicted["response_s"]),
-        ("slowdown", result.slowdown, ""),
-        ("wait, s", result.wait_s, ""),
-        ("jobs that waited", result.waited_share, ""),
-        ("slot time of a job, s", result.cost_s, ""),
-        ("busy slots", result.busy_share, predicted["busy_share"]),
-    ]
-    cells = [
-        (name, f"{one.mean:.4g}", f"{one.error:.2g}", f"{formula:.4g}" if isinstance(formula, float) else formula)
-        for name, one, formula in rows
-    ]
+    names = {
+        "response_s": "response time, s",
+        "slowdown": "slowdown",
+        "wait_s": "wait, s",
+        "waited_share": "jobs that waited",
+        "cost_s": "slot time of a job, s",
+        "busy_share": "busy slots",
+    }
+    cells = []
+    for field, name in names.items():
+        one = getattr(result, field)
+        error = f"{one.error:.2g}" if isfinite(one.error) else ""
+        cells.append((name, f"{one.mean:.4g}", error, _short(predicted.get(field, ""))))
     _print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
     if unstable := result.runs - result.stable_runs:
         typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
+
+
+def _short(value: float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 @contextmanager
