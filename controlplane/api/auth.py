@@ -19,6 +19,8 @@ from controlplane.settings import is_loopback
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})
+_ASKING_PATHS = frozenset({"/api/v1/decide"})
+"""Questions too long for an address; nothing comes of them."""
 _ROLES_OF = {"read": {"read"}, "operate": {"read", "operate"}, "shim": {"shim"}}
 
 
@@ -83,10 +85,12 @@ def needed_role(method: str, path: str) -> str:
 
     >>> needed_role("GET", "/api/v1/jobs"), needed_role("PUT", "/api/v1/mode"), needed_role("POST", "/shim/v1/sync")
     ('read', 'operate', 'shim')
+    >>> needed_role("POST", "/api/v1/decide")
+    'read'
     """
     if path.startswith("/shim/"):
         return "shim"
-    return "read" if method in _SAFE_METHODS else "operate"
+    return "read" if method in _SAFE_METHODS or path in _ASKING_PATHS else "operate"
 
 
 def bearer(authorization: bytes) -> bytes:
