@@ -52,12 +52,13 @@ class Admission:
     ) -> None:
         self._cluster, self._settings, self._budgets, self._now_s = cluster, settings, budgets, now_s
         self._on_their_way = ledger.on_their_way(now_s)
+        self._bound_for: dict[str, dict[tuple[int, int, int], list[int]]] = {}
         n_hosts = cluster.hosts.size
         self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
         self._free: dict[int, tuple[Ints, Ints, np.ndarray]] = {}
         """By pool: (free slots, running attempts, whether there are any slots) by host row."""
-        self._taken: set[tuple[int, int]] = set()
-        """(task, host row) of the copies ordered in this cycle."""
+        self._taken: dict[int, list[int]] = {}
+        """By task, the host rows of the copies ordered in this cycle."""
 
     @staticmethod
     def check_allocation(slots: int, target: Ints) -> None:
@@ -104,35 +105,34 @@ class Admission:
         self._budgets.order(int(self._cluster.tasks.job[task]), source.row)
         if placement.row >= 0:
             self._free[source.row][0][placement.row] -= 1
-            self._taken.add((task, placement.row))
+            self._taken.setdefault(task, []).append(placement.row)
 
     def straggler(self, task: int) -> int:
         """Row of the live attempt of a task that the decision is about: the oldest original, else the oldest."""
-        rows = self._live(task)
         attempts = self._cluster.attempts
-        return min(rows, key=lambda row: (attempts.speculative[row], attempts.start_s[row]))
-
-    def _live(self, task: int) -> list[int]:
-        info = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])]
-        return [row for row in info.live if self._cluster.attempts.task[row] == task]
+        return min(
+            self._cluster.attempts_of(task), key=lambda row: (attempts.speculative[row], attempts.start_s[row])
+        )
 
     def _key(self, task: int) -> tuple[int, int, int]:
         fact = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])].fact
         return (fact.stage, fact.stage_attempt, int(self._cluster.tasks.index[task]))
 
-    def _bound(self, source: SourceState) -> list[tuple[int, tuple[int, int, int]]]:
-        """(host row, task) of the copies that earlier cycles have ordered and that have not started."""
-        rows = self._cluster.host_rows
-        return [(rows[order.host], order.task) for order in self._on_their_way.get(source.name, ())]
+    def _bound(self, source: SourceState) -> dict[tuple[int, int, int], list[int]]:
+        """By task, the host rows of the copies that earlier cycles have ordered and that have not started."""
+        if source.name not in self._bound_for:
+            bound = self._bound_for[source.name] = {}
+            for order in self._on_their_way.get(source.name, ()):
+                bound.setdefault(order.task, []).append(self._cluster.host_rows[order.host])
+        return self._bound_for[source.name]
 
     def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
         cluster = self._cluster
         free, running, has_slots = self._pool_hosts(source)
         own = np.zeros(cluster.hosts.size, dtype=bool)
-        own[[int(cluster.attempts.host[row]) for row in self._live(task)]] = True
-        own[[row for other, row in self._taken if other == task]] = True
-        key = self._key(task)
-        own[[row for row, other in self._bound(source) if other == key]] = True
+        own[cluster.attempts.host[cluster.attempts_of(task)]] = True
+        own[self._taken.get(task, [])] = True
+        own[self._bound(source).get(self._key(task), [])] = True
         if to_host:
             row = cluster.host_rows.get(to_host, -1)
             if row < 0 or not has_slots[row] or own[row]:
@@ -143,11 +143,11 @@ class Admission:
         local = self._local(task)
         best = rank_hosts(
             slots_free=free, running=running, slowness=self._slowness, sick=self._sick, local=local, forbidden=own
-        )
+        ).tolist()
         names = cluster.host_names
-        ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best[:4].tolist())]
-        if len(best) and source.attached.capabilities.named_host:
-            return Reason.NONE, Placement(host=names[int(best[0])], row=int(best[0]), ranking=ranking)
+        ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best)]
+        if best and source.attached.capabilities.named_host:
+            return Reason.NONE, Placement(host=names[best[0]], row=best[0], ranking=ranking)
         avoid = [names[row] for row in np.flatnonzero(has_slots & (own | self._sick)).tolist()]
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
@@ -168,7 +168,7 @@ class Admission:
             host = executors.host[rows]
             slots = np.bincount(host, weights=executors.slots[rows], minlength=n_hosts).astype(np.int64)
             running = np.bincount(host, weights=executors.running[rows], minlength=n_hosts).astype(np.int64)
-            bound = np.array([row for row, _ in self._bound(source)], dtype=np.int64)
+            bound = np.array([row for rows in self._bound(source).values() for row in rows], dtype=np.int64)
             free = slots - running - np.bincount(bound, minlength=n_hosts)
             self._free[source.row] = (free, running, slots > 0)
         return self._free[source.row]

@@ -20,8 +20,8 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     A grant is a lease: it is said again when half of its time is over.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
-    cycle.learning.transfer_ratios(cluster, source)
-    tail_index = cycle.learning.tail_index(source.row)
+    cycle.learning.review_tail(cluster, source, cycle.now_s)
+    tail_index = float(cluster.pools.tail_index[source.row])
     rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
     if not len(rows):
         return

@@ -1,5 +1,6 @@
 """What does the engine learn from a cycle's facts? Owns every estimator and what of them outlives a restart."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from controlplane.model.parameters import EngineSettings
 
 HOST_REVIEW_S = 0.2
 """Running attempts are weighed against siblings on other hosts at most this often."""
+TAIL_REVIEW_S = 1.0
+"""The ages of running attempts are looked at, and their application's tail index made anew, at most this often."""
 TAIL_WINDOW = 512
 """Durations kept of each application: all of them are dumped into the store now and then."""
 TAILS_KEPT = 100
@@ -51,6 +54,7 @@ class Learning:
         for ended in changes.ended:
             if ended.source not in changes.forgotten:
                 self._attempt_ended(cluster, ended, now_s)
+        self.weigh_transfer(cluster, changes.jobs)
         for info, fact in changes.stages_ended:
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
@@ -102,13 +106,11 @@ class Learning:
         )
         self.hosts.review(attempts.host[live], attempts.log_slowness[live])
 
-    def transfer_ratios(self, cluster: Cluster, source: SourceState) -> None:
-        """Write each job's ratio: the one of its open stages that feed others, weighed by their tasks left."""
+    def weigh_transfer(self, cluster: Cluster, jobs: Iterable[int]) -> None:
+        """Write the ratio of these jobs: the one of their open stages that feed others, weighed by their tasks left."""
         stages = cluster.stages
-        for job_row in source.jobs.values():
-            info = cluster.job_infos[job_row]
-            if not info.edges:
-                continue
+        for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
+            info = cluster.job_infos[job]
             parents = {parent for parent, _ in info.edges}
             ratios, weights = [], []
             for row in info.stage_rows:
@@ -116,13 +118,19 @@ class Learning:
                 left = int(stages.n_tasks[row] - stages.n_done[row])
                 if left and fact.stage in parents and not stages.closing[row]:
                     mean_s = stages.duration_sum_s[row] / stages.n_finished[row] if stages.n_finished[row] else 1.0
-                    ratios.append(self.transfer.estimate(info.name, fact.name, left * mean_s))
+                    written = float(stages.shuffle_bytes[row])
+                    ratios.append(self.transfer.estimate(info.name, fact.name, left * mean_s, written))
                     weights.append(left)
-            cluster.jobs.transfer_ratio[job_row] = np.average(ratios, weights=weights) if ratios else 1.0
+            cluster.jobs.transfer_ratio[job] = np.average(ratios, weights=weights) if ratios else 1.0
 
-    def tail_index(self, pool: int) -> float:
-        """The learned tail index of a pool's application."""
-        return self._tail_of_pool[pool].estimate().tail_index
+    def review_tail(self, cluster: Cluster, source: SourceState, now_s: float) -> None:
+        """Every so often, let the ages of attempts that still run count for the tail of their application."""
+        if now_s - cluster.pools.tail_reviewed_s[source.row] < TAIL_REVIEW_S:
+            return
+        rows = np.fromiter(source.attempts.values(), dtype=np.int64, count=len(source.attempts))
+        relative_age = (now_s - cluster.attempts.start_s[rows]) / cluster.attempts.t_new_s[rows]
+        cluster.pools.tail_reviewed_s[source.row] = now_s
+        cluster.pools.tail_index[source.row] = self._tail_of_pool[source.row].estimate(relative_age).tail_index
 
     def tail_samples(self, pool: int) -> int:
         """How many durations it rests on."""

@@ -37,13 +37,13 @@ class ShadowCopy:
 
 
 class Ledger:
-    """Open orders by id, launched copies by (source, attempt), shadow copies by (source, task)."""
+    """Open orders by id, launched copies by (source, attempt), shadow copies by (source, stage, attempt) and index."""
 
     def __init__(self) -> None:
         self.open: dict[int, OpenOrder] = {}
         self._kills: dict[tuple[str, int], OpenOrder] = {}
         self._copies: dict[tuple[str, int], int] = {}
-        self._shadows: dict[tuple[str, tuple[int, int, int]], ShadowCopy] = {}
+        self.shadows: dict[tuple[str, int, int], dict[int, ShadowCopy]] = {}
 
     def ordered(self, order: int, entry: OpenOrder) -> None:
         """Remember an order that goes out."""
@@ -69,7 +69,8 @@ class Ledger:
 
     def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
-        self._shadows.setdefault((source, task), entry)
+        stage, stage_attempt, index = task
+        self.shadows.setdefault((source, stage, stage_attempt), {}).setdefault(index, entry)
 
     def launched(self, source: str, fact: AttemptStarted, at_s: float) -> Iterator[DecisionOutcome]:
         """A copy started: its order is settled, its race begins."""
@@ -112,8 +113,8 @@ class Ledger:
                 cost_core_s=0.0 if ended.won else fact.duration_ms / 1000,
             )
         if ended.won and fact.outcome is Outcome.SUCCESS:
-            task = (fact.stage, fact.stage_attempt, fact.index)
-            shadow = self._shadows.pop((ended.source, task), None)
+            shadows = self.shadows.get((ended.source, fact.stage, fact.stage_attempt), {})
+            shadow = shadows.pop(fact.index, None)
             if shadow is not None:
                 yield DecisionOutcome(
                     decision=shadow.decision,
@@ -130,9 +131,14 @@ class Ledger:
             reason = "no word from the host"
             yield entry, DecisionOutcome(decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason=reason)
 
+    def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
+        """Drop the shadow copies of stages that are over: what failed for good has won no race."""
+        for stage in stages:
+            self.shadows.pop(stage, None)
+
     def forget(self, source: str) -> None:
         """Drop everything about a source that is gone."""
         self.open = {i: entry for i, entry in self.open.items() if entry.source != source}
         self._kills = {key: order for key, order in self._kills.items() if key[0] != source}
         self._copies = {key: decision for key, decision in self._copies.items() if key[0] != source}
-        self._shadows = {key: shadow for key, shadow in self._shadows.items() if key[0] != source}
+        self.shadows = {key: shadow for key, shadow in self.shadows.items() if key[0] != source}

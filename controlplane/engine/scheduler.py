@@ -5,6 +5,7 @@ pool, pick copies per job, answer. The live driver and the simulator call the sa
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -29,6 +30,12 @@ from controlplane.model.snapshot import Snapshot
 
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
+
+
+@lru_cache(maxsize=100_000)
+def _claim(job: str, lease_ms: int) -> JobClaim:
+    """The claim of a job, made once: it is said again in every answer."""
+    return JobClaim(job=job, lease_ms=lease_ms)
 
 
 class Scheduler:
@@ -89,6 +96,7 @@ class Scheduler:
             if row in self.cluster.stage_infos:
                 self.cluster.stages.verdict[row] = verdict(self.cluster.stage_infos[row].fact).reason
         self.learning.learn(self.cluster, changes, now_s)
+        views.count_downstream(self.cluster, changes.jobs)
         self._settle(changes, decision, now_s)
 
         # 3 hear the operators
@@ -105,7 +113,9 @@ class Scheduler:
         speculate(cycle, due, sums)
 
         # 6 answer
-        self.cluster.purge(now_s)
+        purged = self.cluster.purge(now_s)
+        self.ledger.forget_stages(purged.stages)
+        self.learning.hosts.forget(purged.hosts)
         for name in {report.source: None for report in heard}:
             if name in self.cluster.sources:
                 self._answer(self.cluster.sources[name], decision)
@@ -183,5 +193,5 @@ class Scheduler:
         busy = bool(source.attempts)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms
         decision.claims[source.name] = [
-            JobClaim(job=key, lease_ms=settings.lease_ms) for key, row in source.jobs.items() if claimed[row]
+            _claim(key, settings.lease_ms) for key, row in source.jobs.items() if claimed[row]
         ]

@@ -98,7 +98,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
         total_core_s=float(pools.total_core_s[row]),
-        tail_index=moment.learning.tail_index(row),
+        tail_index=float(pools.tail_index[row]),
         tail_samples=moment.learning.tail_samples(row),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
@@ -155,7 +155,7 @@ def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
         losing_core_s=float(jobs.losing_core_s[row]),
         virtual_size=float(jobs.virtual_size[row]),
         transfer_ratio=float(jobs.transfer_ratio[row]),
-        tail_index=moment.learning.tail_index(source.row),
+        tail_index=float(cluster.pools.tail_index[source.row]),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
         leased=moment.steering.claims(source)

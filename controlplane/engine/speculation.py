@@ -57,7 +57,7 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
-        pools.tail_index[row] = cycle.learning.tail_index(row)
+        cycle.learning.review_tail(cycle.cluster, source, cycle.now_s)
     jobs = cycle.cluster.jobs.rows()
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)

@@ -6,6 +6,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.policies import registry
 
 _BY_RANK = (Mode.OFF, Mode.SHADOW, Mode.CONTROL)
+_RANK = {mode: mode.rank for mode in Mode}
 
 
 class Steering:
@@ -43,11 +44,11 @@ class Steering:
         server = self.mode_of_source.get(source.name, self.everywhere)
         if self.everywhere is Mode.OFF:
             server = Mode.OFF
-        return _BY_RANK[min(server.rank, source.attached.mode.rank)]
+        return _BY_RANK[min(_RANK[server], _RANK[source.attached.mode])]
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""
-        return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
+        return _BY_RANK[min(_RANK[self.mode(source)], int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults where it is not the configured one."""

@@ -1,5 +1,6 @@
 """What do policies see of the cluster? Builds their read-only columns from the state and the estimates."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,7 +79,7 @@ def pool_view(
     claimants["arrival_s"] = jobs.submitted_s[rows]
     claimants["weight"] = jobs.weight[rows]
     claimants["remaining_tasks"] = sums.remaining_tasks[rows]
-    claimants["downstream_tasks"] = [_downstream_tasks(cluster, source, row) for row in rows.tolist()]
+    claimants["downstream_tasks"] = jobs.downstream_tasks[rows]
     claimants["remaining_work_s"] = sums.remaining_work_s[rows]
     claimants["running"] = sums.running[rows]
     claimants["usable"] = sums.running[rows] + sums.waiting[rows] + copyable
@@ -89,15 +90,14 @@ def pool_view(
     return rows, claimants
 
 
-def _downstream_tasks(cluster: Cluster, source: SourceState, job: int) -> float:
-    """Tasks of the stages that this job's open stages feed and that have not been submitted yet."""
-    info = cluster.job_infos[job]
-    if not info.edges:
-        return 0.0
-    open_stages = {cluster.stage_infos[row].fact.stage for row in info.stage_rows if not cluster.stages.closing[row]}
-    submitted = {stage for stage, _ in source.stages}
-    children = {child for parent, child in info.edges if parent in open_stages and child not in submitted}
-    return float(sum(info.stage_tasks.get(child, 0) for child in children))
+def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
+    """Count the tasks of the stages that these jobs' open stages feed and that have not been submitted yet."""
+    for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
+        info = cluster.job_infos[job]
+        submitted = {cluster.stage_infos[row].fact.stage for row in info.stage_rows}
+        parents = {cluster.stage_infos[row].fact.stage for row in info.stage_rows if not cluster.stages.closing[row]}
+        children = {child for parent, child in info.edges if parent in parents and child not in submitted}
+        cluster.jobs.downstream_tasks[job] = sum(info.stage_tasks.get(child, 0) for child in children)
 
 
 class TaskView:

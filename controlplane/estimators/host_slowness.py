@@ -9,7 +9,7 @@ from math import log
 
 import numpy as np
 
-from controlplane.compiled import kernel
+from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Ints
 
 HALF_LIFE_S = 300.0
@@ -19,6 +19,8 @@ MOST_LOG = log(8.0)
 """One attempt counts as no slower, and no faster, than eight times."""
 SLOW_TIMES = 1.25
 """From this slowness on a host comes after the others."""
+N_RANKED = 4
+"""Hosts that are compared in the record of a copy."""
 SICK_TIMES = 1.5
 SPREAD = 0.7
 DEVIATIONS = 1.5
@@ -100,11 +102,11 @@ class HostSlowness:
         log_sum = np.bincount(host, weights=log_ratio, minlength=len(self._n))
         self._running_log_sum = log_sum.astype(np.float64)
 
-    def forget(self, host: int) -> None:
-        """The host is gone, and its row may be given to another."""
-        if host < len(self._n):
-            for column in (self._n, self._log_sum, self._running_n, self._running_log_sum):
-                column[host] = 0.0
+    def forget(self, hosts: list[int]) -> None:
+        """These hosts are gone, and their rows may be given to others."""
+        self._grow(max(hosts, default=-1) + 1)
+        for column in (self._n, self._log_sum, self._running_n, self._running_log_sum):
+            column[hosts] = 0.0
 
     def slowness(self, now_s: float, n_hosts: int) -> Floats:
         """Seconds of work per second of the same work elsewhere, shrunk towards 1; shape (n_hosts,)."""
@@ -140,23 +142,40 @@ class HostSlowness:
                 setattr(self, name, np.append(getattr(self, name), np.zeros(missing)))
 
 
-def rank_hosts(
-    *, slots_free: Ints, running: Ints, slowness: Floats, sick: Flags, local: Flags, forbidden: Flags
-) -> Ints:
-    """Rows of the hosts that may take a copy, best first. Shapes: (n_hosts,).
+@kernel
+def rank_hosts(slots_free: Ints, running: Ints, slowness: Floats, sick: Flags, local: Flags, forbidden: Flags) -> Ints:
+    """Rows of the `N_RANKED` hosts that may best take a copy, best first. Shapes: (n_hosts,).
 
-    Never a forbidden host (the straggler's own), a sick one, or one without a free slot. Then: not a slow
-    one; not the only holder of the input, which may be what the straggler waits for; the least loaded; one
-    that holds the input; the faster one; the upper row.
+    Never a forbidden host (the straggler's own), a sick one, or one without a free slot. Of equal ones the upper row.
 
     >>> free, running = np.array([2, 2, 1, 0, 2]), np.array([0, 2, 1, 0, 0])
     >>> sick, local = np.array([0, 0, 0, 0, 1], dtype=bool), np.array([0, 1, 1, 0, 0], dtype=bool)
-    >>> host = {"slots_free": free, "running": running, "slowness": np.ones(5), "sick": sick}
-    >>> rank_hosts(**host, local=local, forbidden=np.zeros(5, dtype=bool))
+    >>> rank_hosts(free, running, np.ones(5), sick, local, np.zeros(5, dtype=bool))
     array([0, 1, 2])
     """
-    rows = np.flatnonzero((slots_free > 0) & ~sick & ~forbidden)
-    load = running[rows] / (running[rows] + slots_free[rows])
-    slow = slowness[rows] >= SLOW_TIMES
-    sole_holder = local[rows] & (np.count_nonzero(local) == 1)
-    return rows[np.lexsort((slowness[rows], ~local[rows], load, sole_holder, slow))]
+    ranked, n = np.zeros(N_RANKED, dtype=np.int64), 0
+    is_sole = np.count_nonzero(local) == 1
+    for row in range(len(sick)):
+        if slots_free[row] <= 0 or sick[row] or forbidden[row]:
+            continue
+        key, at = host_key(row, slots_free, running, slowness, local, is_sole), n
+        while at > 0 and key < host_key(ranked[at - 1], slots_free, running, slowness, local, is_sole):
+            at -= 1
+            if at + 1 < N_RANKED:
+                ranked[at + 1] = ranked[at]
+        if at < N_RANKED:
+            ranked[at], n = row, min(n + 1, N_RANKED)
+    return ranked[:n]
+
+
+@rule
+def host_key(
+    row: int, slots_free: Ints, running: Ints, slowness: Floats, local: Flags, is_sole: bool
+) -> tuple[bool, bool, float, bool, float]:
+    """What makes one host better for a copy than another, least first.
+
+    Not a slow one; not the only holder of the input, which may be what the straggler waits for; the least loaded; one
+    that holds the input; the faster one.
+    """
+    load = running[row] / (running[row] + slots_free[row])
+    return slowness[row] >= SLOW_TIMES, local[row] and is_sole, load, not local[row], slowness[row]

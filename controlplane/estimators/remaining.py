@@ -138,6 +138,7 @@ class RemainingTimes:
         stages.n_finished[stage] += 1
         stages.duration_sum_s[stage] += duration_s
         stages.records_sum[stage] += max(fact.records_read, 0)
+        stages.shuffle_bytes[stage] += max(fact.shuffle_bytes_written, 0)
         if ended.input_bytes > 0 and fact.bytes_read > 0:
             units = ended.input_bytes
         elif ended.unit == UNIT_RECORDS:

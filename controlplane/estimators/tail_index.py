@@ -27,19 +27,22 @@ def normalised(durations_s: Floats) -> Floats:
     return positive / np.exp(np.mean(np.log(positive))) if len(positive) else positive
 
 
-def tail_evidence(samples: Floats, finished: Flags, n_largest: int) -> tuple[int, float]:
-    """(ends seen, log-time on test) among the n largest samples, above the next smaller one.
+def tail_evidence(samples: Floats, finished: Flags, n_largest: int, running: Floats = _NOTHING) -> tuple[int, float]:
+    """(ends seen, log-time on test) of the n largest samples and of running attempts, above the next smaller sample.
 
     Their ratio is Hill's estimate: 1 / mean(ln(X_i / X_(k+1))) when all have finished, and the maximum-
     likelihood estimate for right-censored samples otherwise: a sample that has not finished adds time, but no
-    end.
+    end. Ages below the threshold say nothing about the tail, however many there are.
 
-    >>> tail_evidence(np.array([1.0, 2.0, np.e, np.e**2]) , np.array([True, True, True, False]), n_largest=2)
-    (1, 1.6137056388801092)
+    >>> samples, finished = np.array([1.0, 2.0, np.e, np.e**2]), np.array([True, True, True, False])
+    >>> tail_evidence(samples, finished, n_largest=2, running=np.array([0.5, 2 * np.e]))
+    (1, 2.613705638880109)
     """
     largest = np.argpartition(samples, len(samples) - n_largest - 1)[len(samples) - n_largest - 1 :]
     threshold, tail = largest[0], largest[1:]
-    return int(finished[tail].sum()), float(np.log(samples[tail] / samples[threshold]).sum())
+    log_time = np.log(samples[tail] / samples[threshold]).sum()
+    log_time += np.log(running[running > samples[threshold]] / samples[threshold]).sum()
+    return int(finished[tail].sum()), float(log_time)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +97,9 @@ class TailIndex:
 
     def _estimate(self, running: Floats) -> TailEstimate:
         n_ended = min(self._seen, len(self._sample))
-        samples = np.concatenate([self._sample[:n_ended], running])
-        finished = np.concatenate([self._finished[:n_ended], np.zeros(len(running), dtype=bool)])
-        n_largest = int(self.tail_share * len(samples))
-        ends, log_time = tail_evidence(samples, finished, n_largest) if n_largest else (0, 0.0)
+        samples, finished = self._sample[:n_ended], self._finished[:n_ended]
+        n_largest = int(self.tail_share * n_ended)
+        ends, log_time = tail_evidence(samples, finished, n_largest, running) if n_largest else (0, 0.0)
         tail_index = (self.prior_ends + ends) / (self.prior_ends / self.prior + log_time)
         return TailEstimate(
             tail_index=tail_index,

@@ -79,7 +79,7 @@ def _sweep(now: Applying) -> None:
     for executor in [i for i in source.executors if ("executor", i) not in now.mentioned]:
         _remove_executor(now, executor)
     for row in [row for key, row in source.stages.items() if ("stage", key) not in now.mentioned]:
-        _close_stage(now.cluster, row, now.received_s)
+        _close_stage(now, row, now.received_s)
     for job in [key for key in source.jobs if ("job", key) not in now.mentioned]:
         _end_job(now, job, now.received_s)
 
@@ -136,6 +136,7 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     cluster.jobs.weight[row] = fact.weight
     cluster.jobs.copies_enabled[row] = fact.copies_enabled
     cluster.jobs.mode_rank[row] = fact.mode.rank
+    now.changes.jobs.add(row)
 
 
 def _job_ended(now: Applying, fact: f.JobEnded) -> None:
@@ -148,7 +149,7 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
     jobs.ended[row] = True
     jobs.containers_running[row] = jobs.containers_pending[row] = 0
     for stage in now.cluster.job_infos[row].stage_rows:
-        _close_stage(now.cluster, stage, at_s)
+        _close_stage(now, stage, at_s)
 
 
 def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
@@ -167,6 +168,7 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     source.stages[key] = row
     cluster.stage_infos[row] = StageInfo(row, source.name, fact, bytearray(fact.n_tasks))
     cluster.job_infos[job].stage_rows.add(row)
+    now.changes.jobs.add(job)
     cluster.jobs.ended[job] = False
     now.mentioned.add(("job", fact.job))
     now.changes.stages_submitted.append(row)
@@ -176,12 +178,14 @@ def _stage_ended(now: Applying, fact: f.StageEnded) -> None:
     row = now.source.stages.get((fact.stage, fact.stage_attempt))
     if row is not None and not now.cluster.stages.closing[row]:
         now.changes.stages_ended.append((now.cluster.stage_infos[row], fact))
-        _close_stage(now.cluster, row, now.at_s(fact))
+        _close_stage(now, row, now.at_s(fact))
 
 
-def _close_stage(cluster: Cluster, row: int, at_s: float) -> None:
-    if not cluster.stages.closing[row]:
-        cluster.stages.closing[row], cluster.stages.closed_s[row] = True, at_s
+def _close_stage(now: Applying, row: int, at_s: float) -> None:
+    stages = now.cluster.stages
+    if not stages.closing[row]:
+        stages.closing[row], stages.closed_s[row] = True, at_s
+        now.changes.jobs.add(int(stages.job[row]))
 
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:

@@ -177,6 +177,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             # The host's own copies are not charged to our budget.
             cluster.jobs.losing_core_s[job] += core_s
             cluster.pools.losing_core_s[pool] += core_s
+    now.changes.jobs.add(job)
     now.changes.ended.append(
         EndedAttempt(
             source=now.source.name,

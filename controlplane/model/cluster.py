@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from controlplane.model import facts as f
-from controlplane.model.columns import Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
+from controlplane.model.columns import NAN, Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
 from controlplane.model.errors import BadFact
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
+HOST_KEPT_S = 600.0
+"""A host without executors is forgotten after this long: until then, what was learned of it may be wanted again."""
 KEPT_AFTER_CLOSE_S = 60.0
 """A closed stage whose last attempts never report their end is given up after this long."""
 
@@ -93,10 +97,22 @@ class Changes:
     stages_ended: list[tuple[StageInfo, f.StageEnded]] = field(default_factory=list)
     startups: list[tuple[int, float, bool]] = field(default_factory=list)
     """(pool, seconds from launch to first progress, whether on a cold executor)."""
+    jobs: set[int] = field(default_factory=set)
+    """Rows of jobs whose stages, or what is known of them, changed."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached or started anew; what ended with them teaches nothing."""
     bad: list[BadFact] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What is no longer known at the end of a cycle."""
+
+    stages: list[tuple[str, int, int]]
+    """(source, stage, stage_attempt)."""
+    hosts: list[int]
+    """Rows, which may be given to other hosts."""
 
 
 class Cluster:
@@ -113,8 +129,8 @@ class Cluster:
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
 
-    def purge(self, now_s: float) -> None:
-        """Remove what is over: closed stages without live attempts, then ended jobs without stages.
+    def purge(self, now_s: float) -> Purged:
+        """Remove what is over: closed stages without live attempts, ended jobs without stages, hosts long left.
 
         Left to the end of a cycle, so that estimators can still read what an ended attempt belonged to. A stage whose
         last attempts never report their end goes after `KEPT_AFTER_CLOSE_S`.
@@ -122,13 +138,28 @@ class Cluster:
         stages = self.stages
         rows = stages.rows()
         over = (stages.n_running[rows] == 0) | (now_s - stages.closed_s[rows] > KEPT_AFTER_CLOSE_S)
+        removed = []
         for row in rows[stages.closing[rows] & over].tolist():
-            self.remove_stage(self.sources[self.stage_infos[row].source], row)
+            info = self.stage_infos[row]
+            removed.append((info.source, info.fact.stage, info.fact.stage_attempt))
+            self.remove_stage(self.sources[info.source], row)
         jobs = self.jobs.rows()
         for row in jobs[self.jobs.ended[jobs]].tolist():
-            info = self.job_infos[row]
-            if not info.stage_rows:
-                self.remove_job(self.sources[info.source], info.key)
+            job = self.job_infos[row]
+            if not job.stage_rows:
+                self.remove_job(self.sources[job.source], job.key)
+        return Purged(stages=removed, hosts=self._purge_hosts(now_s))
+
+    def _purge_hosts(self, now_s: float) -> list[int]:
+        left_s = self.hosts.left_s[: self.hosts.size]
+        left_s[np.isnan(left_s)] = now_s
+        left_s[self.executors.host[self.executors.rows()]] = NAN
+        gone = self.hosts.rows()
+        gone = gone[now_s - left_s[gone] > HOST_KEPT_S].tolist()
+        for row in gone:
+            del self.host_rows[self.host_names.pop(row)]
+            self.hosts.remove(row)
+        return gone
 
     def host_row(self, name: str) -> int:
         """The row of a host, a new one where it has not been seen before."""

@@ -47,6 +47,7 @@ class Pools(Table):
     idle: Ints
     """Slots that no attempt holds, no original waits for, and no ordered copy will take."""
     tail_index: Floats
+    tail_reviewed_s: Floats
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -63,13 +64,17 @@ class Pools(Table):
         "n_copies": _INT,
         "idle": _INT,
         "tail_index": (np.float64, 1.0),
+        "tail_reviewed_s": (np.float64, -np.inf),
     }
 
 
 class Hosts(Table):
-    """Machines over all sources; rows are never given back while a source names them."""
+    """Machines over all sources."""
 
-    COLUMNS: ClassVar = {}
+    left_s: Floats
+    """Since when no executor has been there; nan while one is."""
+
+    COLUMNS: ClassVar = {"left_s": _UNKNOWN}
 
 
 class Executors(Table):
@@ -170,6 +175,8 @@ class Stages(Table):
     n_finished: Ints
     duration_sum_s: Floats
     records_sum: Floats
+    shuffle_bytes: Floats
+    """Written for the stages that it feeds."""
     n_costs: Ints
     log_cost_sum: Floats
     prior_duration_s: Floats
@@ -191,6 +198,7 @@ class Stages(Table):
         "n_finished": _INT,
         "duration_sum_s": _SUM,
         "records_sum": _SUM,
+        "shuffle_bytes": _SUM,
         "n_costs": _INT,
         "log_cost_sum": _SUM,
         "prior_duration_s": _UNKNOWN,

@@ -79,7 +79,7 @@ def test_a_forgotten_row_starts_anew():
     hosts = HostSlowness()
     hosts.review(*cluster())
     hosts.attempt_ended(SICK, 2.0, now_s=0.0)
-    hosts.forget(SICK)
+    hosts.forget([SICK])
     assert hosts.slowness(0.0, N_HOSTS)[SICK] == 1.0
 
 

@@ -1,0 +1,91 @@
+"""Does what is learned reach the decisions, and is what is over forgotten?"""
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.cluster import HOST_KEPT_S
+from controlplane.model.parameters import EngineSettings
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+
+
+def ended_and_stuck(*, stuck: int) -> Scenario:
+    """Forty tasks of one second have ended; a few more have run for a minute and do not move."""
+    scenario = Scenario(slots=20)
+    scenario.stage(40 + stuck, input_bytes=1000)
+    scenario.start_all(40 + stuck)
+    scenario.now_s = 1.0
+    scenario.tell([scenario.ended(i, 1.0 + i / 100, bytes_read=1000) for i in range(40)])
+    scenario.now_s = 60.0
+    scenario.tell()
+    return scenario
+
+
+def tail_index(scenario: Scenario) -> float:
+    """The one that the pool's allocator and estimates go by."""
+    cluster = scenario.scheduler.cluster
+    return float(cluster.pools.tail_index[cluster.sources[SOURCE].row])
+
+
+def test_stragglers_that_still_run_make_the_tail_heavier():
+    """Waiting for their ends would tell too late that copies are worth slots."""
+    assert tail_index(ended_and_stuck(stuck=3)) < 0.8 * tail_index(ended_and_stuck(stuck=0))
+
+
+def test_what_finished_tasks_have_written_raises_the_transfer_ratio():
+    """It still has to be fetched, so it belongs to the remaining downstream transfer (Hopper, section 4.2)."""
+
+    def ratio(written: int) -> float:
+        scenario = Scenario()
+        for job in ("first", "second"):
+            scenario.tell([f.JobSubmitted(job=job, name="query", stages=[1, 2], stage_tasks=[4, 1], edges=[(1, 2)])])
+            scenario.stage(4, job=job, name="map")
+            base = 0 if job == "first" else 10
+            scenario.tell([scenario.started(base + i, i, index=i) for i in range(4)])
+            scenario.now_s += 1.0
+            n_ended = 4 if job == "first" else 2
+            facts = [scenario.ended(base + i, 1.0, index=i, shuffle_bytes_written=written) for i in range(n_ended)]
+            over = [f.StageEnded(stage=1, stage_attempt=0, shuffle_write_bytes=4000), f.JobEnded(job=job)]
+            scenario.tell(facts + over * (job == "first"))
+        cluster = scenario.scheduler.cluster
+        return float(cluster.jobs.transfer_ratio[cluster.sources[SOURCE].jobs["second"]])
+
+    assert ratio(1000) == pytest.approx(2 * ratio(0))
+
+
+def test_a_host_that_left_long_ago_gives_its_row_back():
+    """With dynamic allocation hosts come and go for weeks; what was learned of one fades long before."""
+    scenario = Scenario(hosts=2)
+    scenario.tell([f.ExecutorLost(executor="e1")])
+    cluster = scenario.scheduler.cluster
+    scenario.now_s = HOST_KEPT_S - 1
+    scenario.tell()
+    assert set(cluster.host_rows) == {"h0", "h1"}
+    scenario.now_s = HOST_KEPT_S + 1
+    scenario.tell()
+    assert set(cluster.host_rows) == {"h0"}
+    scenario.tell([f.ExecutorAdded(executor="e2", host="h2", slots=1)])
+    assert cluster.hosts.size == 2
+
+
+def test_a_host_that_comes_back_soon_is_remembered():
+    """Executors of an idle application are given up within a minute, and the sick host is still sick after it."""
+    scenario = Scenario(hosts=2)
+    scenario.tell([f.ExecutorLost(executor="e1")])
+    scenario.now_s = HOST_KEPT_S - 1
+    scenario.tell([f.ExecutorAdded(executor="e2", host="h1", slots=1)])
+    scenario.now_s = 2 * HOST_KEPT_S
+    scenario.tell()
+    assert set(scenario.scheduler.cluster.host_rows) == {"h0", "h1"}
+
+
+def test_a_shadow_copy_whose_straggler_fails_for_good_is_forgotten_with_its_stage():
+    """It never loses a race, and in a driver that runs for weeks each one would stay."""
+    scenario = Scenario(EngineSettings(mode=f.Mode.SHADOW))
+    scenario.run_with_straggler()
+    ledger = scenario.scheduler.ledger
+    assert ledger.shadows
+    over = f.StageEnded(stage=1, stage_attempt=0, outcome=f.Outcome.FAILED)
+    scenario.tell([scenario.ended(3, 9.0, outcome=f.Outcome.FAILED), over])
+    assert not ledger.shadows
