@@ -176,6 +176,7 @@ class GrasshopperOrderingPolicyTest {
   void oneGrantEndsWhileAnotherLives() throws InterruptedException {
     grant(4, 3, Grant.NO_CAP, 20_000_000);
     grant(3, 1);
+    assertEquals("[4, 3, 1, 2]", order());
     Thread.sleep(30);
     assertEquals("[3, 1, 2, 4]", order());
   }

@@ -19,6 +19,11 @@ class InFlightTest {
     return inFlight.take(app, () -> held, cap);
   }
 
+  private int heldAfterAWhile() {
+    Thread.yield();
+    return 3;
+  }
+
   @Test
   void countsProposalsAgainstTheCapTogetherWithLiveContainers() {
     assertTrue(take(1, 3));
@@ -58,10 +63,8 @@ class InFlightTest {
         } catch (InterruptedException error) {
           return;
         }
-        for (int j = 0; j < 1000; j++) {
-          if (take(3, 10)) {
-            taken.incrementAndGet();
-          }
+        while (inFlight.take(app, this::heldAfterAWhile, 10)) {
+          taken.incrementAndGet();
         }
       });
       threads[i].start();
