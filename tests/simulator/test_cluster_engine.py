@@ -1,0 +1,173 @@
+"""Do the live engine and the cluster simulator decide alike? One seed drives both; every target and copy is compared.
+
+The simulator plays; everything that happens is told to the engine as facts, and both decide at the same instants. What
+differs by design is taken out of the comparison, and listed here:
+- Estimates: the engine's come from bytes and siblings, the simulator's from the truth, with noise. The engine is given
+  the simulator's, and the true tail index.
+- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING).
+- Orders are wishes: the engine orders what fits into a target even if the slot is still held by another job, and leaves
+  the task alone while the order is open; the simulator starts the best one when the slot comes free. So what it starts
+  must have been ordered by then, or stand in for another one of its job that was; while nothing is open both must want
+  the same copies.
+- Budgets, write safety and host health are the engine's alone: they are set so that they refuse nothing.
+"""
+
+from math import nan
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.orders import LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from controlplane.simulator import cluster_events
+from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster_decisions import OF_RUNNING, decide
+from controlplane.simulator.cluster_workloads import Synthetic
+from controlplane.simulator.cluster_world import machine_of, typical_factor
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+
+MACHINES, SLOTS_PER_MACHINE = 4, 3
+UNLIMITED = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0, "losing_share": 1.0}
+
+
+class Twin:
+    """The live engine beside a simulation; its methods stand in for the functions that the simulation calls."""
+
+    def __init__(self, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        allocator, speculator = policy.split("+")
+        settings = EngineSettings(
+            mode=f.Mode.CONTROL, allocator=allocator, speculator=speculator, max_copies_per_task=1, order_ttl_ms=60_000,
+            **UNLIMITED,
+        )  # fmt: skip
+        self.live = Scenario(settings, hosts=MACHINES, slots=SLOTS_PER_MACHINE)
+        learning = self.live.scheduler.learning
+        learning.tail_index = lambda pool: 1.5
+        learning.watch_hosts = lambda cluster, now_s: None
+        learning.remaining = SimpleNamespace(
+            **{name: lambda *_: None for name in ("stage_submitted", "startup_seen", "attempt_ended")}
+        )
+        learning.remaining.estimate = self.estimate
+        learning.remaining.cost = lambda *_: nan
+        self.facts, self.slot_of, self.next_attempt, self.state, self.work = [], {}, 1, None, None
+        self.open, self.started, self.cycles, self.overtook = {}, [], 0, 0
+        self.plain = {name: getattr(cluster_events, name) for name in ("arrive", "start", "end_attempt", "end_job")}
+        for name in self.plain:
+            monkeypatch.setattr(cluster_events, name, getattr(self, name))
+        monkeypatch.setattr(cluster_events, "decide", self.decide)
+
+    def arrive(self, work, world, state):
+        self.plain["arrive"](work, world, state)
+        job = int(state.counts[0]["next_job"]) - 1
+        n_tasks = int(work.phase_tasks[job])
+        self.facts.append(f.JobSubmitted(job=f"job-{job}"))
+        self.facts.append(
+            f.StageSubmitted(job=f"job-{job}", stage=job, stage_attempt=0, n_tasks=n_tasks, kind="shuffle_map")
+        )
+
+    def start(self, work, world, policy, state, row, slot, attempt):
+        self.plain["start"](work, world, policy, state, row, slot, attempt)
+        key = int(state.jobs[row]["id"]), int(state.slots[slot]["task"])
+        if attempt:
+            assert key in self.open or any(job == key[0] for job, _ in self.open)
+            self.started.append(key)
+            self.overtook += key not in self.open
+        self.slot_of[slot] = self.next_attempt
+        fact = self.live.started(
+            self.next_attempt, machine_of(slot, MACHINES), stage=key[0], index=key[1], attempt_number=attempt,
+            speculative=attempt > 0, order=self.open.pop(key, 0),
+        )  # fmt: skip
+        self.facts.append(fact)
+        self.next_attempt += 1
+
+    def end_attempt(self, world, state, job, slot, is_killed):
+        attempt, key = self.slot_of.pop(slot), (int(job["id"]), int(state.slots[slot]["task"]))
+        age_s = state.counts[0]["now_s"] - state.slots[slot]["started_s"]
+        outcome = f.Outcome.KILLED if is_killed else f.Outcome.SUCCESS
+        self.facts.append(self.live.ended(attempt, age_s, stage=key[0], index=key[1], outcome=outcome))
+        self.open.pop(key, None)
+        self.plain["end_attempt"](world, state, job, slot, is_killed)
+
+    def end_job(self, state, row, ended):
+        job = int(state.jobs[row]["id"])
+        self.facts += [f.StageEnded(stage=job, stage_attempt=0), f.JobEnded(job=f"job-{job}")]
+        self.plain["end_job"](state, row, ended)
+
+    def estimate(self, cluster, now_s):
+        """The simulator's estimates in the engine's columns."""
+        attempts, slot_of = cluster.attempts, {attempt: slot for slot, attempt in self.slot_of.items()}
+        for row in attempts.rows():
+            one = self.state.slots[slot_of[int(attempts.id[row])]]
+            typical_s = self.typical_s
+            elapsed_s = now_s - one["started_s"]
+            attempts.too_new[row] = now_s < one["readable_s"]
+            unseen_s = max(typical_s - elapsed_s, 0.0)
+            attempts.t_rem_s[row] = unseen_s if attempts.too_new[row] else (one["end_s"] - now_s) * one["noise"]
+            attempts.t_new_s[row], attempts.sibling_rate[row] = typical_s, 1.0 / typical_s
+            attempts.rate[row] = 1.0 / max(elapsed_s + attempts.t_rem_s[row], 1e-9)
+            attempts.start_s[row] = one["started_s"]
+
+    def decide(self, work, world, policy, state):
+        """Both decide; the verdicts must be the same."""
+        self.state, self.typical_s = state, world.launch_s + float(work.service_s[0]) * typical_factor(world.tail_index)
+        nothing_open = not self.open
+        getattr(decide, "py_func", decide)(work, world, policy, state)
+        facts, self.facts = self.facts, []
+        self.live.now_s = float(state.counts[0]["now_s"])
+        orders = self.live.tell(facts or self.live.executors[:1]).orders.get(SOURCE, [])
+        self.compare_targets(state)
+        if nothing_open:
+            assert self.wanted(state) == self.live_wanted()
+        self.open |= {(order.stage, order.index): order.order for order in orders if isinstance(order, LaunchCopy)}
+        self.cycles += 1
+
+    def compare_targets(self, state):
+        cluster = self.live.scheduler.cluster
+        rows = cluster.sources[SOURCE].jobs
+        for place in range(state.counts[0]["n_active"]):
+            job = state.jobs[state.active[place]]
+            assert job["target"] == cluster.jobs.target[rows[f"job-{job['id']}"]]
+
+    def wanted(self, state):
+        slots = [
+            slot for slot in range(len(state.slots)) if state.slots[slot]["use"] == 1 and state.slots[slot]["wanted"]
+        ]
+        return {(int(state.jobs[state.slots[s]["job"]]["id"]), int(state.slots[s]["task"])) for s in slots}
+
+    def live_wanted(self):
+        cluster, view = self.live.scheduler.cluster, self.live.scheduler._view
+        wanted = view.rows[view.answer["wanted"]] if view.n else []
+        return {
+            (cluster.stage_infos[int(cluster.tasks.stage[row])].fact.stage, int(cluster.tasks.index[row]))
+            for row in wanted
+        }
+
+
+@pytest.mark.parametrize("policy", ["hopper+ras", "fair+ras", "hopper+late", "fifo+late"])
+def test_engine_and_simulator_decide_alike(policy, monkeypatch):
+    """Every target, every wanted copy, and every copy that starts."""
+    twin = Twin(policy, monkeypatch)
+    monkeypatch.setattr(
+        "controlplane.simulator.cluster.play", getattr(cluster_events.play, "py_func", cluster_events.play)
+    )
+    scenario = ClusterScenario(
+        policy=policy,
+        workload=Synthetic(least_tasks=3, most_tasks=20),
+        offered_load=0.8,
+        jobs=25,
+        machines=MACHINES,
+        slots_per_machine=SLOTS_PER_MACHINE,
+        foresight=OF_RUNNING,
+        noise=0.3,
+        detect_s=0.3,
+        launch_s=0.1,
+        cycle_s=0.0,
+    )
+    ended = scenario.run(5)[1]
+    assert not np.isnan(ended.response_s).any()
+    assert twin.cycles > 250
+    assert len(twin.started) > 20
+    assert twin.overtook < 0.2 * len(twin.started)
