@@ -70,8 +70,8 @@ class Estimate:
 def estimate(values: Sequence[float]) -> Estimate:
     """The mean of independent values.
 
-    >>> estimate([1.0, 2.0, 3.0])
-    Estimate(mean=2.0, error=0.5773502691896257, values=(1.0, 2.0, 3.0))
+    >>> round(estimate([1.0, 2.0, 3.0]).error, 4)
+    0.5774
     """
     column = np.asarray(values, dtype=float)
     error = float(column.std(ddof=1)) / sqrt(len(column)) if len(column) > 1 else nan
