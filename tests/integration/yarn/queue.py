@@ -1,0 +1,170 @@
+"""How does a test hold a real leaf queue in its hand? A local YARN with the plug-in, a control plane, two Spark apps.
+
+The plug-in's jar is the shipped one but for `Holdings`, through which the ordering policy sees every application: here
+each of its methods first looks for a file, and fails as the file says.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+
+from spark_listener.local_cluster import installed_spark_home
+from tests.integration.driver import Driver
+from tests.integration.plane_process import ROOT, Plane, eventually
+from yarn_bridge.hadoop_jars import hadoop_jars
+from yarn_bridge.install_conf import PREFIX, plugin_jar, queue_properties, rm_properties
+from yarn_bridge.local_yarn import LocalYarn
+from yarn_bridge.rm_client import RmClient
+
+QUEUE = "root.default"
+KEY = f"yarn.scheduler.capacity.{QUEUE}.ordering-policy"
+CLUSTER = "test"
+SOURCE = f"yarn:{CLUSTER}:{QUEUE}"
+TTL_MS = 6000
+SLOTS = 8
+STEADY_S = 4.0
+HOLDINGS = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "grasshopper" / "yarn" / "Holdings.java"
+FAULT = """
+final class Fault {
+  static void strike() {
+    if (new java.io.File("%s").exists()) {
+      throw new StackOverflowError("a fault, on purpose");
+    }
+  }
+}
+"""
+EXECUTORS = {
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    "spark.executor.memoryOverhead": "256m",
+    "spark.yarn.am.memory": "256m",
+    "spark.yarn.am.memoryOverhead": "64m",
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.initialExecutors": "0",
+    "spark.dynamicAllocation.maxExecutors": str(SLOTS),
+    "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+}
+"""Two executors fit on a node of 2200 MB, whether or not it hosts masters of 320 MB: eight slots on four nodes."""
+
+
+def faulty_jar(version: str, folder: Path, switch: Path) -> Path:
+    """A copy of the plug-in's jar in which the file `switch` is a fault."""
+    text, count = re.subn(r"(?m)^(      public .*\{)$", r"\1 Fault.strike();", HOLDINGS.read_text())
+    assert count == 3, f"{HOLDINGS} looks different from what this file expects"
+    source = folder / "Holdings.java"
+    source.write_text(text + FAULT % switch)
+    jar = Path(shutil.copy(plugin_jar(), folder))
+    class_path = f"{jar}:{hadoop_jars(version)}/*"
+    classes = folder / "classes"
+    subprocess.run(["javac", "-nowarn", "--release", "8", "-cp", class_path, "-d", classes, source], check=True)
+    subprocess.run(["jar", "--update", "--file", jar, "-C", classes, "."], check=True)
+    return jar
+
+
+def yarn_with_plugin(version: str, folder: Path, plane: Plane, switch: Path) -> LocalYarn:
+    """A YARN whose only leaf queue the control plane steers."""
+    site = rm_properties(plane.address) | {
+        "yarn.resourcemanager.cluster-id": CLUSTER,
+        f"{PREFIX}.timeout-ms": 450,
+        f"{PREFIX}.plan-ttl-ms": TTL_MS,
+    }
+    jar = faulty_jar(version, folder, switch)
+    return LocalYarn(
+        version=version, site=site, capacity=queue_properties((QUEUE,)), plugin_jar=jar, folder=folder / "yarn"
+    )
+
+
+class Application(Driver):
+    """A Spark driver beside the cluster whose executors are containers, as many as it has tasks waiting."""
+
+    def __init__(self, folder: Path) -> None:
+        home = installed_spark_home()
+        conf = EXECUTORS | {
+            "spark.yarn.jars": f"local:{home}/jars/*",
+            "spark.yarn.stagingDir": (folder / "staging").as_uri(),
+            "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+            "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+        }
+        super().__init__(SimpleNamespace(master_url="yarn", spark_home=home), folder, **conf)
+
+    def work(self, gate: Path) -> None:
+        """Ask for as many executors as there may be, until the gate opens."""
+        self.start("squares", group=gate.name, tasks=2 * SLOTS, held=list(range(2 * SLOTS)), gate=str(gate))
+
+
+class Queue:
+    """The queue as the ResourceManager and the control plane see it."""
+
+    def __init__(self, yarn: LocalYarn, plane: Plane, applications: Iterable[Application]) -> None:
+        self.yarn, self.plane, self.applications = yarn, plane, tuple(applications)
+        self._rm = RmClient(yarn.rm_url)
+
+    def held(self) -> tuple[int, ...]:
+        """Executors of each application, in order, by the ResourceManager's own count."""
+        held = {app.id: app.held for app in self._rm.apps("RUNNING")}
+        return tuple(held.get(application.application, 0) for application in self.applications)
+
+    def pending(self) -> tuple[int, ...]:
+        """Executors that each application still asks for."""
+        due = {app.id: app.due for app in self._rm.apps("RUNNING")}
+        return tuple(due.get(application.application, 0) for application in self.applications)
+
+    def grant(self, *caps: int) -> None:
+        """Fix each application's target, as its cap too; returns when the ResourceManager has them."""
+        for application, cap in zip(self.applications, caps, strict=True):
+            self.plane.set_target(SOURCE, application.application, cap, cap)
+        eventually(lambda: self._granted() == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
+
+    def _granted(self) -> tuple[float | None, ...]:
+        """The cap of each application's latest grant that was applied."""
+        latest: dict[str, float | None] = {}
+        for decision in self.plane.decisions(SOURCE, outcome="applied"):
+            latest.setdefault(decision["job"], decision["inputs"]["cap"])
+        return tuple(latest.get(application.application) for application in self.applications)
+
+    def drop_grants(self) -> None:
+        """Nobody's target is fixed any more."""
+        for application in self.applications:
+            self.plane.drop_target(SOURCE, application.application)
+
+    def settles_at(self, *wanted: int) -> tuple[int, ...]:
+        """Wait until this is what applications hold, and for a while longer; returns the most that each ever held."""
+        most = list(self.held())
+
+        def look() -> tuple[int, ...]:
+            held = self.held()
+            most[:] = map(max, most, held)
+            return held
+
+        eventually(lambda: look() == wanted, about=lambda: f"{most} at most, {self.pending()} asked, {wanted} wanted")
+        self._meanwhile(STEADY_S, look)
+        return tuple(most)
+
+    def stays_at(self, *wanted: int) -> None:
+        """This is what applications hold, and it stays so for a while although they ask for more."""
+        self._meanwhile(STEADY_S, lambda: self.held() == wanted or self._fail(wanted))
+        assert any(self.pending())
+
+    def _fail(self, wanted: tuple[int, ...]) -> None:
+        raise AssertionError(f"{self.held()} held, {wanted} wanted")
+
+    @staticmethod
+    def _meanwhile(seconds: float, look: Callable[[], object]) -> None:
+        limit_s = time.monotonic() + seconds
+        while time.monotonic() < limit_s:
+            look()
+            time.sleep(0.1)
+
+    def log(self) -> str:
+        """What the ResourceManager has said."""
+        return (self.yarn.folder / "log" / "rm.log").read_text(errors="replace")

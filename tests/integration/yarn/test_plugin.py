@@ -1,0 +1,130 @@
+"""Does a ResourceManager keep to the control plane's grants, and to its own ways whenever anything fails?
+
+On real daemons, once with synchronous scheduling (3.4) and once with the asynchronous one that 3.5 begins with.
+Executors are counted by the ResourceManager, not by us.
+"""
+
+import time
+
+import pytest
+
+from tests.integration.plane_process import Plane, eventually
+from tests.integration.yarn.queue import KEY, QUEUE, SLOTS, SOURCE, TTL_MS, Application, Queue, yarn_with_plugin
+from yarn_bridge.install_conf import Base, queue_properties
+from yarn_bridge.rm_client import RmClient
+
+pytestmark = pytest.mark.integration
+PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
+"""Grants that survive a slow moment, and no minute of compiling for a queue of two."""
+SLACK_S = 4.0
+"""For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
+
+
+@pytest.fixture(scope="module", params=["3.4.3", "3.5.0"])
+def version(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def switch(version, tmp_path_factory):
+    """The file whose presence is a fault in the plug-in."""
+    return tmp_path_factory.mktemp("fault") / "switch"
+
+
+@pytest.fixture(scope="module")
+def queue(version, switch, tmp_path_factory):
+    """A queue of eight slots in control mode, and two applications in it that hold nothing yet."""
+    folder = tmp_path_factory.mktemp(f"yarn-{version}")
+    with (
+        Plane(folder / "plane", **PLANE) as plane,
+        yarn_with_plugin(version, folder, plane, switch) as yarn,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
+        with Application(folder / "a") as a, Application(folder / "b") as b:
+            queue = Queue(yarn, plane, (a, b))
+            eventually(lambda: len((plane.pool(SOURCE) or {"jobs": []})["jobs"]) == 2, about=queue.log)
+            yield queue
+
+
+@pytest.fixture
+def gate(tmp_path, queue):
+    """Work goes on until this file is there; afterwards all executors go and nothing is granted."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()
+    queue.drop_grants()
+    eventually(lambda: queue.held() == (0, 0), about=queue.held)
+
+
+def work_of_both(queue, gate):
+    for application in queue.applications:
+        application.work(gate)
+
+
+@pytest.mark.parametrize("caps", [(2, 6), (6, 2)])
+def test_applications_grow_to_their_caps_and_not_one_container_further(queue, gate, caps):
+    """With proposals in flight a cap that looked at live containers only was overshot by up to two thirds."""
+    queue.grant(*caps)
+    work_of_both(queue, gate)
+    assert queue.settles_at(*caps) == caps
+
+
+def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
+    """What targets are made of: slots, what each application holds and asks for."""
+    queue.grant(3, 0)
+    queue.applications[0].work(gate)
+    queue.settles_at(3, 0)
+    pool = queue.plane.pool(SOURCE)
+    job = next(job for job in pool["jobs"] if job["job"] == queue.applications[0].application)
+    assert pool["slots"] == SLOTS
+    assert job["virtual_size"] == 3 + queue.pending()[0] == SLOTS
+
+
+def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate):
+    """Grants end by themselves where they are read; and begin again when it is back."""
+    queue.grant(3, 0)
+    queue.applications[0].work(gate)
+    queue.settles_at(3, 0)
+    queue.stays_at(3, 0)
+    queue.plane.pause()
+    try:
+        paused_s = time.monotonic()
+        eventually(lambda: queue.held() == (SLOTS, 0), about=queue.held)
+        assert time.monotonic() - paused_s < TTL_MS / 1000 + SLACK_S
+    finally:
+        queue.plane.resume()
+    eventually(lambda: "answers again" in queue.log())
+
+
+def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one(queue, gate):
+    """`refreshQueues` builds new policies, with a changed configuration even two of them."""
+    queue.grant(3, 0)
+    queue.applications[0].work(gate)
+    queue.settles_at(3, 0)
+    queue.yarn.configure_queues(queue_properties((QUEUE,), Base.FAIR))
+    queue.yarn.refresh_queues()
+    queue.stays_at(3, 0)
+    policy = next(leaf.policy for leaf in RmClient(queue.yarn.rm_url).scheduler().queues if leaf.path == QUEUE)
+    assert "Fair" in policy
+    queue.yarn.configure_queues(queue_properties((QUEUE,)) | {f"{KEY}.enabled": "false"})
+    queue.yarn.refresh_queues()
+    try:
+        eventually(lambda: queue.held() == (SLOTS, 0), about=queue.held)
+    finally:
+        queue.yarn.configure_queues(queue_properties((QUEUE,)))
+        queue.yarn.refresh_queues()
+
+
+def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
+    """Unguarded, one throw ends the ResourceManager, or its scheduling for good."""
+    queue.grant(3, 0)
+    queue.applications[0].work(gate)
+    queue.settles_at(3, 0)
+    switch.touch()
+    try:
+        eventually(lambda: queue.held() == (SLOTS, 0), about=queue.held)
+    finally:
+        switch.unlink()
+    assert RmClient(queue.yarn.rm_url).info().state == "STARTED"
+    assert 1 <= queue.log().count("a fault, on purpose") <= 10
