@@ -101,8 +101,8 @@ class Learning:
             attempts.stage[rows],
             attempts.host[rows],
             attempts.log_cost[rows],
-            stages.n_costs[: stages.size],
-            stages.log_cost_sum[: stages.size],
+            stages.n_costs[: stages.size].copy(),
+            stages.log_cost_sum[: stages.size].copy(),
         )
         self.hosts.review(attempts.host[live], attempts.log_slowness[live])
 

@@ -199,7 +199,7 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
 def _note_reasons(cycle: Cycle) -> None:
     """Keep every task's reason; record refusals that changed and matter."""
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
-    changed = note_reasons(view.rows, view.answer["reason"], _RECORDED, tasks.records)
+    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
     for place in changed[:RECORDS_PER_CYCLE].tolist():
         row, seen = int(view.rows[place]), view.tasks[place]
         info = cluster.stage_infos[int(seen["stage"])]
@@ -220,9 +220,9 @@ def _note_reasons(cycle: Cycle) -> None:
 
 
 @kernel
-def note_reasons(rows: Ints, reason: Ints, recorded: Flags, tasks: Records) -> Ints:
+def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks: Records) -> Ints:
     """Write reasons into the tasks; returns the places of those that changed to one that is recorded."""
-    changed = np.zeros(len(rows), dtype=np.bool_)
+    changed, reason = np.zeros(len(rows), dtype=np.bool_), answer["reason"]
     for place in range(len(rows)):
         task = tasks[rows[place]]
         changed[place] = task["reason"] != reason[place] and recorded[reason[place]]

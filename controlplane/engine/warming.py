@@ -1,0 +1,46 @@
+"""Are the kernels compiled? `python -m controlplane.engine.warming` compiles all that the live engine calls.
+
+Compiling takes about a minute and holds the GIL, so a server lets a process of its own do it and then calls `warm`
+itself, which only loads the result.
+"""
+
+import numpy as np
+
+from controlplane.engine.scheduler import Scheduler
+from controlplane.model import facts as f
+from controlplane.model.decisions import Report
+from controlplane.model.parameters import EngineSettings
+from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
+from controlplane.policies.registry import TABLE, Kind
+
+SOURCE = "warming"
+
+
+def warm() -> None:
+    """Call every policy and every kernel of the engine once, on a cluster of two hosts and one straggler."""
+    for row in TABLE:
+        if row.kind is Kind.ALLOCATOR:
+            row.allocate(1, np.zeros(1, dtype=CLAIMANT))
+        else:
+            row.speculate(np.zeros(1, dtype=RUNNING_TASK))
+    scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
+    scheduler.handle([Report(source=SOURCE, epoch=1, received_s=0.0, facts=_facts(), full=True)], 0.0)
+    for second in (1, 2, 3):
+        progress = f.Progress(attempt=[0, 1], bytes_read=[second, 300 * second])
+        report = Report(source=SOURCE, epoch=1, received_s=float(second), facts=[], progress=progress)
+        scheduler.handle([report], float(second))
+
+
+def _facts() -> list[f.AnyFact]:
+    capabilities = f.Capabilities(max_copies=1, named_host=True, kill_copy=True, order_pending=True)
+    stage = {"stage": 1, "stage_attempt": 0}
+    return [
+        f.DriverAttached(application=SOURCE, capabilities=capabilities),
+        *(f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=4) for i in range(2)),
+        f.StageSubmitted(job="job", n_tasks=2, kind="shuffle_map", input_bytes=[1000] * 2, **stage),
+        *(f.AttemptStarted(attempt=i, index=i, executor=f"e{i}", host=f"h{i}", **stage) for i in range(2)),
+    ]
+
+
+if __name__ == "__main__":
+    warm()
