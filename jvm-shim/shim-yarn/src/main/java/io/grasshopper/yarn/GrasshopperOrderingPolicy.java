@@ -10,6 +10,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.FifoOrderi
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.IteratorSelector;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.OrderingPolicy;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.SchedulableEntity;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A stock ordering policy whose order gives way to the plan while that lives.
@@ -19,6 +21,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.Schedulabl
  * lock that is held for longer than it takes to move one application. What fails is left to the stock policy.
  */
 public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implements OrderingPolicy<S> {
+  private static final Logger LOG = LoggerFactory.getLogger(GrasshopperOrderingPolicy.class);
+
   private final Holdings<S> holdings;
   private final InFlight inFlight;
   private volatile OrderingPolicy<S> stock = new FifoOrderingPolicy<>();
@@ -47,6 +51,7 @@ public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implem
     }
     isEnabled = !"false".equalsIgnoreCase(settings.get("enabled"));
     stock.configure(settings);
+    LOG.info("A queue is ordered by {}", getInfo());
   }
 
   @Override

@@ -183,13 +183,14 @@ class GrasshopperOrderingPolicyTest {
 
   @Test
   void servesAnApplicationThatArrivesAfterThePlan() {
-    grant(4, 3);
-    order();
     apps.add(new App(5));
+    grant(4, 3);
+    grant(5, 2);
+    assertEquals("[4, 1, 2, 3]", order());
     policy.addSchedulableEntity(app(5));
-    assertEquals("[4, 1, 2, 3, 5]", order());
+    assertEquals("[4, 5, 1, 2, 3]", order());
     policy.removeSchedulableEntity(app(4));
-    assertEquals("[1, 2, 3, 5]", order());
+    assertEquals("[5, 1, 2, 3]", order());
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.junit.jupiter.api.Test;
 
@@ -17,11 +18,6 @@ class InFlightTest {
 
   private boolean take(int held, int cap) {
     return inFlight.take(app, () -> held, cap);
-  }
-
-  private int heldAfterAWhile() {
-    Thread.yield();
-    return 3;
   }
 
   @Test
@@ -53,6 +49,10 @@ class InFlightTest {
 
   @Test
   void doesNotOvershootWhereManyThreadsProposeAtOnce() throws Exception {
+    InFlight slow = new InFlight(() -> {
+      LockSupport.parkNanos(1_000_000);
+      return nowNanos;
+    });
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger taken = new AtomicInteger();
     Thread[] threads = new Thread[8];
@@ -63,7 +63,7 @@ class InFlightTest {
         } catch (InterruptedException error) {
           return;
         }
-        while (inFlight.take(app, this::heldAfterAWhile, 10)) {
+        while (slow.take(app, () -> 3, 10)) {
           taken.incrementAndGet();
         }
       });
