@@ -6,7 +6,7 @@ an attempt takes, `cluster_events` for what happens, and `cluster_decisions` for
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from math import inf, nan
 
 import numpy as np
@@ -59,7 +59,7 @@ class ClusterScenario:
     launch_s: float = 0.05
     kill_s: float = 0.0
     cycle_s: float = 0.1
-    """Time between cycles; 0 for one at every event."""
+    """Time between cycles, with one more when a phase opens; 0 for one at every event."""
 
     def __post_init__(self) -> None:
         parse_policy(self.policy)
@@ -192,7 +192,7 @@ def _counted_rows(jobs: int) -> slice:
     return slice(first, max(int(COUNTED[1] * jobs), first + 1))
 
 
-@cache
+@lru_cache(maxsize=32)
 def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_s: float) -> Workload:
     """The source's jobs with arrivals such that one slot would be busy all the time with their originals."""
     work = source.workload(seed, jobs)

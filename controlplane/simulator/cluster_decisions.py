@@ -39,7 +39,7 @@ class Policy(NamedTuple):
     tail_index: float
     """What the allocator takes the tail index of durations for."""
     cycle_s: float
-    """Time between cycles; 0 for one at every event, and when a rate becomes readable."""
+    """Time between cycles, with one more when a phase opens; 0 for one at every event, and when a rate is readable."""
 
 
 @kernel
@@ -47,10 +47,7 @@ def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Ask the speculator, then the allocator."""
     counts = state.counts[0]
     counts["cycles"] += 1
-    idle = counts["n_free"]
-    for place in range(counts["n_active"]):
-        idle -= waiting(state.jobs[state.active[place]])
-    n_tasks = view_tasks(work, world, policy, state, max(idle, 0))
+    n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
     tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
     speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
@@ -115,6 +112,7 @@ def keep_wanted(state: State, n_tasks: int) -> None:
         job = state.jobs[state.active[place]]
         job["n_wanted"], job["first_wanted"] = 0, -1
     wanted = np.flatnonzero(state.speculation["wanted"][:n_tasks])
+    state.counts[0]["n_wanted"] = len(wanted)
     best_first = wanted[np.argsort(-state.speculation["score"][wanted], kind="mergesort")]
     for row in range(n_tasks):
         state.slots[state.task_slots[row]]["wanted"] = state.speculation[row]["wanted"]

@@ -117,7 +117,7 @@ def arrive(work: Workload, world: World, state: State) -> None:
 
 @rule
 def open_phase(work: Workload, state: State, row: int) -> None:
-    """All of the next phase's input is there."""
+    """All of the next phase's input is there; a cycle hears of its tasks at once."""
     job = state.jobs[row]
     set_due(state, job_leaf(state, row), inf)
     job["phase"] += 1
@@ -125,12 +125,15 @@ def open_phase(work: Workload, state: State, row: int) -> None:
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
     job["n_started"] = job["n_done"] = 0
     job["transferred_s"] = state.counts[0]["now_s"]
+    state.counts[0]["n_waiting"] += job["n_tasks"]
+    set_due(state, cycle_leaf(state), state.counts[0]["now_s"])
 
 
 @rule
 def hand_out(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Give the free slots to whose turn it is, one by one."""
-    while state.counts[0]["n_free"] > 0:
+    counts = state.counts[0]
+    while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] > 0:
         row = whose_turn(work, policy, state)
         if row < 0:
             return
@@ -149,6 +152,7 @@ def start_original(work: Workload, world: World, policy: Policy, state: State, r
     one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + job["n_started"]
     one["newest"], one["attempts"], one["wanted"] = -1, 1, False
     job["n_started"] += 1
+    counts["n_waiting"] -= 1
     start(work, world, policy, state, row, slot, 0)
 
 
@@ -173,6 +177,7 @@ def start_copy(work: Workload, world: World, policy: Policy, state: State, row: 
     job["first_wanted"] = original["next_wanted"]
     job["n_wanted"] -= 1
     job["copies"] += 1
+    counts["n_wanted"] -= 1
     counts["copies"] += 1
     counts["launched"] += 1
     start(work, world, policy, state, row, slot, original["attempts"])
@@ -219,6 +224,7 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
     counts["won"] += slot != original
     if state.slots[original]["wanted"]:
         job["n_wanted"] -= 1
+        counts["n_wanted"] -= 1
         state.slots[original]["wanted"] = False
     at = state.slots[original]["newest"]
     while at >= 0:

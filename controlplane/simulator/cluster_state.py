@@ -63,6 +63,8 @@ COUNTS = np.dtype(
         ("n_active", np.int64),
         ("n_free", np.int64),
         ("next_job", np.int64),
+        ("n_waiting", np.int64),  # originals of open phases
+        ("n_wanted", np.int64),  # copies
         ("copies", np.int64),  # running
         ("launched", np.int64),  # copies, ever
         ("won", np.int64),  # of them
