@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.warming import warm
 from controlplane.runtime.live import CHOICES, Runtime
 from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
 from controlplane.store.store import Store
@@ -94,8 +95,13 @@ def reload(app: FastAPI) -> None:
 
 
 def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
-    """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the port that was chosen."""
+    """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the port that was chosen.
+
+    It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
+    """
     set_up_logs(settings)
+    _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
+    warm()
     app = build_app(settings)
     config = uvicorn.Config(
         app,

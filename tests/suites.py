@@ -42,13 +42,14 @@ LINT = (
 )
 UNIT = (
     *LINT,
-    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=2),
-    _pytest("unit", "-m", "unit", minutes=5),
+    Suite("kernels", _python("-m", "controlplane.engine.warming"), 6),
+    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=4),
+    _pytest("unit", "-m", "unit", minutes=8),
 )
 TEST = (
     *UNIT,
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
-    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 6),
+    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8),
     _pytest("integration", "-m", "integration", minutes=45),
 )

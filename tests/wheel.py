@@ -40,9 +40,9 @@ def main(report: str) -> int:
         borrowed = Path(subprocess.check_output([str(python), "-c", _PURELIB], text=True).strip())
         (borrowed / "zz-test-tools.pth").write_text(sysconfig.get_path("purelib") + "\n")
         tests = (str(python), "-m", "pytest", "-m", "unit and not checkout", f"--junitxml={report}")
-        return subprocess.run(
-            tests, cwd=place, env=os.environ | {"GRASSHOPPER_WHEEL": str(wheel)}, check=False
-        ).returncode
+        environment = os.environ | {"GRASSHOPPER_WHEEL": str(wheel), "XDG_CACHE_HOME": str(place / "cache")}
+        subprocess.run([str(python), "-m", "controlplane.engine.warming"], check=True, cwd=place, env=environment)
+        return subprocess.run(tests, cwd=place, env=environment, check=False).returncode
 
 
 _PURELIB = "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -1,7 +1,7 @@
 """Are the kernels compiled? `python -m controlplane.engine.warming` compiles all that the live engine calls.
 
-Compiling takes about a minute and holds the GIL, so a server lets a process of its own do it and then calls `warm`
-itself, which only loads the result.
+Compiling takes about a minute, loading what was compiled a second. It holds the GIL, so a server calls `warm` before it
+listens.
 """
 
 import numpy as np

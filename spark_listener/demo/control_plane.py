@@ -18,7 +18,7 @@ from spark_listener.local_cluster import free_port
 
 
 @contextlib.contextmanager
-def control_plane(contestant: Contestant, *, work_dir: Path, report: Path, timeout_s: float = 90.0) -> Iterator[str]:
+def control_plane(contestant: Contestant, *, work_dir: Path, report: Path, timeout_s: float = 300.0) -> Iterator[str]:
     """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError.
 
     Its pages show `report`, once the demo has written it.
