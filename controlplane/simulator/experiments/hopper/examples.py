@@ -1,0 +1,146 @@
+"""Do Hopper's examples of one and two jobs come out? Table 1 with figures 1 and 2, and the knee of figure 3."""
+
+from collections.abc import Sequence
+from math import inf
+
+import msgspec
+import numpy as np
+
+from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster_workloads import Listed, Synthetic
+from controlplane.simulator.experiments.cluster_points import ClusterRuns, Ends, Fields
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.statistics import estimate
+
+ORIGINAL_S = ((10.0, 10.0, 10.0, 30.0), (20.0, 20.0, 20.0, 40.0, 10.0))
+"""Table 1, jobs A and B; every copy takes 10."""
+SCHEDULES = {
+    "best effort": ({"policy": "srpt+ras"}, [20.0, 30.0]),
+    "three of seven slots reserved": (
+        {"policy": "budgeted+ras", "allocator_settings": {"reserved_share": 3 / 7}},
+        [12.0, 32.0],
+    ),
+    "Hopper": (
+        {"policy": "hopper+ras", "allocator_settings": {"fairness_epsilon": 1.0, "round_up": 0.0}},
+        [12.0, 22.0],
+    ),
+}
+TABLE_1: Fields = {
+    "workload": Listed(original_s=ORIGINAL_S, copy_s=10.0),
+    "jobs": 2,
+    "machines": 7,
+    "slots_per_machine": 1,
+    "slowdown_tail_index": inf,
+    "allocator_tail_index": 1.5,
+    "noise": 0.0,
+    "detect_s": 2.0,
+    "launch_s": 0.0,
+    "cycle_s": 0.0,
+}
+
+SLOTS_PER_TASK = (0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
+KNEE_TASKS = 200
+KNEE_TAIL_INDICES = (1.4, 1.6)
+KNEE_SPECULATORS: dict[str, Fields] = {
+    "LATE": {"policy": "fifo+late", "speculator_settings": {"copy_share": 1.0}},
+    "RAS": {"policy": "fifo+ras"},
+}
+KNEE_RUNS = {Scale.SMOKE: 12, Scale.FULL: 200}
+NEAR = 0.1
+"""How close a knee must be to where the paper has it."""
+
+
+def table_1_points(scale: Scale) -> list[Point]:
+    """The three schedules."""
+    return [_schedule(policy) for policy, _ in SCHEDULES.values()]
+
+
+def _schedule(policy: Fields) -> Ends:
+    return Ends(scenario=ClusterScenario(**TABLE_1, **policy))
+
+
+def table_1(results: Results) -> Finding:
+    """The three schedules of section 3."""
+    claims = []
+    for name, (policy, expected) in SCHEDULES.items():
+        ends = results(_schedule(policy))
+        claims.append(
+            Claim(
+                statement=f"{name}: A ends at {expected[0]:g}, B at {expected[1]:g}.",
+                held=ends == expected,
+                numbers=f"{name}: {ends[0]:g} and {ends[1]:g}",
+            )
+        )
+    return Finding(claims=claims)
+
+
+def _one_job(scale: Scale, tail_index: float, speculator: Fields, slots_per_task: float) -> ClusterRuns:
+    one = ClusterScenario(
+        **speculator,
+        workload=Synthetic(least_tasks=KNEE_TASKS, most_tasks=KNEE_TASKS),
+        jobs=1,
+        machines=round(slots_per_task * KNEE_TASKS),
+        slots_per_machine=1,
+        slowdown_tail_index=tail_index,
+    )
+    return ClusterRuns(scenario=one, runs=KNEE_RUNS[scale])
+
+
+def figure_3_points(scale: Scale) -> list[Point]:
+    """One job on more and more slots."""
+    return [
+        _one_job(scale, tail_index, speculator, slots)
+        for tail_index in KNEE_TAIL_INDICES
+        for speculator in KNEE_SPECULATORS.values()
+        for slots in SLOTS_PER_TASK
+    ]
+
+
+def figure_3(results: Results) -> Finding:
+    """Where does another slot lose its value?"""
+    claims, charts = [], []
+    for tail_index in KNEE_TAIL_INDICES:
+        series = []
+        for name, speculator in KNEE_SPECULATORS.items():
+            curve = []
+            for slots in SLOTS_PER_TASK:
+                ended = msgspec.convert(
+                    results(_one_job(results.scale, tail_index, speculator, slots)), list[ClusterSummary]
+                )
+                curve.append(estimate([one.response_s for one in ended]))
+            series.append(
+                Series(
+                    label=name,
+                    x=SLOTS_PER_TASK,
+                    y=[one.mean for one in curve],
+                    error=[one.error for one in curve],
+                )
+            )
+            flat = next(at for at, one in zip(SLOTS_PER_TASK, curve, strict=True) if one.mean < 1.05 * curve[-1].mean)
+            knee, expected = knee_of(SLOTS_PER_TASK, [one.mean for one in curve]), 2.0 / tail_index
+            claims.append(
+                Claim(
+                    statement=f"With {name} and tail index {tail_index}, the knee is at {expected:.2f} slots a task.",
+                    held=abs(knee - expected) <= NEAR,
+                    numbers=f"{name}, {tail_index}: knee at {knee:.2f}, within 5 % of the least from {flat:g} on",
+                )
+            )
+        title = f"One job of {KNEE_TASKS} tasks, tail index {tail_index}"
+        charts.append(Chart(title=title, x_label="slots per task", y_label="mean completion time, s", series=series))
+    return Finding(claims=claims, charts=charts)
+
+
+def knee_of(x: Sequence[float], y: Sequence[float]) -> float:
+    """Where the speed 1 / y bends: two straight lines that meet there, the first from the origin, fit it best.
+
+    >>> round(knee_of([0.5, 1.0, 1.5, 2.0], [2.0, 1.0, 1.0, 1.0]), 2)
+    1.0
+    """
+    slots, speed = np.asarray(x), 1.0 / np.asarray(y)
+
+    def misfit(knee: float) -> float:
+        below, above = np.minimum(slots, knee), np.maximum(slots - knee, 0.0)
+        lines = np.stack([below, above], axis=1)
+        return float(np.sum((lines @ np.linalg.lstsq(lines, speed)[0] - speed) ** 2))
+
+    return min(np.arange(x[0], x[-1], 0.01).tolist(), key=misfit)

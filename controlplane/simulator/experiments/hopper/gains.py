@@ -1,0 +1,265 @@
+"""How much shorter do Hopper's slots make jobs on a shared cluster? Figures 6, 7, 8 and 9, and where the gains end.
+
+The paper's utilizations are measured ones, and so are ours: copies cut stragglers short, so that slots are seen to be
+busy for less than what originals alone would have kept them busy. A claim about 60 % is tried at the offered load whose
+measured share under Prio is nearest to 60 %.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from controlplane.simulator.cluster import BINS
+from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
+from controlplane.simulator.experiments.cluster_points import (
+    BASELINES,
+    EAGER,
+    HOPPER,
+    LAST,
+    PRIO,
+    PRIO_EAGER,
+    QUANTILES,
+    WORLDS,
+    Fields,
+    bin_name,
+    busy,
+    clear,
+    gain_chart,
+    gains,
+    job_gains,
+    listed,
+    paired,
+    percent,
+    runs,
+)
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.statistics import Estimate
+
+LOADS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4)
+SOURCES: dict[str, Source] = {"Facebook": Facebook(), "Bing-like": bing_like()}
+FACEBOOK: Fields = {"workload": SOURCES["Facebook"], "offered_load": 0.8}
+"""Measured at about 60 % under Prio where copies draw their own durations."""
+PHASES = (1, 2, 4, 8)
+SPECULATORS = {"LATE": "late", "Mantri": "mantri", "GRASS's RAS": "ras"}
+COMPARED = {"Hopper+LATE": HOPPER, "Hopper+RAS": EAGER, "SRPT+RAS": PRIO_EAGER}
+"""What is held against the baselines; the third has the copies of the second without Hopper's slots."""
+PLAIN = "Hopper+LATE over Prio"
+Lines = dict[str, list[Estimate]]
+
+
+def _grid(scale: Scale, variants: Iterable[Fields], policies: Iterable[Fields]) -> list[Point]:
+    policies = list(policies)
+    return [runs(scale, one, world, policy) for one in variants for world in WORLDS.values() for policy in policies]
+
+
+def _lines(results: Results, variants: Sequence[Fields], world: Fields, size: int | None = None) -> Lines:
+    """Gains of everything in COMPARED over both baselines, a line each over the variants."""
+    return {
+        f"{name} over {base_name}": [gains(results, ours, base, one, world, size=size) for one in variants]
+        for name, ours in COMPARED.items()
+        for base_name, base in BASELINES.items()
+    }
+
+
+def _told(lines: Lines, at: int | None = None) -> str:
+    """All lines at one place, or everywhere."""
+    return "; ".join(
+        f"{label} {percent(line[at]) if at is not None else listed(line)}" for label, line in lines.items()
+    )
+
+
+def _at_loads(source: Source) -> list[Fields]:
+    return [{"workload": source, "offered_load": load} for load in LOADS]
+
+
+def figure_6_points(scale: Scale) -> list[Point]:
+    """All policies over the loads, both workloads and worlds."""
+    policies = [*BASELINES.values(), *COMPARED.values()]
+    return [point for source in SOURCES.values() for point in _grid(scale, _at_loads(source), policies)]
+
+
+def figure_6(results: Results) -> Finding:
+    """Gains over the utilization."""
+    claims, charts = [], []
+    for name, source in SOURCES.items():
+        for world_name, world in WORLDS.items():
+            measured = [busy(results, one, world, PRIO) for one in _at_loads(source)]
+            lines, title = _lines(results, _at_loads(source), world), f"{name}, {world_name}"
+            charts.append(gain_chart(title, "measured busy share under Prio", measured, lines))
+            claims += _load_claims(title, measured, lines)
+    return Finding(claims=claims, charts=charts)
+
+
+def _load_claims(title: str, measured: list[float], lines: Lines) -> list[Claim]:
+    """The statements about 60, 80 and 30 %, each at the nearest measured share."""
+    at = {share: min(range(len(measured)), key=lambda i: abs(measured[i] - share)) for share in (0.3, 0.6, 0.8)}
+    told = {share: f"{title}, {measured[i]:.0%} busy: {_told(lines, i)}" for share, i in at.items()}
+    plain = {share: lines[PLAIN][i] for share, i in at.items()}
+    return [
+        Claim(
+            statement=f"{title}: at 60 % utilization jobs are 50 to 60 % shorter.",
+            held=plain[0.6].mean >= 0.5,
+            numbers=told[0.6],
+        ),
+        Claim(
+            statement=f"{title}: from 80 % on there are gains, below 20 %.",
+            held=clear(plain[0.8]) and plain[0.8].mean < 0.2,
+            numbers=told[0.8],
+        ),
+        Claim(
+            statement=f"{title}: at 30 % and below, gains are no more than 14 %.",
+            held=plain[0.3].mean <= 0.14,
+            numbers=told[0.3],
+        ),
+    ]
+
+
+def figure_7_points(scale: Scale) -> list[Point]:
+    """As for figure 6, at one load."""
+    variants = [FACEBOOK | {"workload": source} for source in SOURCES.values()]
+    return _grid(scale, variants, [*BASELINES.values(), *COMPARED.values()])
+
+
+def figure_7(results: Results) -> Finding:
+    """Gains by job size."""
+    claims, charts = [], []
+    names = [bin_name(size) for size in range(len(BINS))]
+    for name, source in SOURCES.items():
+        for world_name, world in WORLDS.items():
+            at = FACEBOOK | {"workload": source}
+            by_size = [_lines(results, [at], world, size=size) for size in range(len(BINS))]
+            lines = {label: [one[label][0] for one in by_size] for label in by_size[0]}
+            title = f"{name}, {world_name}"
+            charts.append(gain_chart(title, f"size bin: {', '.join(names)}", range(1, len(BINS) + 1), lines))
+            small, large = lines[PLAIN][0], lines[PLAIN][-1]
+            share = busy(results, at, world, PRIO)
+            claims.append(
+                Claim(
+                    statement=f"{title}: small jobs gain 18 to 32 %, large ones more than 50 %.",
+                    held=0.18 <= small.mean <= 0.32 and large.mean > 0.5,
+                    numbers=f"{title}, {share:.0%} busy, tasks {', '.join(names)}: {_told(lines)}",
+                )
+            )
+    return Finding(claims=claims, charts=charts)
+
+
+def figure_8a_points(scale: Scale) -> list[Point]:
+    """Job by job, both workloads."""
+    return [
+        paired(scale, ours, PRIO, FACEBOOK, {"workload": source})
+        for source in SOURCES.values()
+        for ours in (HOPPER, EAGER)
+    ]
+
+
+def figure_8a(results: Results) -> Finding:
+    """The gains of single jobs."""
+    claims, series = [], []
+    for name, source in SOURCES.items():
+        for label, ours in (("Hopper+LATE", HOPPER), ("Hopper+RAS", EAGER)):
+            one = job_gains(results, ours, PRIO, FACEBOOK, {"workload": source})
+            series.append(Series(label=f"{name}, {label}", x=[100 * gain for gain in one.quantiles], y=QUANTILES))
+            numbers = ", ".join(
+                f"{share:.0%}: {gain:+.1%}" for share, gain in zip(QUANTILES, one.quantiles, strict=True)
+            )
+            claims.append(
+                Claim(
+                    statement=f"{name}, {label}: a tenth of the jobs gains over 70 %, nine tenths at least 10 %.",
+                    held=one.quantiles[-1] > 0.7 and one.quantiles[0] >= 0.1,
+                    numbers=f"{name}, {label}, quantiles of gains: {numbers}; mean {one.mean:+.1%}",
+                )
+            )
+    title = "Gains of single jobs over Prio"
+    return Finding(
+        claims=claims, charts=[Chart(title=title, x_label="shorter, %", y_label="share of jobs", series=series)]
+    )
+
+
+def _chains() -> list[Fields]:
+    return [FACEBOOK | {"workload": Synthetic(phases=phases, transfer_ratio=0.5)} for phases in PHASES]
+
+
+def figure_8b_points(scale: Scale) -> list[Point]:
+    """Chains of phases, in both worlds."""
+    return _grid(scale, _chains(), [*BASELINES.values(), *COMPARED.values()])
+
+
+def figure_8b(results: Results) -> Finding:
+    """Gains over the length of the DAG."""
+    claims, charts = [], []
+    for world_name, world in WORLDS.items():
+        lines = _lines(results, _chains(), world)
+        charts.append(gain_chart(f"Synthetic, {world_name}", "phases", PHASES, lines))
+        claims.append(
+            Claim(
+                statement=f"{world_name}: gains hold for all lengths of the DAG.",
+                held=all(map(clear, lines[PLAIN])),
+                numbers=f"{world_name}, {', '.join(map(str, PHASES))} phases: {_told(lines)}",
+            )
+        )
+    return Finding(claims=claims, charts=charts)
+
+
+def _speculators() -> list[tuple[str, Fields, Fields]]:
+    return [(name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}"}) for name, one in SPECULATORS.items()]
+
+
+def figure_9_points(scale: Scale) -> list[Point]:
+    """Every speculator under both allocators."""
+    return _grid(scale, [FACEBOOK], [policy for _, ours, theirs in _speculators() for policy in (ours, theirs)])
+
+
+def figure_9(results: Results) -> Finding:
+    """Does Hopper gain alike whatever picks the copies?"""
+    claims = []
+    for world_name, world in WORLDS.items():
+        each = {name: gains(results, ours, theirs, FACEBOOK, world) for name, ours, theirs in _speculators()}
+        means = [one.mean for one in each.values()]
+        claims.append(
+            Claim(
+                statement=f"{world_name}: Hopper gains over SRPT with the same speculator, alike for all three.",
+                held=all(map(clear, each.values())) and max(means) - min(means) < 0.1,
+                numbers=f"{world_name}: " + ", ".join(f"{name} {percent(one)}" for name, one in each.items()),
+            )
+        )
+    return Finding(claims=claims)
+
+
+CONDITIONS: dict[str, tuple[Fields, Fields]] = {
+    **{f"{share:.0%} of the tasks shared": ({"shared_share": share}, {}) for share in (0.0, 0.25, 0.5)},
+    **{f"estimation noise {noise:g}": ({"noise": noise}, {}) for noise in (0.0, 0.6)},
+    "slots held for copies are lent meanwhile": ({}, {"holds": False}),
+    "slots counted for copies of running tasks only": ({}, {"foresight": 1}),
+    "a tenth of the machines three times as slow": ({"slow_machine_share": 0.1}, {}),
+    "0.2 s to clean up after a kill": ({"kill_s": 0.2}, {}),
+}
+"""What changes for all, and what for Hopper alone."""
+
+
+def _under(policy: Fields, change: tuple[Fields, Fields]) -> Fields:
+    is_hopper = policy["policy"].startswith("hopper")
+    return {**FACEBOOK, **change[0], **policy, **(change[1] if is_hopper else {})}
+
+
+def conditions_points(scale: Scale) -> list[Point]:
+    """Each condition by itself."""
+    return [
+        runs(scale, _under(policy, change)) for change in CONDITIONS.values() for policy in (PRIO, LAST, HOPPER, EAGER)
+    ]
+
+
+def conditions(results: Results) -> Finding:
+    """Do the gains hold where the paper's cluster was kinder?"""
+    claims = []
+    for name, change in CONDITIONS.items():
+        lines = {
+            f"{label} over {base_name}": [gains(results, _under(ours, change), _under(base, change))]
+            for label, ours in (("Hopper+LATE", HOPPER), ("Hopper+RAS", EAGER))
+            for base_name, base in BASELINES.items()
+        }
+        claims.append(
+            Claim(
+                statement=f"Hopper+LATE gains over Prio: {name}.",
+                held=clear(lines[PLAIN][0]),
+                numbers=f"{name}: {_told(lines, 0)}",
+            )
+        )
+    return Finding(claims=claims)

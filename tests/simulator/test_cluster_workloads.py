@@ -1,0 +1,42 @@
+"""Do the cluster's jobs follow the laws and the trace that they are named after?"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from controlplane.model.swim import blocks, parse_trace
+from controlplane.simulator.cluster import tasks_of
+from controlplane.simulator.cluster_workloads import Facebook, Synthetic
+from spark_listener.swim import TRACE_PATH
+
+pytestmark = pytest.mark.unit
+
+
+def test_synthetic_sizes_have_the_tail_they_are_told():
+    """Between the bounds, P(n > x) falls as x to the minus tail index."""
+    source = Synthetic(size_tail_index=1.1, least_tasks=5, most_tasks=100_000)
+    tasks = tasks_of(source.workload(1, 50_000))
+    shares = [np.mean(tasks >= size) for size in (10, 40)]
+    assert tasks.min() == 5
+    assert np.log(shares[0] / shares[1]) / np.log(4.0) == pytest.approx(1.1, abs=0.05)
+
+
+def test_more_phases_spread_the_same_tasks():
+    """A longer DAG is no bigger job."""
+    one, four = (Synthetic(phases=phases).workload(1, 2000) for phases in (1, 4))
+    assert len(four.phase_tasks) == 4 * len(one.phase_tasks)
+    assert tasks_of(four).mean() == pytest.approx(tasks_of(one).mean(), rel=0.05)
+
+
+def test_facebook_jobs_are_the_rows_of_the_trace_in_order():
+    """A map task for each block up to the most, a second phase where bytes are shuffled, gaps as published."""
+    rows, source = parse_trace(TRACE_PATH.read_text()), Facebook(most_tasks=300)
+    work = source.workload(3, 200)
+    maps = work.phase_tasks[work.first_phase[:-1]]
+    wanted = np.array([min(blocks(row.map_input_bytes), 300) for row in rows])
+    starts = [at for at in range(len(rows) - 200) if (wanted[at : at + 200] == maps).all()]
+    assert len(starts) == 1
+    mine = rows[starts[0] : starts[0] + 200]
+    assert np.diff(work.first_phase).tolist() == [1 + (row.shuffle_bytes > 0) for row in mine]
+    assert np.diff(work.arrival_s).tolist() == [b.submit_s - a.submit_s for a, b in pairwise(mine)]
