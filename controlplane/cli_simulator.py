@@ -16,7 +16,9 @@ import typer
 from controlplane.cli import REFUSED, USAGE, AsOption, Output, _fail, _print_json, _print_table
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
-from controlplane.simulator import run
+from controlplane.simulator import cluster_record, run
+from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
@@ -33,6 +35,11 @@ OPTIONS = {
     "spare_tasks": "--spare",
     "relaunch_factor": "--w",
     "slots_per_node": "--slots",
+    "machines": "--nodes",
+    "slots_per_machine": "--slots",
+    "shared_share": "--shared",
+    "engine.allocator": "--policy",
+    "engine.speculator": "--policy",
 }
 """Options that are not called as the field they fill."""
 REPORTS = Path("build/experiments")
@@ -42,6 +49,26 @@ class Model(StrEnum):
     """What is simulated."""
 
     MASTERWORKER = "masterworker"
+    CLUSTER = "cluster"
+
+
+class WorkloadName(StrEnum):
+    """Jobs that come to the cluster; the Bing-like ones are synthetic, too."""
+
+    SYNTHETIC = "synthetic"
+    FACEBOOK = "facebook"
+    BING_LIKE = "bing-like"
+
+
+WORKLOADS: dict[WorkloadName, Source] = {
+    WorkloadName.SYNTHETIC: Synthetic(),
+    WorkloadName.FACEBOOK: Facebook(),
+    WorkloadName.BING_LIKE: bing_like(),
+}
+TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
+"""Of slowdowns, where none is given."""
+POLICY = {Model.MASTERWORKER: PolicyName.NONE.value, Model.CLUSTER: "hopper+late"}
+"""Where none is given."""
 
 
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
@@ -52,7 +79,9 @@ Names = Annotated[list[str] | None, typer.Argument(help="Papers or experiments, 
 @app.command()
 def simulate(
     model: Annotated[Model, typer.Option(help="What is simulated.")] = Model.MASTERWORKER,
-    policy: Annotated[PolicyName, typer.Option(help="What is done about stragglers.")] = PolicyName.NONE,
+    policy: Annotated[
+        str | None, typer.Option(help=f"{', '.join(PolicyName)}; for the cluster a pair, as in hopper+late.")
+    ] = None,
     rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
     d: Annotated[float | None, typer.Option(help="redundant-small: largest demand, s; else the best.")] = None,
     rate: Annotated[float, typer.Option(help="Tasks started per task needed.")] = 2.0,
@@ -66,12 +95,34 @@ def simulate(
     min_service_s: Annotated[float, typer.Option(help="Least service time of a task.")] = 10.0,
     max_service_s: Annotated[float, typer.Option(help="Largest service time; none by default.")] = float("inf"),
     service_tail_index: Annotated[float, typer.Option(help="Pareto tail index of service times.")] = 3.0,
-    slowdown_tail_index: Annotated[float, typer.Option(help="Pareto tail index of slowdowns.")] = 3.0,
+    slowdown_tail_index: Annotated[float | None, typer.Option(help="Pareto tail index of slowdowns.")] = None,
+    workload: Annotated[WorkloadName, typer.Option(help="cluster: its jobs.")] = WorkloadName.SYNTHETIC,
+    shared: Annotated[float, typer.Option(help="cluster: share of tasks slow because of their data.")] = 0.0,
+    noise: Annotated[float, typer.Option(help="cluster: noise of estimated remaining times.")] = 0.3,
     output: AsOption = Output.TABLE,
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
     """Simulate jobs under one policy; means with standard errors, all parameters kept."""
+    policy = policy or POLICY[model]
+    tail_index = TAIL_INDEX[model] if slowdown_tail_index is None else slowdown_tail_index
     with _refusals():
+        numbers = run.parse_seeds(seeds)
+        if model is Model.CLUSTER:
+            cluster = ClusterScenario(
+                policy=policy,
+                workload=WORKLOADS[workload],
+                offered_load=rho,
+                jobs=jobs,
+                machines=nodes,
+                slots_per_machine=slots,
+                slowdown_tail_index=tail_index,
+                shared_share=shared,
+                noise=noise,
+            )
+            _simulate_cluster(cluster, numbers, output, to)
+            return
+        if policy not in list(PolicyName):
+            raise BadSetting("policy", got=policy, want=" or ".join(PolicyName))
         system = System(
             nodes=nodes,
             slots_per_node=slots,
@@ -79,10 +130,10 @@ def simulate(
             min_service_s=min_service_s,
             max_service_s=max_service_s,
             service_tail_index=service_tail_index,
-            slowdown_tail_index=slowdown_tail_index,
+            slowdown_tail_index=tail_index,
         )
         scenario = Scenario(
-            policy=policy,
+            policy=PolicyName(policy),
             offered_load=rho,
             threshold_s=d,
             expansion_rate=rate,
@@ -91,7 +142,6 @@ def simulate(
             jobs=jobs,
             system=system,
         )
-        numbers = run.parse_seeds(seeds)
     with _progress(f"simulating {policy}", len(numbers)) as advance:
         runs = []
         for seed in numbers:
@@ -104,6 +154,28 @@ def simulate(
         _print_json(found)
     else:
         _print_outcome(run.outcome(runs), found)
+
+
+def _simulate_cluster(scenario: ClusterScenario, seeds: list[int], output: Output, to: Path | None) -> None:
+    with _progress(f"simulating {scenario.policy}", len(seeds)) as advance:
+        runs = []
+        for seed in seeds:
+            runs.append(scenario.simulate(seed))
+            advance()
+    found = cluster_record.record(scenario, seeds, runs)
+    if to:
+        _write(to, json.dumps(found, indent=2) + "\n")
+    if output is Output.JSON:
+        _print_json(found)
+        return
+    rows = [
+        (name, _short(one.mean), f"{one.error:.2g}" if isfinite(one.error) else "")
+        for name, one in cluster_record.means(runs).items()
+        if isfinite(one.mean)
+    ]
+    _print_table(("mean", "simulated", "standard error"), rows)
+    if left := sum(not one.finished for one in runs):
+        typer.echo(f"STOPPED in {left} of {len(runs)} runs: more jobs were live than there is room for")
 
 
 @experiment.command("list")

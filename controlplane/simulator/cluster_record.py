@@ -1,0 +1,47 @@
+"""What does a cluster scenario come to over several seeds? Means with errors, and a record of all that went in."""
+
+from collections.abc import Sequence
+from math import nan
+from typing import Any
+
+import msgspec
+
+from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
+from controlplane.simulator.provenance import provenance
+from controlplane.simulator.run import jsonable
+from controlplane.simulator.statistics import Estimate, estimate
+
+MEASURES = {
+    "response_s": "response time, s",
+    "cost_s": "slot time of a job, s",
+    "busy_share": "busy slots",
+    "copy_share": "slots that copies hold",
+    "copies_per_task": "copies per task",
+    "won_share": "copies that won",
+    "short_share": "cycles short of slots",
+}
+"""Fields of a ClusterSummary, in words."""
+
+
+def means(runs: Sequence[ClusterSummary]) -> dict[str, Estimate]:
+    """By what is measured, in words; response times by job size, too."""
+    found = {words: estimate([getattr(run, name) for run in runs]) for name, words in MEASURES.items()}
+    for size, one in enumerate(runs[0].bins):
+        seen = [run.bins[size].response_s for run in runs if run.bins[size].jobs]
+        tasks = f"{one.from_tasks}-{one.to_tasks}" if one.to_tasks < 10**6 else f"{one.from_tasks} or more"
+        found[f"response time, s, {tasks} tasks"] = estimate(seen or [nan])
+    return found
+
+
+def record(scenario: ClusterScenario, seeds: Sequence[int], runs: Sequence[ClusterSummary]) -> dict[str, Any]:
+    """Everything that went in and came out, as JSON can hold it."""
+    return jsonable(
+        {
+            "model": "cluster",
+            **msgspec.to_builtins(provenance()),
+            "scenario": msgspec.to_builtins(scenario),
+            "seeds": list(seeds),
+            "means": msgspec.to_builtins(means(runs)),
+            "runs": msgspec.to_builtins(list(runs)),
+        }
+    )

@@ -1,0 +1,49 @@
+"""How many events a second does the cluster simulator play, with 400 and with 10,000 slots?
+
+An event is an arrival, an attempt's end, a phase's start or a cycle. Tasks take 3 s on average; with a cycle every
+0.1 s the control plane looks at a job as often, for its tasks' length, as the live one does.
+"""
+
+import time
+
+from controlplane.simulator.cluster import ClusterScenario
+
+RUNS = 5
+GOALS = {400: 1_500_000, 10_000: 500_000}
+JOBS = {400: 15_000, 10_000: 30_000}
+CYCLES_S = (0.1, 1.0)
+
+
+def rows() -> list[dict]:
+    """Benchmark rows `cluster-<slots>-<policy>-<cycle>`, in processor time; the goals are for the shorter cycle."""
+    return [
+        _row(slots, policy, cycle_s)
+        for slots in GOALS
+        for policy in ("srpt+late", "hopper+late")
+        for cycle_s in CYCLES_S
+    ]
+
+
+def _row(slots: int, policy: str, cycle_s: float) -> dict:
+    scenario = ClusterScenario(
+        policy=policy, jobs=JOBS[slots], machines=slots // 4, slots_per_machine=4, offered_load=0.8, cycle_s=cycle_s
+    )
+    scenario.simulate(1)
+    per_s = []
+    for _ in range(RUNS):
+        started_s = time.process_time()
+        ran = scenario.simulate(1)
+        per_s.append(ran.events / (time.process_time() - started_s))
+    per_s.sort()
+    value, goal = per_s[RUNS // 2], GOALS[slots] if cycle_s == CYCLES_S[0] else None
+    return {
+        "name": f"cluster-{slots}-{policy}-{cycle_s:g}s",
+        "value": round(value),
+        "unit": "events/s",
+        "peer": None,
+        "ratio": None,
+        "goal": goal,
+        "met": None if goal is None else value >= goal,
+        "runs": RUNS,
+        "spread": [round(per_s[0]), round(per_s[-1])],
+    }
