@@ -33,13 +33,13 @@ def warm() -> None:
 
 def _facts() -> list[f.AnyFact]:
     capabilities = f.Capabilities(max_copies=1, named_host=True, kill_copy=True, order_pending=True)
-    stage = {"stage": 1, "stage_attempt": 0}
-    return [
-        f.DriverAttached(application=SOURCE, capabilities=capabilities),
-        *(f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=4) for i in range(2)),
-        f.StageSubmitted(job="job", n_tasks=2, kind="shuffle_map", input_bytes=[1000] * 2, **stage),
-        *(f.AttemptStarted(attempt=i, index=i, executor=f"e{i}", host=f"h{i}", **stage) for i in range(2)),
+    hosts = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=4) for i in range(2)]
+    sizes = [1000, 1000]
+    stage = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=2, kind="shuffle_map", input_bytes=sizes)
+    started = [
+        f.AttemptStarted(attempt=i, stage=1, stage_attempt=0, index=i, executor=f"e{i}", host=f"h{i}") for i in range(2)
     ]
+    return [f.DriverAttached(application=SOURCE, capabilities=capabilities), *hosts, stage, *started]
 
 
 if __name__ == "__main__":

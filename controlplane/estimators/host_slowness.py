@@ -54,8 +54,13 @@ def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, fi
     >>> np.exp(log_slowness(stage, host, log_cost, np.zeros(1, dtype=np.int64), np.zeros(1)))
     array([4.  , 4.  , 0.25])
     """
-    end = np.cumsum(np.bincount(stage, minlength=len(finished_n)))
-    by_stage, n_hosts = np.argsort(stage, kind="mergesort"), host.max() + 1 if len(host) else 0
+    n_of_stage = np.bincount(stage, minlength=len(finished_n))
+    end = np.cumsum(n_of_stage)
+    place, by_stage = end - n_of_stage, np.empty(len(stage), dtype=np.int64)
+    for row in range(len(stage)):
+        by_stage[place[stage[row]]] = row
+        place[stage[row]] += 1
+    n_hosts = host.max() + 1 if len(host) else 0
     host_n, host_sum = np.zeros(n_hosts), np.zeros(n_hosts)
     slowness = np.full(len(stage), np.nan)
     for group in range(len(end)):
