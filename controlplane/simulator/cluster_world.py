@@ -61,7 +61,7 @@ class World(NamedTuple):
 def mean_factor(tail_index: float) -> float:
     """The mean of the factors.
 
-    >>> [mean_factor(tail_index) for tail_index in (1.5, math.inf)]
+    >>> [round(mean_factor(tail_index), 9) for tail_index in (1.5, math.inf)]
     [3.0, 1.0]
     """
     return 1.0 / (1.0 - 1.0 / tail_index)
