@@ -59,7 +59,7 @@ class ClusterScenario:
     launch_s: float = 0.05
     kill_s: float = 0.0
     cycle_s: float = 0.1
-    """Time between cycles, with one more when a phase opens; 0 for one at every event."""
+    """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
     def __post_init__(self) -> None:
         parse_policy(self.policy)

@@ -1,8 +1,9 @@
 """What does a cycle decide on the simulated cluster? Shows the policies their records, and keeps what they answer.
 
 The policies are the engine's own kernels, called by code. As in the engine, one pass over everything that runs asks the
-speculator, one over the live jobs the allocator; between cycles slots go by the answers of the last one, as the shim
-hands them out: jobs below their target first, by attempts over target, then the others, by attempts over weight.
+speculator, one over the live jobs the allocator, who is asked when a phase opens, too. Between cycles slots go by the
+answers of the last one, as the shim hands them out: jobs below their target first, by attempts over target, then the
+others, by attempts over weight.
 """
 
 from math import inf
@@ -39,18 +40,19 @@ class Policy(NamedTuple):
     tail_index: float
     """What the allocator takes the tail index of durations for."""
     cycle_s: float
-    """Time between cycles, with one more when a phase opens; 0 for one at every event, and when a rate is readable."""
+    """Time between reviews of all that runs; 0 for one at every event, and when a rate becomes readable."""
 
 
 @kernel
 def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
-    """Ask the speculator, then the allocator."""
+    """Ask the speculator, if a review is due, then the allocator."""
     counts = state.counts[0]
     counts["cycles"] += 1
-    n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
-    tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
-    speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
-    keep_wanted(state, n_tasks)
+    if counts["now_s"] >= counts["review_s"]:
+        n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
+        tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
+        speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
+        keep_wanted(state, n_tasks)
     n_claimants = view_claimants(work, world, policy, state)
     claimants, shares = state.claimants[:n_claimants], state.allocation[:n_claimants]
     allocate(policy.allocator, len(state.slots), claimants, policy.allocator_settings, shares)

@@ -93,7 +93,9 @@ def plan_cycle(policy: Policy, state: State, is_over: bool) -> None:
     elif is_over and state.counts[0]["n_active"] == 0:
         set_due(state, leaf, inf)
     elif is_over or state.due_s[leaf] == inf:
-        set_due(state, leaf, (floor(now_s / policy.cycle_s + 1e-9) + 1) * policy.cycle_s)
+        if state.counts[0]["review_s"] <= now_s:
+            state.counts[0]["review_s"] = (floor(now_s / policy.cycle_s + 1e-9) + 1) * policy.cycle_s
+        set_due(state, leaf, state.counts[0]["review_s"])
 
 
 @rule
@@ -117,7 +119,7 @@ def arrive(work: Workload, world: World, state: State) -> None:
 
 @rule
 def open_phase(work: Workload, state: State, row: int) -> None:
-    """All of the next phase's input is there; a cycle hears of its tasks at once."""
+    """All of the next phase's input is there; the allocator hears of its tasks at once."""
     job = state.jobs[row]
     set_due(state, job_leaf(state, row), inf)
     job["phase"] += 1

@@ -70,6 +70,7 @@ COUNTS = np.dtype(
         ("won", np.int64),  # of them
         ("events", np.int64),
         ("cycles", np.int64),
+        ("review_s", np.float64),  # the next cycle that asks the speculator
         ("busy_s", np.float64),  # slot time in the window that is counted, as is the next one
         ("copy_s", np.float64),
         ("short_cycles", np.int64),  # cycles in which virtual sizes exceeded the slots
