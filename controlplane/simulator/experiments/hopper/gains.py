@@ -8,6 +8,7 @@ measured share under Prio is nearest to 60 %.
 from collections.abc import Iterable, Sequence
 
 from controlplane.simulator.cluster import BINS
+from controlplane.simulator.cluster_decisions import OF_RUNNING
 from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
 from controlplane.simulator.experiments.cluster_points import (
     BASELINES,
@@ -226,8 +227,12 @@ def figure_9(results: Results) -> Finding:
 CONDITIONS: dict[str, tuple[Fields, Fields]] = {
     **{f"{share:.0%} of the tasks shared": ({"shared_share": share}, {}) for share in (0.0, 0.25, 0.5)},
     **{f"estimation noise {noise:g}": ({"noise": noise}, {}) for noise in (0.0, 0.6)},
+    "output moves in no time, transfer ratios count as 1": (
+        {"workload": Facebook(most_transfer_ratio=0.0)},
+        {},
+    ),
     "slots held for copies are lent meanwhile": ({}, {"holds": False}),
-    "slots counted for copies of running tasks only": ({}, {"foresight": 1}),
+    "slots counted for copies of running tasks only": ({}, {"foresight": OF_RUNNING}),
     "a tenth of the machines three times as slow": ({"slow_machine_share": 0.1}, {}),
     "0.2 s to clean up after a kill": ({"kill_s": 0.2}, {}),
 }
