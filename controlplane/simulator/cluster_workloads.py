@@ -116,7 +116,7 @@ class Listed:
             phase_tasks=sizes,
         )
         return work._replace(
-            original_s=np.concatenate([np.array(one) for one in self.original_s[:jobs]]),
+            original_s=np.concatenate([np.array(one, dtype=float) for one in self.original_s[:jobs]]),
             first_original=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         )
 
