@@ -158,8 +158,8 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
 
 @rule
 def keep_targets(state: State, n_claimants: int) -> None:
-    """Write the shares down with the jobs, whose order is the claimants'."""
-    row, total = 0, 0.0
+    """Write the shares down with the jobs, whose order is the claimants', and list those with something to start."""
+    row, total, n_asking = 0, 0.0, 0
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
         if job["n_tasks"] == job["n_done"]:
@@ -168,6 +168,10 @@ def keep_targets(state: State, n_claimants: int) -> None:
         job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
         total += share["virtual_size"]
         row += 1
+        if waiting(job) > 0 or job["n_wanted"] > 0:
+            state.asking[n_asking] = state.active[place]
+            n_asking += 1
+    state.counts[0]["n_asking"] = n_asking
     if total > len(state.slots):
         state.counts[0]["short_cycles"] += 1
 
@@ -193,8 +197,8 @@ def wants_copy(policy: Policy, job: Record) -> bool:
 def whose_turn(work: Workload, policy: Policy, state: State) -> int:
     """Row of the job that gets the next free slot; -1 if it stays free."""
     best, least = -1, inf
-    for place in range(state.counts[0]["n_active"]):
-        job = state.jobs[state.active[place]]
+    for place in range(state.counts[0]["n_asking"]):
+        job = state.jobs[state.asking[place]]
         if not (wants_original(job) or wants_copy(policy, job)):
             continue
         need = inf
@@ -203,5 +207,5 @@ def whose_turn(work: Workload, policy: Policy, state: State) -> int:
         elif not policy.holds and not job["capped"]:
             need = job["running"] / work.weight[job["id"]]
         if need < least:
-            best, least = state.active[place], need
+            best, least = state.asking[place], need
     return best

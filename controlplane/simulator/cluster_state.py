@@ -61,6 +61,7 @@ COUNTS = np.dtype(
     [
         ("now_s", np.float64),
         ("n_active", np.int64),
+        ("n_asking", np.int64),
         ("n_free", np.int64),
         ("next_job", np.int64),
         ("n_waiting", np.int64),  # originals of open phases
@@ -80,7 +81,7 @@ COUNTS = np.dtype(
 
 
 class State(NamedTuple):
-    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next four."""
+    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next five."""
 
     slots: Records
     free: Ints
@@ -90,6 +91,8 @@ class State(NamedTuple):
     jobs: Records
     active: Ints
     """The first `n_active` rows are live, in order of arrival; the rest are free."""
+    asking: Ints
+    """The first `n_asking` rows had something to start at the last cycle, in order of arrival; nobody else has."""
     claimants: Records
     allocation: Records
     tasks: Records
@@ -118,6 +121,7 @@ def empty_state(n_slots: int, n_jobs: int) -> State:
         task_slots=np.zeros(n_slots, dtype=np.int64),
         jobs=jobs,
         active=np.arange(n_jobs),
+        asking=np.zeros(n_jobs, dtype=np.int64),
         claimants=np.zeros(n_jobs, dtype=CLAIMANT),
         allocation=np.zeros(n_jobs, dtype=ALLOCATION),
         tasks=np.zeros(n_slots, dtype=RUNNING_TASK),
