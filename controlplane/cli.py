@@ -6,6 +6,7 @@ allowed. Everything heavy is imported by the command that needs it, so help is q
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -297,12 +298,17 @@ def set_mode(
     server: ServerOption = SERVER,
     token: TokenOption = None,
 ) -> None:
-    """Set the mode. `off` is the kill switch: copies that run are killed, so it asks first."""
-    if name is Mode.OFF and not yes:
+    """Set the mode. `off` is the kill switch: copies that run are killed, so on a terminal it asks first."""
+    if name is Mode.OFF and not yes and is_interactive():
         typer.confirm("Copies that run will be killed. Go on?", abort=True)
     wish = {"mode": name.value, "source": source, "reason": reason}
     with _reading(server):
         _print_mode(_call(server, token, "PUT", "/mode", json=wish), output)
+
+
+def is_interactive() -> bool:
+    """Whether somebody can answer a question."""
+    return sys.stdin.isatty()
 
 
 def _load(path: Path | None, overrides: dict[str, Any]) -> Any:

@@ -129,6 +129,8 @@ class Admission:
     def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
         cluster = self._cluster
         free, running, has_slots = self._pool_hosts(source)
+        if np.count_nonzero(has_slots) == 1:
+            return self._place_on_only_host(source, task)
         own = np.zeros(cluster.hosts.size, dtype=bool)
         own[cluster.attempts.host[cluster.attempts_of(task)]] = True
         own[self._taken.get(task, [])] = True
@@ -150,6 +152,12 @@ class Admission:
             return Reason.NONE, Placement(host=names[best[0]], row=best[0], ranking=ranking)
         avoid = [names[row] for row in np.flatnonzero(has_slots & (own | self._sick)).tolist()]
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
+
+    def _place_on_only_host(self, source: SourceState, task: int) -> tuple[Reason, Placement]:
+        """The host itself gives the copy an executor of its own, if there is one without an attempt of the task."""
+        attempts = self._cluster.attempts
+        taken = np.unique(attempts.executor[self._cluster.attempts_of(task)])
+        return Reason.NONE if len(source.executors) > len(taken) else Reason.NO_OTHER_HOST, Placement()
 
     def _local(self, task: int) -> np.ndarray:
         cluster = self._cluster

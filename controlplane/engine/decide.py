@@ -157,8 +157,10 @@ class _Books:
             return Reason.NO_BUDGET_POOL
         if self.by_job.total() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
             return Reason.NO_BUDGET_CLUSTER
-        others = {executor.host for executor in pool.executors if executor.slots} - hosts - self.sick
-        return Reason.NONE if others else Reason.NO_OTHER_HOST
+        all_hosts = {executor.host for executor in pool.executors if executor.slots}
+        if len(all_hosts) == 1:
+            return Reason.NONE if len(pool.executors) > task.running_attempts else Reason.NO_OTHER_HOST
+        return Reason.NONE if all_hosts - hosts - self.sick else Reason.NO_OTHER_HOST
 
 
 def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:

@@ -123,7 +123,7 @@ class RemainingTimes:
         deviations_s = pools.cold_startup_deviation_s if is_cold else pools.startup_deviation_s
         mean_s, deviation_s = means_s[pool], deviations_s[pool]
         if np.isnan(mean_s):
-            means_s[pool], deviations_s[pool] = delay_s, delay_s / 2
+            means_s[pool], deviations_s[pool] = delay_s, delay_s / 4
             return
         delay_s = min(delay_s, late_after_s(mean_s, deviation_s))
         deviations_s[pool] += (abs(delay_s - mean_s) - deviation_s) / 4

@@ -69,12 +69,15 @@ def test_the_mode_is_set_with_a_reason(server: str) -> None:
     assert json.loads(told.stdout)["mode"] == "control"
 
 
-def test_off_asks_before_it_kills(server: str) -> None:
-    """Nothing destructive without a yes."""
+def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing destructive without a yes from whoever can give one; a script's kill switch must kill."""
     arguments = ("mode", "set", "off", "--reason", "trial")
+    monkeypatch.setattr("controlplane.cli.is_interactive", lambda: True)
     assert run(*arguments, token="operator", server=server, answers="n\n").exit_code == REFUSED
     assert json.loads(run("mode", "get", "-o", "json", token="reader", server=server).stdout)["mode"] != "off"
-    assert run(*arguments, "--yes", token="operator", server=server).exit_code == 0
+    monkeypatch.setattr("controlplane.cli.is_interactive", lambda: False)
+    assert run(*arguments, token="operator", server=server).exit_code == 0
+    assert json.loads(run("mode", "get", "-o", "json", token="reader", server=server).stdout)["mode"] == "off"
 
 
 @pytest.mark.parametrize(
