@@ -11,6 +11,7 @@ from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.tail_index import TailIndex
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
+from controlplane.model.columns import Floats, Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
@@ -100,11 +101,20 @@ class Learning:
         attempts.log_slowness[rows] = log_slowness(
             attempts.stage[rows],
             attempts.host[rows],
-            attempts.log_cost[rows],
+            self._seen_or_foreseen(cluster, rows),
             stages.n_costs[: stages.size].copy(),
             stages.log_cost_sum[: stages.size].copy(),
         )
         self.hosts.review(attempts.host[live], attempts.log_slowness[live])
+
+    @staticmethod
+    def _seen_or_foreseen(cluster: Cluster, rows: Ints) -> Floats:
+        """Logs of seconds per byte or record; foreseen ones of attempts that should long have begun to read."""
+        attempts = cluster.attempts
+        log_cost = attempts.log_cost[rows].copy()
+        late = np.isnan(log_cost) & ~attempts.too_new[rows] & ~np.isnan(cluster.tasks.input_bytes[attempts.task[rows]])
+        log_cost[late] = -np.log(attempts.rate[rows][late])
+        return log_cost
 
     def weigh_transfer(self, cluster: Cluster, jobs: Iterable[int]) -> None:
         """Write the ratio of these jobs: the one of their open stages that feed others, weighed by their tasks left."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.world import World
 from spark_listener.event_log import CopyCounts, count_copies, read_attempts
@@ -102,6 +104,8 @@ def run_application(
             stopped = stopped or event["event"] == "stopped"
     if not stopped or len(finished) < len(jobs):
         raise ApplicationError(f"{contestant.name}: {len(finished)} of {len(jobs)} jobs ended; see {log_path}")
+    if server and not was_steered(server, app_id):
+        raise ApplicationError(f"{contestant.name}: the control plane decided nothing for it; see {log_path}")
     return Outcome(
         contestant=contestant.name,
         seed=world.seed,
@@ -109,6 +113,14 @@ def run_application(
         results={job.job_id: finished[job.job_id]["result"] for job in jobs},
         copies=count_copies(read_attempts(work_dir / app_id)),
     )
+
+
+def was_steered(server: str, app_id: str) -> bool:
+    """Whether the control plane made any decision about the application: a run without one shows stock Spark."""
+    wanted = {"source": f"spark:{app_id}", "limit": 1}
+    answer = requests.get(f"{server}/api/v1/decisions", params=wanted, timeout=30)
+    answer.raise_for_status()
+    return bool(answer.json()["items"])
 
 
 @contextlib.contextmanager

@@ -139,6 +139,17 @@ def test_a_short_queue_waits_for_healthy_hosts_and_a_long_one_does_not():
     assert [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)] == [[]]
 
 
+def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():
+    """Without progress there is no rate to compare; that they should long have begun is evidence enough."""
+    scenario = Scenario()
+    scenario.stage(8, input_bytes=10_000)
+    scenario.start_all(8)
+    for step in range(1, 90):
+        scenario.now_s = step / 10
+        scenario.tell(progress={i: 300 * step for i in range(8) if i % 4 != 2})
+    assert scenario.scheduler.sick_hosts(scenario.now_s) == {"h2"}
+
+
 @pytest.mark.parametrize(("executors", "copies"), [(1, 0), (3, 1)])
 def test_on_a_single_host_a_copy_needs_an_executor_of_its_own(executors, copies):
     """One machine with several executors is a cluster, too; in a single executor a copy would not help."""

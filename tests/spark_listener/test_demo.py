@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from spark_listener.demo.application import COMMON_CONF, Outcome
+from spark_listener.demo.application import COMMON_CONF, Outcome, was_steered
 from spark_listener.demo.contestants import StockSetting, contestants
 from spark_listener.demo.report import row, write_json
 from spark_listener.demo.runner import only_one
@@ -80,6 +81,14 @@ def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:
     one = contestants()[3]
     assert row(one, [outcome(2, 2.0), outcome(1, 2.0)], stock, "independent").results_equal_stock
     assert not row(one, [outcome(1, 2.0), outcome(2, 2.0, "other")], stock, "independent").results_equal_stock
+
+
+@pytest.mark.parametrize(("items", "steered"), [([{"id": 1}], True), ([], False)])
+def test_a_run_without_any_decision_was_not_steered(monkeypatch, items, steered) -> None:
+    """Its row would show stock Spark under our name."""
+    answer = SimpleNamespace(json=lambda: {"items": items}, raise_for_status=lambda: None)
+    monkeypatch.setattr("spark_listener.demo.application.requests.get", lambda *_, **__: answer)
+    assert was_steered("http://127.0.0.1:1", "app-1") is steered
 
 
 def test_a_second_demo_in_the_same_folder_is_refused(tmp_path) -> None:
