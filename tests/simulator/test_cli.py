@@ -91,6 +91,8 @@ def test_the_list_names_every_experiment():
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     """And says how to go on."""
+    # Whoever runs the tests in the background may have told them to ignore Ctrl-C, which a child would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "controlplane.cli", "experiment", "run", "--folder", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
         journal = tmp_path / "smoke.jsonl"
