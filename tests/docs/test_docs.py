@@ -14,7 +14,12 @@ LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
 REFERENCE = re.compile(r"\[([^\]\[]+)\](?![(:\[])")
 DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
 ROW = re.compile(r"^\| (?P<section>[^|]+) \| (?P<what>[^|]+) \| (?P<state>[^|]+) \| (?P<where>[^|]*)\|$", re.MULTILINE)
-PAPERS = (DOCS / "papers.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def papers():
+    """The page that says how far each paper is."""
+    return (DOCS / "papers.md").read_text()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -46,11 +51,11 @@ def test_every_policy_has_a_page_that_says_when_not_to_use_it(policy):
     assert {"rule", "formula"} & bold
 
 
-def test_every_row_of_the_papers_says_how_far_it_is():
+def test_every_row_of_the_papers_says_how_far_it_is(papers):
     """Live, simulated or not yet; what is there links to its file and its test."""
-    rows = [row.groupdict() for row in ROW.finditer(PAPERS) if row["section"] not in ("section", "---")]
+    rows = [row.groupdict() for row in ROW.finditer(papers) if row["section"] not in ("section", "---")]
     assert len(rows) > 150
-    targets = dict(DEFINITION.findall(PAPERS))
+    targets = dict(DEFINITION.findall(papers))
     for row in rows:
         assert row["state"] in ("live", "simulated", "not yet"), row
         linked = [targets[name] for name in REFERENCE.findall(row["where"])]
@@ -59,8 +64,8 @@ def test_every_row_of_the_papers_says_how_far_it_is():
             assert any("/tests/" in target for target in linked), row
 
 
-def test_every_reference_of_the_papers_is_defined_once_and_used():
+def test_every_reference_of_the_papers_is_defined_once_and_used(papers):
     """A name without a target would show as brackets."""
-    names = [name for name, _ in DEFINITION.findall(PAPERS)]
-    used = set(REFERENCE.findall(DEFINITION.sub("", PAPERS)))
+    names = [name for name, _ in DEFINITION.findall(papers)]
+    used = set(REFERENCE.findall(DEFINITION.sub("", papers)))
     assert sorted(names) == sorted(used)
