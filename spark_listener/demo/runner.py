@@ -34,7 +34,8 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
         servers.enter_context(only_one(build_dir))
         shutil.rmtree(work_dir, ignore_errors=True)
         work_dir.mkdir(parents=True)
-        console.print("Starting the control planes and a Spark cluster: one master, four workers.")
+        console.print("Starting the control planes (the first time they compile their policies, for about a minute)")
+        console.print("and a Spark cluster: one master, four workers.")
         addresses = {
             contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
             for contestant in four
@@ -83,6 +84,9 @@ def run_rounds(
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number + 1}  {contestant.name}"
                 bar = progress.add_task(f"{label}: starting", total=len(workload.jobs))
+                if not console.is_terminal:
+                    # A log file gets no moving bars, and shall not be silent for minutes.
+                    console.print(f"{label}: starting", highlight=False)
 
                 def show(event: dict[str, Any], bar: Any = bar, label: str = label) -> None:
                     if event["event"] == "finished":
