@@ -31,7 +31,7 @@ def run_driver(cluster: LocalCluster, path: Path) -> dict:
     arguments = [cluster.master_url, str(find_testkit_jar()), str(path), str(SPLIT_BYTES)]
     script = Path(__file__).parent / "paced_job.py"
     ran = subprocess.run(
-        [sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True, timeout=180
+        [sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True, timeout=400
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
