@@ -58,6 +58,8 @@ def processes_with(mark: str) -> list[str]:
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:
     mark = f"GRASSHOPPER_TEST_RUN={tmp_path}"
+    # Whoever runs the tests in the background may have told them to ignore Ctrl-C, which a child would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     program = "import pathlib, sys; from spark_listener import demo; demo.run(build_dir=pathlib.Path(sys.argv[1]))"
     demo = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)],

@@ -133,7 +133,8 @@ class Queue:
         return tuple(latest.get(application.application) for application in self.applications)
 
     def drop_grants(self) -> None:
-        """Nobody's target is fixed any more."""
+        """Nobody's target is fixed any more; on a busy machine the queue may have fallen silent for a while."""
+        eventually(lambda: self.plane.pool(SOURCE), about=self.log)
         for application in self.applications:
             self.plane.drop_target(SOURCE, application.application)
 
