@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.ledger import Ledger
-from controlplane.estimators.host_slowness import HostSlowness, rank_hosts
+from controlplane.estimators.host_slowness import HostHealth, rank_hosts
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Ints
 from controlplane.model.errors import LawBroken
@@ -46,15 +46,14 @@ class Admission:
         cluster: Cluster,
         settings: EngineSettings,
         budgets: Budgets,
-        hosts: HostSlowness,
+        health: HostHealth,
         ledger: Ledger,
         now_s: float,
     ) -> None:
         self._cluster, self._settings, self._budgets, self._now_s = cluster, settings, budgets, now_s
         self._on_their_way = ledger.on_their_way(now_s)
         self._bound_for: dict[str, dict[tuple[int, int, int], list[int]]] = {}
-        n_hosts = cluster.hosts.size
-        self._slowness, self._sick = hosts.slowness(now_s, n_hosts), hosts.sick(now_s, n_hosts)
+        self._health = health
         self._free: dict[int, tuple[Ints, Ints, np.ndarray]] = {}
         """By pool: (free slots, running attempts, whether there are any slots) by host row."""
         self._taken: dict[int, list[int]] = {}
@@ -110,9 +109,7 @@ class Admission:
     def straggler(self, task: int) -> int:
         """Row of the live attempt of a task that the decision is about: the oldest original, else the oldest."""
         attempts = self._cluster.attempts
-        return min(
-            self._cluster.attempts_of(task), key=lambda row: (attempts.speculative[row], attempts.start_s[row])
-        )
+        return min(self._cluster.attempts_of(task), key=lambda row: (attempts.speculative[row], attempts.start_s[row]))
 
     def _key(self, task: int) -> tuple[int, int, int]:
         fact = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])].fact
@@ -129,28 +126,29 @@ class Admission:
     def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
         cluster = self._cluster
         free, running, has_slots = self._pool_hosts(source)
-        if np.count_nonzero(has_slots) == 1:
+        named = cluster.host_rows.get(to_host, -1)
+        if np.count_nonzero(has_slots) == 1 and (not to_host or (named >= 0 and has_slots[named])):
             return self._place_on_only_host(source, task)
         own = np.zeros(cluster.hosts.size, dtype=bool)
         own[cluster.attempts.host[cluster.attempts_of(task)]] = True
         own[self._taken.get(task, [])] = True
         own[self._bound(source).get(self._key(task), [])] = True
         if to_host:
-            row = cluster.host_rows.get(to_host, -1)
-            if row < 0 or not has_slots[row] or own[row]:
+            if named < 0 or not has_slots[named] or own[named]:
                 return Reason.NO_OTHER_HOST, Placement()
-            return Reason.NONE, Placement(host=to_host, row=row)
-        if not (has_slots & ~own & ~self._sick).any():
+            return Reason.NONE, Placement(host=to_host, row=named)
+        sick = self._health.sick
+        if not (has_slots & ~own & ~sick).any():
             return Reason.NO_OTHER_HOST, Placement()
         local = self._local(task)
         best = rank_hosts(
-            slots_free=free, running=running, slowness=self._slowness, sick=self._sick, local=local, forbidden=own
+            slots_free=free, running=running, slowness=self._health.slowness, sick=sick, local=local, forbidden=own
         ).tolist()
         names = cluster.host_names
         ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best)]
         if best and source.attached.capabilities.named_host:
             return Reason.NONE, Placement(host=names[best[0]], row=best[0], ranking=ranking)
-        avoid = [names[row] for row in np.flatnonzero(has_slots & (own | self._sick)).tolist()]
+        avoid = [names[row] for row in np.flatnonzero(has_slots & (own | sick)).tolist()]
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
     def _place_on_only_host(self, source: SourceState, task: int) -> tuple[Reason, Placement]:

@@ -5,16 +5,16 @@ import numpy as np
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
 from controlplane.engine.cycle import Cycle
-from controlplane.estimators.host_slowness import worth_waiting
+from controlplane.estimators.host_slowness import HostHealth, worth_waiting
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Floats
+from controlplane.model.columns import Ints
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
 
 
-def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
+def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums, health: HostHealth) -> None:
     """Targets for the jobs of one pool; a changed one is recorded, and granted where we may.
 
     A grant is a lease: it is said again when half of its time is over.
@@ -31,30 +31,30 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     Admission.check_allocation(slots, allocation["target"])
     jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
     jobs.virtual_size[rows] = allocation["virtual_size"]
-    sick, slowness = _sick_hosts(cycle, source)
+    to_avoid = _hosts_to_avoid(cycle, source, health)
     patience = cycle.settings.slow_host_patience
-    avoided = worth_waiting(slowness[:, None], sums.waiting[rows], jobs.target[rows], patience).sum(axis=0)
+    avoided = worth_waiting(health.slowness[to_avoid, None], sums.waiting[rows], jobs.target[rows], patience).sum(
+        axis=0
+    )
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     changed |= avoided != jobs.granted_avoided[rows]
     jobs.granted_avoided[rows] = avoided
+    names = [cluster.host_names[host] for host in to_avoid.tolist()]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new, sick[: jobs.granted_avoided[row]])
+        _grant(cycle, source, sums, row, tail_index, is_new, names[: jobs.granted_avoided[row]])
 
 
-def _sick_hosts(cycle: Cycle, source: SourceState) -> tuple[list[str], Floats]:
-    """The pool's sick hosts and their slowness, the slowest first; none where the driver cannot hold slots back."""
-    executors, names = cycle.cluster.executors, cycle.cluster.host_names
-    if not source.attached.capabilities.hold_slots:
-        return [], np.zeros(0)
-    rows = np.unique(executors.host[np.fromiter(source.executors.values(), dtype=np.int64)])
-    n_hosts = cycle.cluster.hosts.size
-    is_sick = cycle.learning.hosts.sick(cycle.now_s, n_hosts)[rows]
-    if is_sick.all():
-        return [], np.zeros(0)
-    sick, slowness = rows[is_sick], cycle.learning.hosts.slowness(cycle.now_s, n_hosts)
-    sick = sick[np.argsort(-slowness[sick], kind="stable")]
-    return [names[row] for row in sick.tolist()], slowness[sick]
+def _hosts_to_avoid(cycle: Cycle, source: SourceState, health: HostHealth) -> Ints:
+    """Rows of the pool's sick hosts, the slowest first; none if all are sick or the driver cannot hold slots back."""
+    if not source.attached.capabilities.hold_slots or not health.sick.any():
+        return np.zeros(0, dtype=np.int64)
+    of_pool = cycle.cluster.executors.host[np.fromiter(source.executors.values(), dtype=np.int64)]
+    rows = np.unique(of_pool)
+    sick = rows[health.sick[rows]]
+    if len(sick) == len(rows):
+        return np.zeros(0, dtype=np.int64)
+    return sick[np.argsort(-health.slowness[sick], kind="stable")]
 
 
 def _grant(

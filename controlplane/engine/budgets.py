@@ -7,7 +7,7 @@ import numpy as np
 
 from controlplane.compiled import kernel
 from controlplane.model.cluster import Cluster
-from controlplane.model.columns import Ints, Records
+from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 
@@ -30,6 +30,53 @@ def waste_allowed_core_s(total_core_s: float, share: float, allowance_core_s: fl
     30.0
     """
     return max(allowance_core_s, share * total_core_s)
+
+
+def over_budget(
+    settings: EngineSettings,
+    *,
+    losing_core_s: float,
+    total_core_s: float,
+    copies: tuple[int, int, int],
+    slots: tuple[int, int],
+) -> Reason:
+    """Why one more copy is over budget; `NONE` if it is not.
+
+    `losing_core_s` and `total_core_s` are those of the pool, `copies` run or are ordered in its job, its pool and
+    everywhere, `slots` are in its pool and everywhere.
+
+    >>> over_budget(EngineSettings(), losing_core_s=0.0, total_core_s=0.0, copies=(0, 0, 0), slots=(8, 8)).label
+    'none'
+    """
+    allowed_core_s = waste_allowed_core_s(
+        total_core_s=total_core_s,
+        share=settings.losing_share,
+        allowance_core_s=settings.losing_allowance_core_s,
+    )
+    of_job, of_pool, everywhere = copies
+    pool_slots, all_slots = slots
+    if losing_core_s > allowed_core_s:
+        return Reason.NO_BUDGET_WASTE
+    if of_job >= copy_limit(slots=pool_slots, share=settings.job_copy_share):
+        return Reason.NO_BUDGET_JOB
+    if of_pool >= copy_limit(slots=pool_slots, share=settings.pool_copy_share):
+        return Reason.NO_BUDGET_POOL
+    if everywhere >= copy_limit(slots=all_slots, share=settings.cluster_copy_share):
+        return Reason.NO_BUDGET_CLUSTER
+    return Reason.NONE
+
+
+def copy_room(free: Ints, waiting: Ints, ordered: Ints, before_waiting: Flags) -> Ints:
+    """How many more copies each job may order; shapes (n_jobs,).
+
+    The free part of its target, what is ordered counted. While originals wait, a speculator that puts copies first may
+    queue one for the next slot that comes free, and one that does not has no room.
+
+    >>> copy_room(np.array([2, 2, 0]), np.array([0, 1, 1]), np.array([0, 0, 0]), np.array([False, False, True]))
+    array([2, 0, 1])
+    """
+    queued = np.where((free == 0) & (ordered == 0), 1, free)
+    return np.where(waiting > 0, np.where(before_waiting, queued, 0), free)
 
 
 @dataclass(slots=True)
@@ -61,22 +108,14 @@ class Budgets:
 
     def refusal(self, job: int, pool: int) -> Reason:
         """Why one more copy is over budget; `NONE` if it is not."""
-        settings, pools = self.settings, self.cluster.pools
-        slots = int(pools.slots[pool])
-        allowed_core_s = waste_allowed_core_s(
+        pools = self.cluster.pools
+        return over_budget(
+            self.settings,
+            losing_core_s=float(pools.losing_core_s[pool]),
             total_core_s=float(pools.total_core_s[pool]),
-            share=settings.losing_share,
-            allowance_core_s=settings.losing_allowance_core_s,
+            copies=(int(self.by_job[job]), int(self.by_pool[pool]), int(self.by_pool.sum())),
+            slots=(int(pools.slots[pool]), self.slots_everywhere),
         )
-        if pools.losing_core_s[pool] > allowed_core_s:
-            return Reason.NO_BUDGET_WASTE
-        if self.by_job[job] >= copy_limit(slots=slots, share=settings.job_copy_share):
-            return Reason.NO_BUDGET_JOB
-        if self.by_pool[pool] >= copy_limit(slots=slots, share=settings.pool_copy_share):
-            return Reason.NO_BUDGET_POOL
-        if self.by_pool.sum() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
-            return Reason.NO_BUDGET_CLUSTER
-        return Reason.NONE
 
 
 @kernel

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from controlplane.engine.admission import Admission
-from controlplane.engine.budgets import copy_limit, waste_allowed_core_s
+from controlplane.engine.budgets import copy_room, over_budget
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
@@ -142,21 +142,16 @@ class _Books:
 
     def refusal(self, pool: PoolState, task: TaskState, hosts: set[str]) -> Reason:
         """Why one more copy is over budget or has nowhere to go; `NONE` if it is not. `hosts` run the task."""
-        settings = self.settings
-        allowed_core_s = waste_allowed_core_s(
-            total_core_s=pool.total_core_s,
-            share=settings.losing_share,
-            allowance_core_s=settings.losing_allowance_core_s,
-        )
         of_pool = sum(n for (source, _), n in self.by_job.items() if source == pool.source)
-        if pool.losing_core_s > allowed_core_s:
-            return Reason.NO_BUDGET_WASTE
-        if self.by_job[pool.source, task.job] >= copy_limit(slots=pool.slots, share=settings.job_copy_share):
-            return Reason.NO_BUDGET_JOB
-        if of_pool >= copy_limit(slots=pool.slots, share=settings.pool_copy_share):
-            return Reason.NO_BUDGET_POOL
-        if self.by_job.total() >= copy_limit(slots=self.slots_everywhere, share=settings.cluster_copy_share):
-            return Reason.NO_BUDGET_CLUSTER
+        over = over_budget(
+            self.settings,
+            losing_core_s=pool.losing_core_s,
+            total_core_s=pool.total_core_s,
+            copies=(self.by_job[pool.source, task.job], of_pool, self.by_job.total()),
+            slots=(pool.slots, self.slots_everywhere),
+        )
+        if over:
+            return over
         all_hosts = {executor.host for executor in pool.executors if executor.slots}
         if len(all_hosts) == 1:
             return Reason.NONE if len(pool.executors) > task.running_attempts else Reason.NO_OTHER_HOST
@@ -252,19 +247,13 @@ def _standing_reason(task: TaskState, max_copies: int) -> Reason:
 
 
 def _rooms(pool: PoolState, targets: dict[str, int], before_waiting: bool) -> Counter[str]:
-    """How many more copies each job may have: the free part of its target.
-
-    While originals wait, a speculator that puts copies first may queue one for the next slot that comes free, and one
-    that does not has no room.
-    """
+    """How many more copies each job may have."""
     pending = Counter(task.job for task in pool.tasks if _is_pending(task))
-    rooms: Counter[str] = Counter()
-    for job in pool.jobs:
-        room = targets.get(job.job, 0) - job.n_running - pending[job.job]
-        if any(stage.n_waiting for stage in job.stages):
-            room = 0 if not before_waiting else 1 if room == 0 and not pending[job.job] else room
-        rooms[job.job] = room
-    return rooms
+    ordered = np.array([pending[job.job] for job in pool.jobs], dtype=np.int64)
+    held = np.array([targets.get(job.job, 0) - job.n_running for job in pool.jobs], dtype=np.int64)
+    waiting = np.array([sum(stage.n_waiting for stage in job.stages) for job in pool.jobs], dtype=np.int64)
+    room = copy_room(held - ordered, waiting, ordered, np.full(len(pool.jobs), before_waiting))
+    return Counter({job.job: int(each) for job, each in zip(pool.jobs, room, strict=True)})
 
 
 def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: Counter[str], books: _Books) -> None:

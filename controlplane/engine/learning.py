@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.estimators.accuracy import Accuracy
-from controlplane.estimators.host_slowness import HostSlowness, log_slowness
+from controlplane.estimators.host_slowness import HostHealth, HostSlowness, log_slowness
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.tail_index import TailIndex
 from controlplane.estimators.transfer_ratio import TransferRatios
@@ -89,6 +89,10 @@ class Learning:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""
         self.hosts = HostSlowness()
         self._tail_of_pool.clear()
+
+    def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
+        """What is believed of every host of the cluster."""
+        return self.hosts.health(now_s, cluster.hosts.size)
 
     def watch_hosts(self, cluster: Cluster, now_s: float) -> None:
         """Every so often, weigh running attempts of pools that are due, and judge hosts by all that run."""

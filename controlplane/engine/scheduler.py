@@ -106,10 +106,10 @@ class Scheduler:
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         due = self._pools_due(changes, now_s)
-        sums = views.job_sums(self.cluster)
+        sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
         for source in due:
             if source.row in changes.pools:
-                allocate(cycle, source, sums)
+                allocate(cycle, source, sums, health)
         speculate(cycle, due, sums)
 
         # 6 answer
@@ -137,8 +137,8 @@ class Scheduler:
 
     def sick_hosts(self, now_s: float) -> set[str]:
         """Names of the hosts that get no copies now."""
-        sick = self.learning.hosts.sick(now_s, self.cluster.hosts.size)
-        return {self.cluster.host_names[row] for row in np.flatnonzero(sick).tolist()}
+        sick = np.flatnonzero(self.learning.host_health(self.cluster, now_s).sick)
+        return {self.cluster.host_names[row] for row in sick.tolist()}
 
     def learned(self) -> dict[str, Any]:
         """JSON-able state of all estimators, for the store."""

@@ -46,13 +46,9 @@ def take_snapshot(cluster: Cluster, learning: Learning, steering: Steering, *, c
 
 
 def _hosts(moment: _Moment) -> list[s.HostState]:
-    cluster, learned = moment.cluster, moment.learning.hosts
-    n = cluster.hosts.size
-    slowness, confidence, sick = (
-        learned.slowness(moment.now_s, n),
-        learned.confidence(moment.now_s, n),
-        learned.sick(moment.now_s, n),
-    )
+    cluster, n = moment.cluster, moment.cluster.hosts.size
+    slowness, sick = moment.learning.host_health(cluster, moment.now_s)
+    confidence = moment.learning.hosts.confidence(moment.now_s, n)
     rows = cluster.executors.rows()
     host = cluster.executors.host[rows]
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)

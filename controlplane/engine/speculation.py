@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets
+from controlplane.engine.budgets import Budgets, copy_room
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
@@ -96,10 +96,17 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     """
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
-    room = _room(cycle, before_waiting, sums, budgets)
+    jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
+    room = copy_room(
+        jobs.target[:n_jobs] - sums.running - budgets.ordered_by_job,
+        sums.waiting,
+        budgets.ordered_by_job,
+        before_waiting[jobs.pool[:n_jobs]],
+    )
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
     queue = choose(view.rows, tasks.records, room, view.answer, rivals)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.learning.hosts, cycle.ledger, cycle.now_s)
+    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
         if not len(queue):
             return
@@ -161,18 +168,6 @@ def choose(rows: Ints, tasks: Records, room: Ints, answer: Records, rivals: Ints
         if not fits[at]:
             reason[place] = NO_SLOT_IN_TARGET
     return places[fits]
-
-
-def _room(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> Ints:
-    """How many more copies each job may order, by job row.
-
-    The free part of its target. While originals wait, a speculator that puts copies first may queue one for the next
-    slot that comes free, and one that does not has no room.
-    """
-    jobs, size = cycle.cluster.jobs, cycle.cluster.jobs.size
-    room = jobs.target[:size] - sums.running - budgets.ordered_by_job
-    queued = np.where((room == 0) & (budgets.ordered_by_job == 0), 1, room)
-    return np.where(sums.waiting > 0, np.where(before_waiting[jobs.pool[:size]], queued, 0), room)
 
 
 def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:

@@ -46,7 +46,8 @@ def _fix_target(cycle: Cycle, source: SourceState, wish: TargetSet) -> None:
     jobs, row = cycle.cluster.jobs, source.jobs[wish.job]
     jobs.fixed_target[row] = -1 if wish.target is None else wish.target
     jobs.fixed_cap[row] = -1 if wish.cap is None else wish.cap
-    allocate(cycle, source, views.job_sums(cycle.cluster))
+    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
+    allocate(cycle, source, views.job_sums(cycle.cluster), health)
 
 
 def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:
@@ -55,7 +56,8 @@ def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:
     if task is None:
         return
     budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.learning.hosts, cycle.ledger, cycle.now_s)
+    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
     for _ in range(wish.copies):
         candidate = Candidate(task=task, score=0.0, reason=Reason.OPERATOR, before_waiting=wish.before_waiting)
         order_copy(cycle, source, candidate, admission, inputs={}, alternatives=[], to_host=wish.host)

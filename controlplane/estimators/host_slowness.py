@@ -6,6 +6,7 @@ now, for those of a sick host may never end.
 """
 
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,15 @@ def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, fi
     return slowness
 
 
+class HostHealth(NamedTuple):
+    """What is believed of hosts at one moment; shapes (n_hosts,)."""
+
+    slowness: Floats
+    """Seconds of work per second of the same work elsewhere, shrunk towards 1."""
+    sick: Flags
+    """Those that get no copies."""
+
+
 class HostSlowness:
     """Evidence about hosts by row; rows appear when they are first mentioned."""
 
@@ -113,21 +123,17 @@ class HostSlowness:
         for column in (self._n, self._log_sum, self._running_n, self._running_log_sum):
             column[hosts] = 0.0
 
-    def slowness(self, now_s: float, n_hosts: int) -> Floats:
-        """Seconds of work per second of the same work elsewhere, shrunk towards 1; shape (n_hosts,)."""
+    def health(self, now_s: float, n_hosts: int) -> HostHealth:
+        """What is believed of every host now."""
         n, log_sum = self._evidence(now_s, n_hosts)
-        return np.exp(log_sum / (n + PRIOR_ATTEMPTS))
+        n += PRIOR_ATTEMPTS
+        sick = log_sum / n - DEVIATIONS * SPREAD / np.sqrt(n) >= np.log(SICK_TIMES)
+        return HostHealth(slowness=np.exp(log_sum / n), sick=sick)
 
     def confidence(self, now_s: float, n_hosts: int) -> Floats:
         """Weight of what was seen against what is believed of any host, 0 to 1; shape (n_hosts,)."""
         n, _ = self._evidence(now_s, n_hosts)
         return n / (n + PRIOR_ATTEMPTS)
-
-    def sick(self, now_s: float, n_hosts: int) -> Flags:
-        """Hosts that get no copies; shape (n_hosts,)."""
-        n, log_sum = self._evidence(now_s, n_hosts)
-        n += PRIOR_ATTEMPTS
-        return log_sum / n - DEVIATIONS * SPREAD / np.sqrt(n) >= np.log(SICK_TIMES)
 
     def _evidence(self, now_s: float, n_hosts: int) -> tuple[Floats, Floats]:
         self._grow(n_hosts)

@@ -8,12 +8,12 @@ import pytest
 
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
-from controlplane.model.decisions import CopyWish, KillWish, ModeSet, PolicySet, Report, Result, TargetSet
+from controlplane.model.decisions import CopyWish, KillWish, ModeSet, PolicySet, Result, TargetSet
 from controlplane.model.errors import BadSetting
 from controlplane.model.orders import ContainerGrant, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from tests.scenario import SOURCE, SPARK, Scenario
+from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
@@ -103,69 +103,6 @@ def test_the_only_task_of_a_stage_is_copied_when_its_host_hangs():
     assert copies[0].host != "h0"
 
 
-def test_no_copy_goes_to_a_sick_host():
-    """A host on which every attempt crawls must not get the copies of its own stragglers, or of others'."""
-    scenario = Scenario()
-    scenario.stage(12, input_bytes=1000)
-    scenario.start_all(8)
-    orders = []
-    for step in range(1, 120):
-        scenario.now_s = step / 10
-        live = scenario.scheduler.cluster.sources[SOURCE].attempts
-        read = {i: round((20 if i % 4 == 2 or i == 1 else 300) * scenario.now_s) for i in live if i < 8}
-        over = [scenario.ended(i, scenario.now_s, bytes_read=1000) for i, n in read.items() if n >= 1000]
-        orders += scenario.tell(over, progress=read).orders.get(SOURCE, [])
-    copies = [order for order in orders if isinstance(order, LaunchCopy)]
-    assert copies
-    assert "h2" not in {copy.host for copy in copies}
-    sick = {host.host for host in scenario.scheduler.snapshot(scenario.now_s).hosts if host.sick}
-    assert sick == scenario.scheduler.sick_hosts(scenario.now_s) == {"h2"}
-
-
-def test_a_short_queue_waits_for_healthy_hosts_and_a_long_one_does_not():
-    """On a host four times slower a task of a small job ends later than by waiting; a long queue needs every slot."""
-    scenario = Scenario()
-    scenario.stage(12, input_bytes=1000)
-    scenario.start_all(8)
-    avoided = []
-    for step in range(1, 40):
-        scenario.now_s = step / 10
-        live = scenario.scheduler.cluster.sources[SOURCE].attempts
-        read = {i: round((20 if i % 4 == 2 else 300) * scenario.now_s) for i in live if i < 8}
-        orders = scenario.tell(progress=read).orders.get(SOURCE, [])
-        avoided += [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)]
-    assert avoided[-1] == ["h2"]
-    orders = scenario.stage(200, stage=2).orders[SOURCE]
-    assert [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)] == [[]]
-
-
-def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():
-    """Without progress there is no rate to compare; that they should long have begun is evidence enough."""
-    scenario = Scenario()
-    scenario.stage(8, input_bytes=10_000)
-    scenario.start_all(8)
-    for step in range(1, 90):
-        scenario.now_s = step / 10
-        scenario.tell(progress={i: 300 * step for i in range(8) if i % 4 != 2})
-    assert scenario.scheduler.sick_hosts(scenario.now_s) == {"h2"}
-
-
-@pytest.mark.parametrize(("executors", "copies"), [(1, 0), (3, 1)])
-def test_on_a_single_host_a_copy_needs_an_executor_of_its_own(executors, copies):
-    """One machine with several executors is a cluster, too; in a single executor a copy would not help."""
-    scenario = Scenario(hosts=0)
-    scenario.executors = [f.ExecutorAdded(executor=f"e{i}", host="h", slots=2) for i in range(executors)]
-    scenario.tell(scenario.executors)
-    scenario.stage(2, input_bytes=1000)
-    here = {"executor": "e0", "host": "h", "stage": 1, "stage_attempt": 0}
-    scenario.tell([f.AttemptStarted(attempt=i, index=i, **here) for i in range(2)])
-    orders = []
-    for step in range(1, 40):
-        scenario.now_s = step / 10
-        orders += scenario.tell(progress={0: 300 * step, 1: 3 * step}).orders.get(SOURCE, [])
-    assert len({order.index for order in orders if isinstance(order, LaunchCopy)}) == copies
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -222,13 +159,6 @@ def test_a_host_that_cannot_copy_is_not_asked():
     scenario = Scenario(capabilities=f.Capabilities())
     assert scenario.run_with_straggler() == []
     assert Reason.HOST_CANNOT in refusals(scenario)
-
-
-def test_one_host_says_that_there_is_no_other():
-    """A copy on the same host would share its trouble."""
-    scenario = Scenario(hosts=1, slots=8)
-    assert scenario.run_with_straggler() == []
-    assert Reason.NO_OTHER_HOST in refusals(scenario)
 
 
 def test_shadow_records_once_and_orders_nothing():
@@ -339,35 +269,6 @@ def test_an_operator_cannot_kill_both_attempts_in_one_cycle():
     assert decision.records[-1].reason is Reason.LAST_ATTEMPT
 
 
-def test_an_operator_gets_three_copies_on_three_hosts():
-    """More than one extra attempt, as far as settings and host allow."""
-    scenario = Scenario(replace(CONTROL, max_copies_per_task=3))
-    scenario.stage(1)
-    scenario.tell([scenario.started(0, 0)])
-    orders = scenario.handle(CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0, copies=3)).orders[SOURCE]
-    assert sorted(order.host for order in orders) == ["h1", "h2", "h3"]
-
-
-def test_copies_on_their_way_take_slots_on_their_hosts():
-    """Orders of two cycles in a row must not both go to the one slot that looks best: the second would wait in vain."""
-    scenario = Scenario(slots=1)
-    scenario.stage(2)
-    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
-    wishes = [CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=index) for index in range(2)]
-    orders = [scenario.handle(wish).orders[SOURCE][0] for wish in wishes]
-    assert sorted(order.host for order in orders) == ["h2", "h3"]
-
-
-def test_a_second_copy_avoids_the_host_of_the_first_one_that_has_not_started():
-    """Two attempts of a task never share a host, also while one is only ordered."""
-    scenario = Scenario()
-    scenario.stage(1)
-    scenario.tell([scenario.started(0, 0)])
-    wish = CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0)
-    orders = [scenario.handle(wish).orders[SOURCE][0] for _ in range(2)]
-    assert len({order.host for order in orders} | {"h0"}) == 3
-
-
 def test_a_refused_order_is_not_repeated_at_once():
     """A host that says no is asked again only after a pause."""
     scenario = Scenario()
@@ -454,24 +355,6 @@ def test_what_was_learned_survives_a_restart():
     assert again.learning.remaining.history.get("stage 1") is not None
 
 
-def test_two_drivers_share_hosts_but_not_slots():
-    """Each pool's targets sum to its own slots; a host that is sick for one is sick for the other."""
-    scenario = Scenario()
-    scenario.stage(20)
-    other = [
-        f.DriverAttached(application="other", capabilities=SPARK),
-        f.ExecutorAdded(executor="x", host="h0", slots=3),
-        f.StageSubmitted(job="j", stage=9, stage_attempt=0, n_tasks=50, kind="shuffle_map"),
-    ]
-    decision = scenario.handle(Report(source="spark:other", epoch=1, received_s=0.0, facts=other, full=True))
-    cluster = scenario.scheduler.cluster
-    jobs = cluster.jobs.rows()
-    for source, slots in ((SOURCE, 8), ("spark:other", 3)):
-        row = cluster.sources[source].row
-        assert cluster.jobs.target[jobs[cluster.jobs.pool[jobs] == row]].sum() == slots
-    assert {o.job for o in decision.orders["spark:other"]} == {"j"}
-
-
 def test_a_snapshot_is_plain_json():
     """What state:dump returns can be read back into the same structs."""
     scenario = Scenario()
@@ -481,20 +364,6 @@ def test_a_snapshot_is_plain_json():
     assert again == snapshot
     assert snapshot.pools[0].jobs[0].n_copies == 1
     assert {attempt.attempt for attempt in snapshot.pools[0].attempts} == {3, 100}
-
-
-def test_equal_hosts_are_never_sick_however_long_attempts_take_to_start():
-    """Start-up is not slowness: left in on one side of the comparison only, it would condemn every host."""
-    scenario = Scenario()
-    scenario.stage(200, input_bytes=1000)
-    for wave in range(25):
-        begin_s, attempts = scenario.now_s, range(wave * 8, wave * 8 + 8)
-        scenario.tell([scenario.started(i, i % 4) for i in attempts])
-        scenario.now_s = begin_s + 0.5
-        scenario.tell(progress=dict.fromkeys(attempts, 10))
-        scenario.now_s = begin_s + 1.0
-        scenario.tell([scenario.ended(i, 1.0, bytes_read=1000) for i in attempts])
-    assert scenario.scheduler.sick_hosts(scenario.now_s) == set()
 
 
 def test_lost_orders_do_not_block_a_task_for_good():

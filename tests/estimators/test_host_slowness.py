@@ -22,9 +22,9 @@ def test_a_sick_host_is_found_while_its_tasks_still_run():
     """They may never end, so waiting for an end would mean never finding it."""
     hosts = HostSlowness()
     hosts.review(*cluster())
-    assert hosts.sick(0.0, N_HOSTS).nonzero()[0].tolist() == [SICK]
-    assert hosts.slowness(0.0, N_HOSTS)[SICK] > 2.5
-    assert hosts.slowness(0.0, N_HOSTS)[0] < 1.0
+    assert hosts.health(0.0, N_HOSTS).sick.nonzero()[0].tolist() == [SICK]
+    assert hosts.health(0.0, N_HOSTS).slowness[SICK] > 2.5
+    assert hosts.health(0.0, N_HOSTS).slowness[0] < 1.0
 
 
 def test_the_running_attempts_of_one_review_replace_those_of_the_last():
@@ -42,8 +42,8 @@ def test_one_straggler_makes_no_sick_host():
     """Stragglers happen on healthy hosts; one may be three times too slow."""
     hosts = HostSlowness()
     hosts.attempt_ended(2, np.log(3.0), now_s=0.0)
-    assert hosts.slowness(0.0, N_HOSTS)[2] > 1
-    assert not hosts.sick(0.0, N_HOSTS).any()
+    assert hosts.health(0.0, N_HOSTS).slowness[2] > 1
+    assert not hosts.health(0.0, N_HOSTS).sick.any()
 
 
 def test_one_absurd_attempt_among_good_ones_makes_no_sick_host():
@@ -51,7 +51,7 @@ def test_one_absurd_attempt_among_good_ones_makes_no_sick_host():
     hosts = HostSlowness()
     for log_ratio in (np.log(1e6), 0.0, 0.0, 0.0):
         hosts.attempt_ended(2, log_ratio, now_s=0.0)
-    assert not hosts.sick(0.0, N_HOSTS).any()
+    assert not hosts.health(0.0, N_HOSTS).sick.any()
 
 
 def test_a_host_recovers_with_the_half_life():
@@ -62,8 +62,8 @@ def test_a_host_recovers_with_the_half_life():
     before = hosts.confidence(100.0, N_HOSTS)[SICK]
     after = hosts.confidence(100.0 + HALF_LIFE_S, N_HOSTS)[SICK]
     assert (before, after) == (pytest.approx(8 / 10), pytest.approx(4 / 6))
-    assert hosts.sick(100.0, N_HOSTS)[SICK]
-    assert not hosts.sick(100.0 + 10 * HALF_LIFE_S, N_HOSTS)[SICK]
+    assert hosts.health(100.0, N_HOSTS).sick[SICK]
+    assert not hosts.health(100.0 + 10 * HALF_LIFE_S, N_HOSTS).sick[SICK]
 
 
 def test_hosts_may_turn_up_one_by_one():
@@ -80,7 +80,7 @@ def test_a_forgotten_row_starts_anew():
     hosts.review(*cluster())
     hosts.attempt_ended(SICK, 2.0, now_s=0.0)
     hosts.forget([SICK])
-    assert hosts.slowness(0.0, N_HOSTS)[SICK] == 1.0
+    assert hosts.health(0.0, N_HOSTS).slowness[SICK] == 1.0
 
 
 def test_bigger_work_is_no_slower_host():
@@ -169,11 +169,11 @@ def test_two_crawling_attempts_among_healthy_ones_do_not_make_a_host_sick():
     for second in range(8):
         hosts.attempt_ended(0, 0.0, float(second))
     hosts.review(np.array([0, 0]), np.log([8.0, 8.0]))
-    assert not hosts.sick(10.0, 1)[0]
+    assert not hosts.health(10.0, 1).sick[0]
 
 
 def test_a_host_on_which_everything_crawls_is_sick_after_a_few_attempts():
     """A sick host must be found before it has taken many copies."""
     hosts = HostSlowness()
     hosts.review(np.zeros(4, dtype=np.int64), np.log(np.full(4, 4.0)))
-    assert hosts.sick(10.0, 1)[0]
+    assert hosts.health(10.0, 1).sick[0]
