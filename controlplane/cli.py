@@ -1,26 +1,32 @@
 """What can be done from a terminal? `grasshopper serve`, `demo`, `decide`, `decisions`, `config`, `mode` and `jars`.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, 4 not found, 5 not
-allowed. Everything heavy is imported by the command that needs it, so help is quick.
+Everything heavy is imported by the command that needs it, so help is quick.
 """
 
-import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from controlplane.model.facts import Mode
-
-REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
-EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
-TIMEOUT_S = 10.0
+from controlplane.terminal import (
+    REFUSED,
+    SERVER,
+    USAGE,
+    AsOption,
+    Output,
+    ServerOption,
+    TokenOption,
+    call,
+    fail,
+    print_json,
+    print_table,
+    reading,
+)
 
 app = typer.Typer(
     name="grasshopper",
@@ -39,13 +45,6 @@ app.add_typer(config, name="config")
 app.add_typer(mode, name="mode")
 
 
-class Output(StrEnum):
-    """How results are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 class World(StrEnum):
     """Where the demo's slowness lies."""
 
@@ -53,21 +52,7 @@ class World(StrEnum):
     DATA = "data"
 
 
-AsOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")]
-ServerOption = Annotated[
-    str, typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane.")
-]
-TokenOption = Annotated[
-    str | None,
-    typer.Option(
-        "--token",
-        envvar="GRASSHOPPER__CLIENT__TOKEN",
-        show_envvar=True,
-        help="Bearer token; GRASSHOPPER__CLIENT__TOKEN_FILE may name a file instead.",
-    ),
-]
-SERVER = "http://127.0.0.1:7272"
 
 
 @app.command()
@@ -99,7 +84,7 @@ def serve(
     }
     settings = _load(config_file, overrides)
     if port_file and not os.access(port_file.parent, os.W_OK):
-        _fail(f"--port-file: {port_file.parent} is no folder that can be written to", USAGE)
+        fail(f"--port-file: {port_file.parent} is no folder that can be written to", USAGE)
 
     def tell(address: str) -> None:
         if port_file:
@@ -129,7 +114,7 @@ def demo(
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise
-        _fail("the demo needs Spark: pip install 'grasshopper-scheduler[spark]'", REFUSED)
+        fail("the demo needs Spark: pip install 'grasshopper-scheduler[spark]'", REFUSED)
 
 
 @app.command()
@@ -140,7 +125,7 @@ def jars() -> None:
     try:
         typer.echo(jar_path())
     except FileNotFoundError as missing:
-        _fail(str(missing), REFUSED)
+        fail(str(missing), REFUSED)
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
@@ -185,11 +170,11 @@ def decide(
     try:
         advice = engine.decide(engine.read_snapshot(snapshot.read_bytes()), policy, settings, seed)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
-        _fail(f"{snapshot}: {error}", USAGE)
+        fail(f"{snapshot}: {error}", USAGE)
     except BadSetting as error:
-        _fail(str(error), USAGE)
+        fail(str(error), USAGE)
     if output is Output.JSON:
-        _print_json(msgspec.to_builtins(advice))
+        print_json(msgspec.to_builtins(advice))
     else:
         _print_advice(advice)
 
@@ -209,12 +194,12 @@ def list_decisions(
     """List the newest decisions."""
     given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
     query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
-    with _reading(server):
-        found = _call(server, token, "GET", "/decisions", params=query)["items"]
+    with reading(server):
+        found = call(server, token, "GET", "/decisions", params=query)["items"]
         if output is Output.JSON:
-            _print_json(found)
+            print_json(found)
         else:
-            _print_table(
+            print_table(
                 ("id", "action", "job", "task", "outcome", "why"),
                 [(d["id"], d["action"], d["job"], _task(d), d["result"], d["sentence"]) for d in found],
             )
@@ -228,10 +213,10 @@ def explain_decision(
     token: TokenOption = None,
 ) -> None:
     """Say why one decision came out as it did, and what came of it."""
-    with _reading(server):
-        found = _call(server, token, "GET", f"/decisions/{decision}")
+    with reading(server):
+        found = call(server, token, "GET", f"/decisions/{decision}")
         if output is Output.JSON:
-            _print_json(found)
+            print_json(found)
         else:
             _print_decision(found)
 
@@ -245,10 +230,10 @@ def why_attempt(
     token: TokenOption = None,
 ) -> None:
     """Say why an attempt's task was copied, or why it was not."""
-    with _reading(server):
-        found = _call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
+    with reading(server):
+        found = call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
         if output is Output.JSON:
-            _print_json(found)
+            print_json(found)
             return
         copied = "was copied" if found["copied"] else "was not copied"
         typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
@@ -275,17 +260,17 @@ def show_config(
     values = settings.shown()
     origins = {name: settings.origins.get(name, "default") for name in values}
     if output is Output.JSON:
-        _print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
+        print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
     else:
         headings = ("setting", "value", "origin") if origin else ("setting", "value")
-        _print_table(headings, [(name, value, origins[name])[: len(headings)] for name, value in values.items()])
+        print_table(headings, [(name, value, origins[name])[: len(headings)] for name, value in values.items()])
 
 
 @mode.command("get")
 def get_mode(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token: TokenOption = None) -> None:
     """Print the mode everywhere and of each source."""
-    with _reading(server):
-        _print_mode(_call(server, token, "GET", "/mode"), output)
+    with reading(server):
+        _print_mode(call(server, token, "GET", "/mode"), output)
 
 
 @mode.command("set")
@@ -302,8 +287,8 @@ def set_mode(
     if name is Mode.OFF and not yes and is_interactive():
         typer.confirm("Copies that run will be killed. Go on?", abort=True)
     wish = {"mode": name.value, "source": source, "reason": reason}
-    with _reading(server):
-        _print_mode(_call(server, token, "PUT", "/mode", json=wish), output)
+    with reading(server):
+        _print_mode(call(server, token, "PUT", "/mode", json=wish), output)
 
 
 def is_interactive() -> bool:
@@ -318,57 +303,7 @@ def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
     try:
         return load(path, overrides)
     except BadSettings as bad:
-        _fail(str(bad), USAGE)
-
-
-def _call(server: str, token: str | None, method: str, path: str, **request: Any) -> Any:
-    """The JSON answer of the REST API, or an exit with the code for what went wrong."""
-    import requests
-    from requests import exceptions
-
-    token = token or _token_from_file()
-    if token and not (token.isascii() and token.isprintable()):
-        _fail("the token must be printable ASCII", USAGE)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    address = f"{server.rstrip('/')}/api/v1{path}"
-    try:
-        reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
-        body = reply.json()
-    except requests.JSONDecodeError:
-        _not_ours(server)
-    except (requests.ConnectionError, requests.Timeout, exceptions.ChunkedEncodingError):
-        _fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
-    except requests.RequestException as error:
-        if isinstance(error, ValueError):
-            _fail(f"--server: {error}", USAGE)
-        _not_ours(server)
-    if not isinstance(body, dict):
-        _not_ours(server)
-    if not reply.ok:
-        told = body.get("detail") or body.get("title") or f"status {reply.status_code}"
-        _fail(str(told), EXIT_CODES.get(reply.status_code, REFUSED))
-    return body
-
-
-@contextmanager
-def _reading(server: str) -> Iterator[None]:
-    """Says so where an answer is JSON, but not what Grasshopper would say."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        _not_ours(server)
-
-
-def _not_ours(server: str) -> NoReturn:
-    _fail(f"{server} does not answer like Grasshopper", REFUSED)
-
-
-def _token_from_file() -> str | None:
-    path = os.environ.get("GRASSHOPPER__CLIENT__TOKEN_FILE")
-    try:
-        return Path(path).read_text().strip() if path else None
-    except (OSError, UnicodeDecodeError) as error:
-        _fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
+        fail(str(bad), USAGE)
 
 
 def _write_whole(path: Path, text: str) -> None:
@@ -376,11 +311,6 @@ def _write_whole(path: Path, text: str) -> None:
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.write_text(text + "\n")
     draft.replace(path)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"grasshopper: {message}", err=True)
-    raise typer.Exit(code)
 
 
 def _task(decision: dict[str, Any]) -> str:
@@ -407,12 +337,12 @@ def _print_pairs(title: str, pairs: Any) -> None:
 def _print_advice(advice: Any) -> None:
     for pool in advice.pools:
         typer.echo(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
-        _print_table(
+        print_table(
             ("job", "target", "cap", "virtual size", "running"),
             [(t.job, t.target, "" if t.cap < 0 else t.cap, f"{t.virtual_size:.1f}", t.running) for t in pool.targets],
         )
         told = [("copy", task) for task in pool.copies] + [("leave", task) for task in pool.refusals]
-        _print_table(
+        print_table(
             ("", "job", "task", "score", "why"),
             [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in told],
         )
@@ -420,30 +350,11 @@ def _print_advice(advice: Any) -> None:
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:
     if output is Output.JSON:
-        _print_json(state)
+        print_json(state)
     else:
-        _print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
+        print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
     if not state["recorded"]:
         typer.echo("grasshopper: in force, but not recorded yet: the store does not write", err=True)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
-
-
-def _print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*headings, box=box.SIMPLE_HEAD)
-    for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
-    console = Console()
-    if not console.is_terminal:
-        console.width = 1000
-    console.print(table)
 
 
 if __name__ == "__main__":

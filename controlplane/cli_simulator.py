@@ -1,6 +1,6 @@
 """What can be simulated from a terminal? `grasshopper simulate`, and `grasshopper experiment list|run|report`.
 
-Exit codes are those of `controlplane.cli`, which imports this when one of the two is called.
+`controlplane.cli` imports this when one of the two is called.
 """
 
 import json
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from controlplane.cli import REFUSED, USAGE, AsOption, Output, _fail, _print_json, _print_table
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator import cluster_record, run
@@ -23,6 +22,7 @@ from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
 from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.terminal import REFUSED, USAGE, AsOption, Output, fail, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
@@ -151,7 +151,7 @@ def simulate(
     if to:
         _write(to, json.dumps(found, indent=2) + "\n")
     if output is Output.JSON:
-        _print_json(found)
+        print_json(found)
     else:
         _print_outcome(run.outcome(runs), found)
 
@@ -166,14 +166,14 @@ def _simulate_cluster(scenario: ClusterScenario, seeds: list[int], output: Outpu
     if to:
         _write(to, json.dumps(found, indent=2) + "\n")
     if output is Output.JSON:
-        _print_json(found)
+        print_json(found)
         return
     rows = [
         (name, _short(one.mean), f"{one.error:.2g}" if isfinite(one.error) else "")
         for name, one in cluster_record.means(runs).items()
         if isfinite(one.mean)
     ]
-    _print_table(("mean", "simulated", "standard error"), rows)
+    print_table(("mean", "simulated", "standard error"), rows)
     if left := sum(not one.finished for one in runs):
         typer.echo(f"STOPPED in {left} of {len(runs)} runs: more jobs were live than there is room for")
 
@@ -183,9 +183,9 @@ def list_experiments(output: AsOption = Output.TABLE) -> None:
     """List the experiments with what each paper claims."""
     rows = [(one.id, one.source, one.statement) for one in EXPERIMENTS]
     if output is Output.JSON:
-        _print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
+        print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
     else:
-        _print_table(("id", "source", "statement"), rows)
+        print_table(("id", "source", "statement"), rows)
 
 
 @experiment.command("run")
@@ -199,9 +199,9 @@ def run_experiments(names: Names = None, scale: ScaleChoice = Scale.SMOKE, folde
                 journal.measure(point, scale, folder)
                 advance()
     except KeyboardInterrupt:
-        _fail("stopped; what was computed is kept, run again to go on", REFUSED)
+        fail("stopped; what was computed is kept, run again to go on", REFUSED)
     findings = journal.findings(chosen, scale, folder)
-    _print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
+    print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
 
 @experiment.command("report")
@@ -214,7 +214,7 @@ def report_experiments(
     """Write what was computed as one HTML page that needs no other file."""
     chosen = _chosen(names)
     if left := len(journal.missing(chosen, scale, folder)):
-        _fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
+        fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
     path = to or folder / f"{scale}.html"
     _write(path, page(journal.findings(chosen, scale, folder), scale))
     typer.echo(path)
@@ -226,7 +226,7 @@ def _chosen(names: list[str] | None) -> list[Experiment]:
     known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
     if unknown := set(names or ()) - known:
         known_ids = ", ".join(one.id for one in EXPERIMENTS)
-        _fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", USAGE)
+        fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", USAGE)
     return chosen
 
 
@@ -246,7 +246,7 @@ def _print_outcome(result: run.Outcome, found: dict[str, Any]) -> None:
         one = getattr(result, field)
         error = f"{one.error:.2g}" if isfinite(one.error) else ""
         cells.append((name, f"{one.mean:.4g}", error, _short(predicted.get(field, ""))))
-    _print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
+    print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
     if unstable := result.runs - result.stable_runs:
         typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
 
@@ -262,7 +262,7 @@ def _refusals() -> Iterator[None]:
         yield
     except BadSetting as bad:
         option = OPTIONS.get(bad.field, f"--{bad.field.replace('_', '-')}")
-        _fail(f"{option} = {bad.got!r}, want {bad.want}", USAGE)
+        fail(f"{option} = {bad.got!r}, want {bad.want}", USAGE)
 
 
 @contextmanager
@@ -284,4 +284,4 @@ def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     except OSError as error:
-        _fail(f"--to: {error}", USAGE)
+        fail(f"--to: {error}", USAGE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from controlplane.cli import (
+from controlplane.terminal import (
     EXIT_CODES,
     REFUSED,
     SERVER,
@@ -19,10 +19,10 @@ from controlplane.cli import (
     Output,
     ServerOption,
     TokenOption,
-    _fail,
-    _print_json,
-    _print_table,
-    _token_from_file,
+    fail,
+    print_json,
+    print_table,
+    token_from_file,
 )
 from yarn_bridge.hadoop_jars import VERSIONS
 from yarn_bridge.install_conf import Base, SchedulerKind
@@ -81,11 +81,11 @@ def install_conf(
             )
         )
     except ValueError as wrong:
-        _fail(str(wrong), USAGE)
+        fail(str(wrong), USAGE)
     except RestError as error:
         _unanswered(error)
     if output is Output.JSON:
-        _print_json([asdict(step) for step in steps])
+        print_json([asdict(step) for step in steps])
     else:
         typer.echo(install_conf.render(steps))
 
@@ -107,9 +107,9 @@ def doctor(
     except RestError as error:
         _unanswered(error)
     if output is Output.JSON:
-        _print_json([asdict(finding) for finding in findings])
+        print_json([asdict(finding) for finding in findings])
     else:
-        _print_table(
+        print_table(
             ("", "check", "found", "what to do"),
             [(finding.severity.value, finding.check, finding.told, finding.fix) for finding in findings],
         )
@@ -133,9 +133,9 @@ def status(
     except RestError as error:
         _unanswered(error)
     if output is Output.JSON:
-        _print_json(status.document(seen))
+        print_json(status.document(seen))
         return
-    _print_table(
+    print_table(
         ("queue", "policy", "capacity", "used", "active", "waiting", "mode"),
         [
             (
@@ -145,7 +145,7 @@ def status(
             for queue in seen.queues
         ],
     )  # fmt: skip
-    _print_table(
+    print_table(
         ("application", "queue", "user", "type", "state", "priority", "running", "pending", "target", "cap"),
         [
             (
@@ -184,9 +184,9 @@ def local_up(
         )
         yarn.start()
     except ValueError as wrong:
-        _fail(str(wrong), USAGE)
+        fail(str(wrong), USAGE)
     except (ClusterError, FileNotFoundError) as failed:
-        _fail(str(failed), REFUSED)
+        fail(str(failed), REFUSED)
     typer.echo(f"Hadoop {version}: resource manager {yarn.rm_url}   logs {yarn.folder / 'log'}")
     typer.echo(f"export HADOOP_CONF_DIR={yarn.conf_dir}")
     typer.echo("`grasshopper yarn local down` ends it.")
@@ -226,9 +226,9 @@ def drive_priorities(
         wanted = partial(read_targets, targets) if targets else RestSources(client, _known_plane(server, token)).targets
         wanted()
     except CannotDrive as cannot:
-        _fail(str(cannot), REFUSED)
+        fail(str(cannot), REFUSED)
     except ValueError as wrong:
-        _fail(str(wrong), USAGE)
+        fail(str(wrong), USAGE)
     except RestError as error:
         _unanswered(error)
     typer.echo("Driving priorities; Ctrl-C puts them back.")
@@ -253,7 +253,7 @@ def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], inter
 
 
 def _known_plane(server: str, token: str | None) -> PlaneClient:
-    return PlaneClient(server, token=token or _token_from_file())
+    return PlaneClient(server, token=token or token_from_file())
 
 
 def _plane(server: str | None, token: str | None) -> PlaneClient | None:
@@ -262,4 +262,4 @@ def _plane(server: str | None, token: str | None) -> PlaneClient | None:
 
 def _unanswered(error: RestError) -> NoReturn:
     """Exits with the code for a server that did not answer, or not as it should."""
-    _fail(str(error), UNREACHABLE if error.status is None else EXIT_CODES.get(error.status, REFUSED))
+    fail(str(error), UNREACHABLE if error.status is None else EXIT_CODES.get(error.status, REFUSED))

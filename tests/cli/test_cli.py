@@ -14,7 +14,8 @@ import requests
 from click.testing import Result
 from typer.testing import CliRunner
 
-from controlplane.cli import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE, app
+from controlplane.cli import app
+from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
 
 pytestmark = pytest.mark.unit
 

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from controlplane.cli import USAGE, app
+from controlplane.cli import app
 from controlplane.model.parameters import EngineSettings
+from controlplane.terminal import USAGE
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit

@@ -6,7 +6,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from controlplane.cli import REFUSED, UNREACHABLE, USAGE, app
+from controlplane.cli import app
+from controlplane.terminal import REFUSED, UNREACHABLE, USAGE
 from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
 from yarn_bridge.examination import PRIORITY_KEY
 from yarn_bridge.plane_client import PlaneClient

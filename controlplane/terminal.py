@@ -1,0 +1,121 @@
+"""What do all commands share? Options, exit codes, questions to a running control plane, and how results are printed.
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, 4 not found, 5 not
+allowed. Everything heavy is imported where it is needed, so help is quick.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
+EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
+"""By HTTP status; any other failure is REFUSED."""
+TIMEOUT_S = 10.0
+
+
+class Output(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+SERVER = "http://127.0.0.1:7272"
+AsOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+ServerOption = Annotated[
+    str, typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane.")
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="GRASSHOPPER__CLIENT__TOKEN",
+        show_envvar=True,
+        help="Bearer token; GRASSHOPPER__CLIENT__TOKEN_FILE may name a file instead.",
+    ),
+]
+
+
+def call(server: str, token: str | None, method: str, path: str, **request: Any) -> Any:
+    """The JSON answer of the REST API, or an exit with the code for what went wrong."""
+    import requests
+    from requests import exceptions
+
+    token = token or token_from_file()
+    if token and not (token.isascii() and token.isprintable()):
+        fail("the token must be printable ASCII", USAGE)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    address = f"{server.rstrip('/')}/api/v1{path}"
+    try:
+        reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
+        body = reply.json()
+    except requests.JSONDecodeError:
+        _not_ours(server)
+    except (requests.ConnectionError, requests.Timeout, exceptions.ChunkedEncodingError):
+        fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
+    except requests.RequestException as error:
+        if isinstance(error, ValueError):
+            fail(f"--server: {error}", USAGE)
+        _not_ours(server)
+    if not isinstance(body, dict):
+        _not_ours(server)
+    if not reply.ok:
+        told = body.get("detail") or body.get("title") or f"status {reply.status_code}"
+        fail(str(told), EXIT_CODES.get(reply.status_code, REFUSED))
+    return body
+
+
+@contextmanager
+def reading(server: str) -> Iterator[None]:
+    """Says so where an answer is JSON, but not what Grasshopper would say."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        _not_ours(server)
+
+
+def _not_ours(server: str) -> NoReturn:
+    fail(f"{server} does not answer like Grasshopper", REFUSED)
+
+
+def token_from_file() -> str | None:
+    """The token from the file that the environment names, None if it names none."""
+    path = os.environ.get("GRASSHOPPER__CLIENT__TOKEN_FILE")
+    try:
+        return Path(path).read_text().strip() if path else None
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Ends the command with a line on standard error."""
+    typer.echo(f"grasshopper: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def print_json(value: Any) -> None:
+    """For programs."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """For people; None leaves a cell empty, and without a terminal no line is folded."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headings, box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console.width = 1000
+    console.print(table)
