@@ -26,13 +26,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     plane = uvicorn.Server(uvicorn.Config(build_app(load(overrides=overrides)), port=0, log_level="warning"))
     thread = threading.Thread(target=plane.run)
     thread.start()
-    while not plane.started:
-        time.sleep(0.01)
-    address = f"http://127.0.0.1:{plane.servers[0].sockets[0].getsockname()[1]}"
-    _one_skewed_job(address)
-    yield address
-    plane.should_exit = True
-    thread.join()
+    try:
+        while not plane.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        address = f"http://127.0.0.1:{plane.servers[0].sockets[0].getsockname()[1]}"
+        _one_skewed_job(address)
+        yield address
+    finally:
+        plane.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
