@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from controlplane.processes import ClusterError, exit_on_sigterm
 from controlplane.terminal import (
     EXIT_CODES,
     REFUSED,
@@ -167,7 +168,6 @@ def local_up(
     server: ServerOption = SERVER,
 ) -> None:
     """Start a resource manager and four nodes that stay until `down`; prints what clients need."""
-    from spark_listener.local_cluster import ClusterError, exit_on_sigterm
     from yarn_bridge import install_conf
     from yarn_bridge.local_yarn import LocalYarn, fresh_folder
 
@@ -215,7 +215,6 @@ def drive_priorities(
     user: UserOption = None,
 ) -> None:
     """Let targets count as application priorities where no jar may be added; puts them back on Ctrl-C or SIGTERM."""
-    from spark_listener.local_cluster import exit_on_sigterm
     from yarn_bridge.priorities import CannotDrive, PriorityDriver, highest_priority, read_targets
     from yarn_bridge.rest_source import RestSources
 

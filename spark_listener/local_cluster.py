@@ -15,9 +15,7 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -25,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from controlplane.processes import ClusterError, child_pids, command_line, exit_on_sigterm, free_port, java_home
 from spark_listener.sick_host import SickHost
 
 MASTER_HOST = "127.0.0.1"
@@ -160,58 +159,12 @@ class LocalCluster:
             )  # fmt: skip
 
 
-class ClusterError(RuntimeError):
-    """The local cluster could not be started; the message says what is missing and where the logs are."""
-
-
 def installed_spark_home() -> Path:
     """The Spark that comes with the installed pyspark.  Raises ClusterError."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise ClusterError("pyspark is not installed; run `pip install pyspark` or name a spark_home")
     return Path(found.origin).parent
-
-
-def java_home() -> Path:
-    """JAVA_HOME, or the home of the `java` on the PATH.  Raises ClusterError."""
-    if home := os.environ.get("JAVA_HOME"):
-        if (Path(home) / "bin" / "java").exists():
-            return Path(home)
-        raise ClusterError(f"JAVA_HOME is {home}, but there is no bin/java in it")
-    if java := shutil.which("java"):
-        return Path(java).resolve().parent.parent
-    raise ClusterError("no Java found: set JAVA_HOME or put java (17 or newer for Spark 4) on the PATH")
-
-
-def free_port(host: str) -> int:
-    """A TCP port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
-
-
-def child_pids(parent_pid: int) -> list[int]:
-    """The direct children of a process, from /proc."""
-    children = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # The command name, in parentheses, may hold spaces; state and parent follow it.
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent_pid:
-                children.append(int(stat.parent.name))
-    return sorted(children)
-
-
-def command_line(pid: int) -> str:
-    """A process's command line, or nothing if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def exit_on_sigterm() -> None:
-    """Make SIGTERM end the program as an exception does, so that context managers end what they started."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from spark_listener.local_cluster import ClusterError
+from controlplane.processes import ClusterError
 
 VERSIONS = ("3.5.0", "3.4.3", "3.3.6")
 """Versions that the local YARN is tried with, newest first."""

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from spark_listener.local_cluster import ClusterError, command_line, exit_on_sigterm, free_port, java_home
+from controlplane.processes import ClusterError, command_line, exit_on_sigterm, free_port, java_home
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
     NM_SERVICES,

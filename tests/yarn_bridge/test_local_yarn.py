@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from spark_listener.local_cluster import ClusterError, command_line
+from controlplane.processes import ClusterError, command_line
 from tests.integration.plane_process import eventually
 from yarn_bridge.hadoop_jars import hadoop_jars
 from yarn_bridge.local_conf import FAIR, NM_SERVICES, RM_SERVICES, Layout, capacity_scheduler, recovery, write_all
