@@ -16,12 +16,13 @@ import typer
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator import cluster_record, run
-from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
 from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.statistics import Estimate, Summary
 from controlplane.terminal import REFUSED, USAGE, AsOption, Output, fail, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -108,7 +109,7 @@ def simulate(
     with _refusals():
         numbers = run.parse_seeds(seeds)
         if model is Model.CLUSTER:
-            cluster = ClusterScenario(
+            scenario: Any = ClusterScenario(
                 policy=policy,
                 workload=WORKLOADS[workload],
                 offered_load=rho,
@@ -119,63 +120,40 @@ def simulate(
                 shared_share=shared,
                 noise=noise,
             )
-            _simulate_cluster(cluster, numbers, output, to)
-            return
-        if policy not in list(PolicyName):
-            raise BadSetting("policy", got=policy, want=" or ".join(PolicyName))
-        system = System(
-            nodes=nodes,
-            slots_per_node=slots,
-            max_tasks=max_tasks,
-            min_service_s=min_service_s,
-            max_service_s=max_service_s,
-            service_tail_index=service_tail_index,
-            slowdown_tail_index=tail_index,
-        )
-        scenario = Scenario(
-            policy=PolicyName(policy),
-            offered_load=rho,
-            threshold_s=d,
-            expansion_rate=rate,
-            spare_tasks=spare,
-            relaunch_factor=w,
-            jobs=jobs,
-            system=system,
-        )
+        else:
+            scenario = Scenario(
+                policy=_policy_name(policy),
+                offered_load=rho,
+                threshold_s=d,
+                expansion_rate=rate,
+                spare_tasks=spare,
+                relaunch_factor=w,
+                jobs=jobs,
+                system=System(
+                    nodes=nodes,
+                    slots_per_node=slots,
+                    max_tasks=max_tasks,
+                    min_service_s=min_service_s,
+                    max_service_s=max_service_s,
+                    service_tail_index=service_tail_index,
+                    slowdown_tail_index=tail_index,
+                ),
+            )
+    runs = []
     with _progress(f"simulating {policy}", len(numbers)) as advance:
-        runs = []
         for seed in numbers:
             runs.append(scenario.simulate(seed))
             advance()
-    found = run.record(scenario, numbers, runs)
+    record, tell = (
+        (cluster_record.record, _tell_cluster) if model is Model.CLUSTER else (run.record, _tell_masterworker)
+    )
+    found = record(scenario, numbers, runs)
     if to:
         _write(to, json.dumps(found, indent=2) + "\n")
     if output is Output.JSON:
         print_json(found)
     else:
-        _print_outcome(run.outcome(runs), found)
-
-
-def _simulate_cluster(scenario: ClusterScenario, seeds: list[int], output: Output, to: Path | None) -> None:
-    with _progress(f"simulating {scenario.policy}", len(seeds)) as advance:
-        runs = []
-        for seed in seeds:
-            runs.append(scenario.simulate(seed))
-            advance()
-    found = cluster_record.record(scenario, seeds, runs)
-    if to:
-        _write(to, json.dumps(found, indent=2) + "\n")
-    if output is Output.JSON:
-        print_json(found)
-        return
-    rows = [
-        (name, _short(one.mean), f"{one.error:.2g}" if isfinite(one.error) else "")
-        for name, one in cluster_record.means(runs).items()
-        if isfinite(one.mean)
-    ]
-    print_table(("mean", "simulated", "standard error"), rows)
-    if left := sum(not one.finished for one in runs):
-        typer.echo(f"STOPPED in {left} of {len(runs)} runs: more jobs were live than there is room for")
+        tell(runs, found)
 
 
 @experiment.command("list")
@@ -230,9 +208,16 @@ def _chosen(names: list[str] | None) -> list[Experiment]:
     return chosen
 
 
-def _print_outcome(result: run.Outcome, found: dict[str, Any]) -> None:
+def _policy_name(policy: str) -> PolicyName:
+    """The master-worker system's policy of that name. Raises BadSetting."""
+    if policy not in list(PolicyName):
+        raise BadSetting("policy", got=policy, want=" or ".join(PolicyName))
+    return PolicyName(policy)
+
+
+def _tell_masterworker(runs: list[Summary], found: dict[str, Any]) -> None:
     """The table for people; a single run knows the errors of its response times and slowdowns only."""
-    predicted = found["predicted"]
+    result, predicted = run.outcome(runs), found["predicted"]
     names = {
         "response_s": "response time, s",
         "slowdown": "slowdown",
@@ -241,14 +226,22 @@ def _print_outcome(result: run.Outcome, found: dict[str, Any]) -> None:
         "cost_s": "slot time of a job, s",
         "busy_share": "busy slots",
     }
-    cells = []
-    for field, name in names.items():
-        one = getattr(result, field)
-        error = f"{one.error:.2g}" if isfinite(one.error) else ""
-        cells.append((name, f"{one.mean:.4g}", error, _short(predicted.get(field, ""))))
-    print_table(("mean per job", "simulated", "standard error", "by formula"), cells)
+    rows = [(*_cells(name, getattr(result, field)), _short(predicted.get(field, ""))) for field, name in names.items()]
+    print_table(("mean per job", "simulated", "standard error", "by formula"), rows)
     if unstable := result.runs - result.stable_runs:
         typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
+
+
+def _tell_cluster(runs: list[ClusterSummary], _found: dict[str, Any]) -> None:
+    """The table for people."""
+    rows = [_cells(name, one) for name, one in cluster_record.means(runs).items() if isfinite(one.mean)]
+    print_table(("mean", "simulated", "standard error"), rows)
+    if left := sum(not one.finished for one in runs):
+        typer.echo(f"STOPPED in {left} of {len(runs)} runs: more jobs were live than there is room for")
+
+
+def _cells(name: str, one: Estimate) -> tuple[str, ...]:
+    return name, _short(one.mean), f"{one.error:.2g}" if isfinite(one.error) else ""
 
 
 def _short(value: float | str) -> str:
