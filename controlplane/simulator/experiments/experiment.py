@@ -114,3 +114,29 @@ class Experiment:
     def paper(self) -> str:
         """The part of the id before the slash."""
         return self.id.partition("/")[0]
+
+
+def no_points(scale: Scale) -> Sequence[Point]:
+    """For what formulas alone decide."""
+    return ()
+
+
+def experiment(
+    paper: str,
+    title: str,
+    what: str,
+    section: str,
+    statement: str,
+    method: str,
+    judge: Callable[[Results], Finding],
+    points: Callable[[Scale], Sequence[Point]] = no_points,
+) -> Experiment:
+    """The experiment on what is called `what` in the section of a paper, as in "Figure 6"; its id is made of that."""
+    return Experiment(
+        id=f"{paper}/{what.lower().replace(' ', '-')}",
+        source=f"{title}, section {section}",
+        statement=statement,
+        method=method,
+        points=points,
+        judge=judge,
+    )

@@ -5,33 +5,15 @@ theirs, its method says "prototype figure": the cluster model stands for the pro
 with a model of tasks for the first workload, and a synthetic one for the second. The decentralized ones are not here.
 """
 
-from collections.abc import Callable, Sequence
+from functools import partial
 
-from controlplane.simulator.experiments.experiment import Experiment, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.experiment import Experiment, experiment
 from controlplane.simulator.experiments.hopper import examples, fairness, gains
-
-
-def _experiment(
-    what: str,
-    section: str,
-    statement: str,
-    method: str,
-    judge: Callable[[Results], Finding],
-    points: Callable[[Scale], Sequence[Point]],
-) -> Experiment:
-    return Experiment(
-        id=f"hopper/{what.lower().replace(' ', '-')}",
-        source=f"Hopper (SIGCOMM'15), section {section}",
-        statement=statement,
-        method=method,
-        points=points,
-        judge=judge,
-    )
-
 
 PROTOTYPE = (
     "prototype figure, here in the cluster model: 400 slots, estimates with noise 0.3; gains are of mean response times"
 )
+_experiment = partial(experiment, "hopper", "Hopper (SIGCOMM'15)")
 EXPERIMENTS: tuple[Experiment, ...] = (
     _experiment(
         "Table 1",

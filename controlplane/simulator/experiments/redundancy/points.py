@@ -3,12 +3,14 @@
 The paper's simulations take 30 runs of 100,000 jobs each (section II, "System configuration"), as scale full does.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import nan
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from controlplane.policies.redundancy.relaunch import best_common_factor
 from controlplane.policies.redundancy.system import System
@@ -139,10 +141,39 @@ def largest_miss(formula: Callable[[float], float], x: Sequence[float], outcomes
     return max((abs(formula(at) / one.response_s.mean - 1.0) for one, at in known), default=0.0)
 
 
-def formula_line(label: str, formula: Callable[[float], float], x: Sequence[float], ceiling: float) -> Series:
+def _formula_line(label: str, formula: Callable[[float], float], x: Sequence[float], ceiling: float) -> Series:
     """A formula's line, left out above a ceiling, where the system is close to instability."""
     values = [formula(at) for at in x]
     return Series(label=label, x=x, y=[value if value < ceiling else nan for value in values], dashed=True)
+
+
+def sweep_charts(
+    title: str,
+    x_label: str,
+    x: Sequence[float],
+    swept: Mapping[float, Sequence[Outcome]],
+    formula_s: Callable[..., float],
+    harmless: float,
+    log_x: bool = False,
+) -> list[Chart]:
+    """Response times over a policy's setting, a chart for each load: simulated, and by (11) with (9) and with (10).
+
+    `formula_s` takes load and setting; lines are cut half above its value where the setting is `harmless`.
+    """
+    fine = (np.geomspace if log_x else np.linspace)(x[0], x[-1], 120).tolist()
+    charts = []
+    for load, outcomes in swept.items():
+        at_load_s, ceiling_s = partial(formula_s, load), 1.5 * formula_s(load, harmless)
+        series = [
+            line("simulated", x, outcomes),
+            _formula_line("M/G/c", at_load_s, fine, ceiling_s),
+            _formula_line("asymptotic", partial(at_load_s, at_large_scale=True), fine, ceiling_s),
+        ]
+        y_label = "Mean response time, s"
+        charts.append(
+            Chart(title=f"{title}, load {load}", x_label=x_label, y_label=y_label, series=series, log_x=log_x)
+        )
+    return charts
 
 
 def not_tried(statement: str) -> Claim:

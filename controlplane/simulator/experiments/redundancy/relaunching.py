@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 
-import numpy as np
-
 from controlplane.policies.redundancy.execution import Execution, every_size, plain
 from controlplane.policies.redundancy.queue import busy_share, response_time_s
 from controlplane.policies.redundancy.relaunch import (
@@ -26,12 +24,11 @@ from controlplane.simulator.experiments.redundancy.points import (
     agrees,
     below,
     common_factor,
-    formula_line,
     largest_miss,
-    line,
     load_charts,
     over_loads,
     plan,
+    sweep_charts,
     told,
     took,
 )
@@ -83,7 +80,7 @@ def figure_8(results: Results) -> Finding:
                 numbers=f"largest difference {worst:.1%}",
             ),
         ],
-        charts=[_factor_chart(load, outcomes) for load, outcomes in swept.items()],
+        charts=sweep_charts("Straggler-relaunch", "relaunch factor w", FACTORS, swept, _formula_s, harmless=inf),
     )
 
 
@@ -91,21 +88,6 @@ def _least(outcomes: Sequence[Outcome]) -> int:
     """The row of the smallest mean of those that are stable."""
     stable = [row for row, one in enumerate(outcomes) if one.stable]
     return min(stable, key=lambda row: outcomes[row].response_s.mean)
-
-
-def _factor_chart(load: float, outcomes: Sequence[Outcome]) -> Chart:
-    x = np.linspace(FACTORS[0], FACTORS[-1], 90).tolist()
-    ceiling = 1.5 * _formula_s(load, inf)
-    return Chart(
-        title=f"Straggler-relaunch, load {load}",
-        x_label="relaunch factor w",
-        y_label="Mean response time, s",
-        series=[
-            line("simulated", FACTORS, outcomes),
-            formula_line("M/G/c", partial(_formula_s, load), x, ceiling),
-            formula_line("asymptotic", partial(_formula_s, load, at_large_scale=True), x, ceiling),
-        ],
-    )
 
 
 def _at_factor(factor: float) -> Execution:

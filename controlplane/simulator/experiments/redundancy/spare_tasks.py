@@ -1,11 +1,10 @@
 """Do the figures about spare tasks come out? Redundant-none, -all and -small, figures 2 to 7."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 
 import msgspec
-import numpy as np
 
 from controlplane.policies.redundancy.queue import response_time_s
 from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small
@@ -25,14 +24,13 @@ from controlplane.simulator.experiments.redundancy.points import (
     Runs,
     at_load,
     below,
-    formula_line,
     largest_miss,
-    line,
     load_charts,
     not_tried,
     over_loads,
     plan,
     small_up_to,
+    sweep_charts,
     told,
     took,
 )
@@ -161,7 +159,9 @@ def figure_6(results: Results) -> Finding:
     best = {load: _least([none[load], *swept[load], everyone[load]]) for load in SWEPT_LOADS}
     return Finding(
         claims=[*_threshold_claims(none, everyone, best), *_approximation_claims(swept, chosen, best)],
-        charts=[_threshold_chart(load, outcomes) for load, outcomes in swept.items()],
+        charts=sweep_charts(
+            "Redundant-small, r = 2", "threshold d, s", THRESHOLDS_S, swept, _formula_s, harmless=0.0, log_x=True
+        ),
     )
 
 
@@ -215,22 +215,6 @@ def _approximation_claims(
             numbers=f"E[T] at d* is at most {lost:.1%} above the least",
         ),
     ]
-
-
-def _threshold_chart(load: float, outcomes: Sequence[Outcome]) -> Chart:
-    x = np.geomspace(THRESHOLDS_S[0], THRESHOLDS_S[-1], 120).tolist()
-    ceiling = 1.5 * _formula_s(load, 0.0)
-    return Chart(
-        title=f"Redundant-small, r = 2, load {load}",
-        x_label="threshold d, s",
-        y_label="Mean response time, s",
-        series=[
-            line("simulated", THRESHOLDS_S, outcomes),
-            formula_line("M/G/c", partial(_formula_s, load), x, ceiling),
-            formula_line("asymptotic", partial(_formula_s, load, at_large_scale=True), x, ceiling),
-        ],
-        log_x=True,
-    )
 
 
 def figure_7(results: Results) -> Finding:
