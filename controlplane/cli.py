@@ -201,7 +201,7 @@ def list_decisions(
         else:
             print_table(
                 ("id", "action", "job", "task", "outcome", "why"),
-                [(d["id"], d["action"], d["job"], _task(d), d["result"], d["sentence"]) for d in found],
+                [(d["id"], d["action"], d["job"], _task(d), d["result"] or "-", d["sentence"]) for d in found],
             )
 
 
@@ -318,7 +318,7 @@ def _task(decision: dict[str, Any]) -> str:
 
 
 def _print_decision(decision: dict[str, Any]) -> None:
-    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result']}  ({decision['reason']})")
+    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result'] or '-'}  ({decision['reason']})")
     typer.echo(f"  {decision['sentence']}")
     _print_pairs("inputs", decision["inputs"].items())
     _print_pairs("else", decision["alternatives"])

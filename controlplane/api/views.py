@@ -1,13 +1,13 @@
 """What do REST answers look like where the model's own structs do not say everything?"""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
-from controlplane.model.reasons import TEXTS, sentence
+from controlplane.model.reasons import TEXTS, Action, sentence
 from controlplane.model.snapshot import AttemptState, ExecutorState, JobState, PoolState, StageState, TaskState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
@@ -158,7 +158,7 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     order: int
     inputs: dict[str, float | None]
     alternatives: list[tuple[str, float | None]]
-    result: Result
+    result: Annotated[Result | None, Meta(description="The newest outcome; null where nothing was to be ordered.")]
     outcomes: list["OutcomeView"]
 
 
@@ -241,13 +241,19 @@ def decision_view(decision: RecordedDecision) -> DecisionView:
         severity=TEXTS[record.reason].severity,
         inputs={name: finite(value) for name, value in record.inputs.items()},
         alternatives=[(name, finite(score)) for name, score in record.alternatives],
-        result=decision.outcomes[-1].result if decision.outcomes else _first_result(record),
+        result=result_of(decision),
         outcomes=[_outcome_view(outcome, record) for outcome in decision.outcomes],
     )
 
 
-def _first_result(record: DecisionRecord) -> Result:
-    return Result.PENDING if record.order else Result.SHADOW if record.mode is Mode.SHADOW else Result.APPLIED
+def result_of(decision: RecordedDecision) -> Result | None:
+    """The newest outcome; None where nothing is to be ordered: a refusal, or a target that the host cannot hold."""
+    record = decision.record
+    if decision.outcomes:
+        return decision.outcomes[-1].result
+    if record.order:
+        return Result.PENDING
+    return Result.SHADOW if record.mode is Mode.SHADOW and record.action is not Action.REFUSE_COPY else None
 
 
 def _outcome_view(outcome: DecisionOutcome, record: DecisionRecord) -> OutcomeView:

@@ -227,6 +227,23 @@ def test_decisions_are_filtered_by_what_came_of_the_order(plane):
     assert plane.client.get("/decisions?outcome=weather").status_code == 200
 
 
+@pytest.mark.parametrize("mode", ["control", "shadow"])
+def test_a_refusal_has_no_result(tmp_path, mode):
+    """There is no order that could be applied, or would be: the same in REST, on the page, and in the document."""
+    with running(tmp_path, engine={"mode": mode}, runtime={"snapshot_age_s": 0.0}) as plane:
+        plane.reply(message(1, working(), full=True))
+        wish = {"host": "nowhere", "reason": "try"}
+        (told,) = plane.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json=wish).json()["decisions"]
+        assert (told["action"], told["result"]) == ("refuse_copy", None)
+        page = plane.client.get(f"/decisions/{told['id']}").text
+        assert ">no order</span>" in page
+        assert "Nothing was ordered." in page
+        (grant,) = items(plane, "decisions?action=grant")
+        assert grant["result"] == {"control": "pending", "shadow": "shadow"}[mode]
+        schemas = plane.client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+        assert "null where nothing" in schemas["DecisionView"]["properties"]["result"]["description"]
+
+
 def test_the_reason_why_a_task_is_not_copied_is_told(busy):
     why = busy.client.get(f"/api/v1/tasks/{SOURCE}/1/0/2/why").json()
     assert not why["copied"]

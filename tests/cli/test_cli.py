@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +48,13 @@ def test_decisions_are_listed_and_filtered(server: str) -> None:
     assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
     listed = run("decisions", "list", "--outcome", "refused", "-o", "json", token="reader", server=server)
     assert json.loads(listed.stdout) == []
+
+
+def test_a_refusal_is_not_told_as_done(server: str) -> None:
+    """It orders nothing, so nothing can have come of it."""
+    table = run("decisions", "list", "--action", "refuse_copy", token="reader", server=server).stdout
+    assert re.search(r" - +A second attempt", table)
+    assert not re.search("applied|shadow", table)
 
 
 def test_a_decision_is_explained(server: str) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from controlplane.api.page.formats import counted, number, seconds, share, words
 from controlplane.api.page.timeline import label, task_of
+from controlplane.api.views import result_of
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
@@ -69,14 +70,9 @@ class Told:
 
     @property
     def result(self) -> str:
-        """The newest outcome; what was never ordered has none."""
-        if self.outcomes:
-            return self.outcomes[-1].result.value
-        if self.record.action is Action.REFUSE_COPY:
-            return "no copy"
-        if self.record.order:
-            return Result.PENDING.value
-        return Result.SHADOW.value if self.record.mode is Mode.SHADOW else "recorded"
+        """What came of it so far, in a word or two."""
+        result = result_of(self.recorded)
+        return result.value if result else "no order"
 
     @property
     def wall_utc(self) -> str:
