@@ -8,10 +8,10 @@ import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
+from controlplane import cli_decisions
 from controlplane.model.facts import Mode
 from controlplane.terminal import (
     REFUSED,
@@ -37,10 +37,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-decisions = typer.Typer(help="What was decided, and why?", no_args_is_help=True)
 config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
 mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
-app.add_typer(decisions, name="decisions")
+app.add_typer(cli_decisions.app, name="decisions")
 app.add_typer(config, name="config")
 app.add_typer(mode, name="mode")
 
@@ -179,69 +178,6 @@ def decide(
         _print_advice(advice)
 
 
-@decisions.command("list")
-def list_decisions(
-    source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",
-    job: Annotated[str, typer.Option(help="Only this job.")] = "",
-    action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
-    reason: Annotated[str, typer.Option(help="Only this reason, for example on_schedule.")] = "",
-    outcome: Annotated[str, typer.Option(help="Only what came of the order: pending, applied, refused, expired.")] = "",
-    limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
-    output: AsOption = Output.TABLE,
-    server: ServerOption = SERVER,
-    token: TokenOption = None,
-) -> None:
-    """List the newest decisions."""
-    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
-    query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
-    with reading(server):
-        found = call(server, token, "GET", "/decisions", params=query)["items"]
-        if output is Output.JSON:
-            print_json(found)
-        else:
-            print_table(
-                ("id", "action", "job", "task", "outcome", "why"),
-                [(d["id"], d["action"], d["job"], _task(d), d["result"] or "-", d["sentence"]) for d in found],
-            )
-
-
-@decisions.command("explain")
-def explain_decision(
-    decision: Annotated[int, typer.Argument(help="Id of a decision.", min=0)],
-    output: AsOption = Output.TABLE,
-    server: ServerOption = SERVER,
-    token: TokenOption = None,
-) -> None:
-    """Say why one decision came out as it did, and what came of it."""
-    with reading(server):
-        found = call(server, token, "GET", f"/decisions/{decision}")
-        if output is Output.JSON:
-            print_json(found)
-        else:
-            _print_decision(found)
-
-
-@decisions.command("why")
-def why_attempt(
-    source: Annotated[str, typer.Argument(help="Source of the attempt, as kind:id.")],
-    attempt: Annotated[int, typer.Argument(help="Id of the attempt.", min=0)],
-    output: AsOption = Output.TABLE,
-    server: ServerOption = SERVER,
-    token: TokenOption = None,
-) -> None:
-    """Say why an attempt's task was copied, or why it was not."""
-    with reading(server):
-        found = call(server, token, "GET", f"/attempts/{quote(source, safe='')}/{attempt}/why")
-        if output is Output.JSON:
-            print_json(found)
-            return
-        copied = "was copied" if found["copied"] else "was not copied"
-        typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
-        for decision in found["decisions"]:
-            typer.echo("")
-            _print_decision(decision)
-
-
 @config.command("validate")
 def validate_config(config_file: Annotated[Path, typer.Argument(help="A YAML file of settings.")]) -> None:
     """Check a file of settings together with the environment, and change nothing."""
@@ -311,27 +247,6 @@ def _write_whole(path: Path, text: str) -> None:
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.write_text(text + "\n")
     draft.replace(path)
-
-
-def _task(decision: dict[str, Any]) -> str:
-    return f"{decision['stage']}/{decision['index']}" if decision["index"] >= 0 else ""
-
-
-def _print_decision(decision: dict[str, Any]) -> None:
-    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result'] or '-'}  ({decision['reason']})")
-    typer.echo(f"  {decision['sentence']}")
-    _print_pairs("inputs", decision["inputs"].items())
-    _print_pairs("else", decision["alternatives"])
-    for outcome in decision["outcomes"]:
-        saved = f", saved about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
-        because = f": {outcome['reason']}" if outcome["reason"] else ""
-        typer.echo(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
-
-
-def _print_pairs(title: str, pairs: Any) -> None:
-    told = ", ".join(f"{name} {'unknown' if value is None else f'{value:g}'}" for name, value in pairs)
-    if told:
-        typer.echo(f"  {title}: {told}")
 
 
 def _print_advice(advice: Any) -> None:

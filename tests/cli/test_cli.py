@@ -57,6 +57,16 @@ def test_a_refusal_is_not_told_as_done(server: str) -> None:
     assert not re.search("applied|shadow", table)
 
 
+def test_what_list_and_explain_print_is_what_why_wants(server: str) -> None:
+    """Source and task can be taken over as they stand, by people and by their shells."""
+    listed = run("decisions", "list", "--action", "refuse_copy", token="reader", server=server).stdout
+    decision, source, task = re.search(r"(\d+) +refuse_copy +(\S+) +report +(\S+)", listed).groups()
+    assert "was not copied" in run("decisions", "why", source, task, token="reader", server=server).stdout
+    *told, hint = run("decisions", "explain", decision, token="reader", server=server).stdout.splitlines()
+    assert f"  about: source {source}, job report, task {task}" in told
+    assert hint.endswith(f": grasshopper decisions why {source} {task}")
+
+
 def test_a_decision_is_explained(server: str) -> None:
     """With its sentence and inputs."""
     listed = run("decisions", "list", "--action", "refuse_copy", "-o", "json", token="reader", server=server)
@@ -94,6 +104,8 @@ def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) 
     [
         (("decisions", "explain", "1"), "reader", NOT_FOUND),
         (("decisions", "why", "spark:none", "1"), "reader", NOT_FOUND),
+        (("decisions", "why", "spark:app-1", "0.3/1"), "reader", NOT_FOUND),
+        (("decisions", "why", "spark:app-1", "0/1/2"), "reader", USAGE),
         (("decisions", "list"), "", NOT_ALLOWED),
         (("mode", "set", "shadow", "--reason", "x"), "reader", NOT_ALLOWED),
         (("decisions", "list", "--action", "dance"), "reader", REFUSED),

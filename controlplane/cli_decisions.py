@@ -1,0 +1,134 @@
+"""What was decided, and why? `grasshopper decisions list`, `explain` and `why` ask a running control plane."""
+
+import re
+import shlex
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from controlplane.terminal import (
+    SERVER,
+    USAGE,
+    AsOption,
+    Output,
+    ServerOption,
+    TokenOption,
+    call,
+    fail,
+    print_json,
+    print_table,
+    reading,
+)
+
+app = typer.Typer(help="What was decided, and why?", no_args_is_help=True)
+
+
+@app.command("list")
+def list_decisions(
+    source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",
+    job: Annotated[str, typer.Option(help="Only this job.")] = "",
+    action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
+    reason: Annotated[str, typer.Option(help="Only this reason, for example on_schedule.")] = "",
+    outcome: Annotated[str, typer.Option(help="Only what came of the order: pending, applied, refused, expired.")] = "",
+    limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """List the newest decisions."""
+    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
+    query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
+    with reading(server):
+        found = call(server, token, "GET", "/decisions", params=query)["items"]
+        if output is Output.JSON:
+            print_json(found)
+        else:
+            print_table(
+                ("id", "action", "source", "job", "task", "attempt", "outcome", "why"),
+                [(d["id"], d["action"], *_about(d).values(), d["result"] or "-", d["sentence"]) for d in found],
+            )
+
+
+@app.command("explain")
+def explain_decision(
+    decision: Annotated[int, typer.Argument(help="Id of a decision.", min=0)],
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Say why one decision came out as it did, and what came of it."""
+    with reading(server):
+        found = call(server, token, "GET", f"/decisions/{decision}")
+        if output is Output.JSON:
+            print_json(found)
+        else:
+            _print_decision(found)
+            if task := _about(found)["task"]:
+                why = shlex.join(["grasshopper", "decisions", "why", found["source"], task])
+                typer.echo(f"Why the task was copied, or was not: {why}")
+
+
+@app.command("why")
+def why_attempt(
+    source: Annotated[str, typer.Argument(help="Source of the attempt, as kind:id; `list` prints it.")],
+    what: Annotated[str, typer.Argument(help="The attempt's id, or its task as STAGE/INDEX; `list` prints both.")],
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Say why an attempt's task was copied, or why it was not."""
+    path = _why_path(source, what)
+    with reading(server):
+        found = call(server, token, "GET", path)
+        if output is Output.JSON:
+            print_json(found)
+            return
+        copied = "was copied" if found["copied"] else "was not copied"
+        typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
+        for decision in found["decisions"]:
+            typer.echo("")
+            _print_decision(decision)
+
+
+def _why_path(source: str, what: str) -> str:
+    """Where REST explains an attempt, by its id, or a task, as `_about` writes it.
+
+    >>> _why_path("spark:app-1", "7"), _why_path("spark:app-1", "3.1/20")
+    ('/attempts/spark%3Aapp-1/7/why', '/tasks/spark%3Aapp-1/3/1/20/why')
+    """
+    found = re.fullmatch(r"(\d+)|(\d+)(?:\.(\d+))?/(\d+)", what, re.ASCII)
+    if not found:
+        fail(f"{what!r} is neither an attempt's id, as in 7, nor a task, as in 3/20", USAGE)
+    attempt, stage, stage_attempt, index = found.groups()
+    place = f"{quote(source, safe='')}/"
+    return f"/attempts/{place}{attempt}/why" if attempt else f"/tasks/{place}{stage}/{stage_attempt or 0}/{index}/why"
+
+
+def _about(decision: dict[str, Any]) -> dict[str, str]:
+    """What it is about, as other commands want it; empty where there is no such thing."""
+    stage = f"{decision['stage']}.{decision['stage_attempt']}" if decision["stage_attempt"] > 0 else decision["stage"]
+    return {
+        "source": decision["source"],
+        "job": decision["job"],
+        "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
+        "attempt": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
+    }
+
+
+def _print_decision(decision: dict[str, Any]) -> None:
+    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result'] or '-'}  ({decision['reason']})")
+    typer.echo(f"  {decision['sentence']}")
+    typer.echo(f"  about: {', '.join(f'{name} {value}' for name, value in _about(decision).items() if value)}")
+    _print_pairs("inputs", decision["inputs"].items())
+    _print_pairs("else", decision["alternatives"])
+    for outcome in decision["outcomes"]:
+        saved = f", saved about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
+        because = f": {outcome['reason']}" if outcome["reason"] else ""
+        typer.echo(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
+
+
+def _print_pairs(title: str, pairs: Any) -> None:
+    told = ", ".join(f"{name} {'unknown' if value is None else f'{value:g}'}" for name, value in pairs)
+    if told:
+        typer.echo(f"  {title}: {told}")
