@@ -23,6 +23,7 @@ from controlplane.terminal import (
     TokenOption,
     call,
     fail,
+    note,
     print_json,
     print_table,
     reading,
@@ -269,7 +270,7 @@ def _print_mode(state: dict[str, Any], output: Output) -> None:
     else:
         print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
     if not state["recorded"]:
-        typer.echo("grasshopper: in force, but not recorded yet: the store does not write", err=True)
+        note("in force, but not recorded yet: the store does not write")
 
 
 if __name__ == "__main__":

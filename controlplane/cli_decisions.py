@@ -16,6 +16,7 @@ from controlplane.terminal import (
     TokenOption,
     call,
     fail,
+    note,
     print_json,
     print_table,
     reading,
@@ -37,12 +38,16 @@ def list_decisions(
     token: TokenOption = None,
 ) -> None:
     """List the newest decisions."""
-    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
-    query = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
+    asked = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
+    given = {name: value for name, value in asked.items() if value}
     with reading(server):
-        found = call(server, token, "GET", "/decisions", params=query)["items"]
+        found = call(server, token, "GET", "/decisions", params=given | {"limit": str(limit)})["items"]
         if output is Output.JSON:
             print_json(found)
+        elif not found and given:
+            note(f"no decision matches; leave out --{' or --'.join(given)} to see more")
+        elif not found:
+            note("nothing has been decided yet; decisions appear once an attached application runs tasks")
         else:
             print_table(
                 ("id", "action", "source", "job", "task", "attempt", "outcome", "why"),

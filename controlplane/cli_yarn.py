@@ -21,6 +21,7 @@ from controlplane.terminal import (
     ServerOption,
     TokenOption,
     fail,
+    note,
     print_json,
     print_table,
     token_from_file,
@@ -247,7 +248,7 @@ def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], inter
             for change in driver.step(wanted()):
                 typer.echo(change)
         except (RestError, ValueError) as missed:
-            typer.echo(f"grasshopper: {missed}", err=True)
+            note(str(missed))
         time.sleep(interval_s)
 
 

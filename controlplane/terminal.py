@@ -94,9 +94,14 @@ def token_from_file() -> str | None:
         fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
 
 
+def note(message: str) -> None:
+    """A line for people beside the result, on standard error."""
+    typer.echo(f"grasshopper: {message}", err=True)
+
+
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a line on standard error."""
-    typer.echo(f"grasshopper: {message}", err=True)
+    note(message)
     raise typer.Exit(code)
 
 

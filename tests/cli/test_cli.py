@@ -46,8 +46,17 @@ def test_decisions_are_listed_and_filtered(server: str) -> None:
     assert "could write its output twice" in table.stdout
     listed = run("decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader", server=server)
     assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
-    listed = run("decisions", "list", "--outcome", "refused", "-o", "json", token="reader", server=server)
-    assert json.loads(listed.stdout) == []
+
+
+def test_an_empty_list_says_so_and_how_to_see_more(server: str, other_server: Callable[[bytes], str]) -> None:
+    """On standard error, so that programs get an empty list and nothing else."""
+    filters = ("decisions", "list", "--job", "report", "--outcome", "refused")
+    table = run(*filters, token="reader", server=server)
+    assert (table.exit_code, table.stdout) == (0, "")
+    assert "no decision matches; leave out --job or --outcome to see more" in table.stderr
+    listed = run(*filters, "-o", "json", token="reader", server=server)
+    assert (json.loads(listed.stdout), listed.stderr) == ([], "")
+    assert "nothing has been decided yet" in run("decisions", "list", server=other_server(b'{"items": []}')).stderr
 
 
 def test_a_refusal_is_not_told_as_done(server: str) -> None:
