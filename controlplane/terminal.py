@@ -58,6 +58,8 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
         body = reply.json()
     except requests.JSONDecodeError:
         _not_ours(server)
+    except requests.ReadTimeout:
+        fail(f"{server} listens, but did not answer within {TIMEOUT_S:g} s; is it overloaded or stopped?", UNREACHABLE)
     except (requests.ConnectionError, requests.Timeout, exceptions.ChunkedEncodingError):
         fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
     except requests.RequestException as error:
