@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controlplane import cli_decisions
+from controlplane import __version__, cli_decisions
 from controlplane.model.facts import Mode
 from controlplane.terminal import (
     REFUSED,
@@ -53,6 +53,21 @@ class World(StrEnum):
 
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"grasshopper {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def grasshopper(
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before any command."""
 
 
 @app.command()

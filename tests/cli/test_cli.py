@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import requests
 from click.testing import Result
 from typer.testing import CliRunner
 
+from controlplane import __version__
 from controlplane.cli import app
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
 
@@ -37,6 +39,14 @@ def test_help_imports_nothing_heavy() -> None:
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_the_version_is_told() -> None:
+    """For bug reports; the rest of the help is in its place."""
+    assert run("--version").stdout == f"grasshopper {__version__}\n"
+    told = run("--help").stdout
+    assert "Speculation-aware scheduling" in told
+    assert "--version" in told
 
 
 def test_decisions_are_listed_and_filtered(server: str) -> None:
@@ -135,6 +145,17 @@ def test_a_server_that_is_not_there_has_its_own_code() -> None:
     told = run("mode", "get", server="http://127.0.0.1:1")
     assert told.exit_code == UNREACHABLE
     assert "cannot be reached" in told.stderr
+
+
+def test_a_server_that_listens_and_says_nothing_is_told_from_one_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The one is looked for in its log, the other is started."""
+    monkeypatch.setattr("controlplane.terminal.TIMEOUT_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        told = run("mode", "get", server=f"http://127.0.0.1:{silent.getsockname()[1]}")
+    assert told.exit_code == UNREACHABLE
+    assert "listens, but did not answer within 0.1 s" in told.stderr
 
 
 STRANGE = [b"", b"not json", b"[1, 2]", b"{}", b"null", b'{"items": 5}', b'{"items": [{"id": 1}]}', b"[" * 100_000]
