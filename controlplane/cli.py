@@ -204,17 +204,23 @@ def validate_config(config_file: Annotated[Path, typer.Argument(help="A YAML fil
 @config.command("show")
 def show_config(
     config_file: ConfigOption = None,
+    server: Annotated[
+        str | None, typer.Option("--server", help="Print the engine's settings in force in this control plane instead.")
+    ] = None,
+    token: TokenOption = None,
     origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
     output: AsOption = Output.TABLE,
 ) -> None:
-    """Print every setting in force; secrets are masked."""
-    settings = _load(config_file, {})
-    values = settings.shown()
-    origins = {name: settings.origins.get(name, "default") for name in values}
+    """Print the settings that `serve` would start with in this shell; secrets are masked."""
+    if server and config_file:
+        fail("--config is for settings here, --server for those of a running control plane", USAGE)
+    values, origins = _settings_at(server, token) if server else _settings_here(config_file)
     if output is Output.JSON:
         print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
     else:
-        headings = ("setting", "value", "origin") if origin else ("setting", "value")
+        headings = ("setting", f"value at {server}" if server else "value in this shell", "origin")[
+            : 3 if origin else 2
+        ]
         print_table(headings, [(name, value, origins[name])[: len(headings)] for name, value in values.items()])
 
 
@@ -256,6 +262,22 @@ def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
         return load(path, overrides)
     except BadSettings as bad:
         fail(str(bad), USAGE)
+
+
+def _settings_here(path: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values and origins by name, as `serve` would have them."""
+    settings = _load(path, {})
+    values = settings.shown()
+    return values, {name: settings.origins.get(name, "default") for name in values}
+
+
+def _settings_at(server: str, token: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """The same of a running control plane, as far as they can be changed while it runs."""
+    from controlplane.settings import leaves
+
+    with reading(server):
+        values = dict(leaves(call(server, token, "GET", "/settings")["engine"], "engine."))
+    return values, dict.fromkeys(values, server)
 
 
 def _write_whole(path: Path, text: str) -> None:

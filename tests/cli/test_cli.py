@@ -162,12 +162,14 @@ STRANGE = [b"", b"not json", b"[1, 2]", b"{}", b"null", b'{"items": 5}', b'{"ite
 
 
 @pytest.mark.parametrize("body", STRANGE, ids=range(len(STRANGE)))
-@pytest.mark.parametrize("command", [("decisions", "list"), ("decisions", "explain", "1"), ("mode", "get")])
+@pytest.mark.parametrize(
+    "command", [("decisions", "list"), ("decisions", "explain", "1"), ("mode", "get"), ("config", "show")]
+)
 def test_a_server_that_is_not_ours_is_told_and_never_a_traceback(
     body: bytes, command: tuple[str, ...], other_server: Callable[[bytes], str]
 ) -> None:
     """A port may be anybody's."""
-    told = run(*command, server=other_server(body))
+    told = run(*command, "--server", other_server(body))
     assert (told.exit_code, type(told.exception)) == (REFUSED, SystemExit)
     assert "does not answer like Grasshopper" in told.stderr
 
@@ -242,6 +244,22 @@ def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
     assert "hush" not in told.stdout
     table = run("config", "show", "--config", str(file), "--origin").stdout
     assert str(file) in table
+
+
+def test_config_show_tells_a_servers_settings_from_the_shells(server: str) -> None:
+    """What was changed while it runs is in no file and no environment."""
+    change = {"engine": {"max_copies_per_task": 1}, "reason": "trial"}
+    headers = {"Authorization": "Bearer operator"}
+    requests.patch(f"{server}/api/v1/settings", json=change, headers=headers, timeout=5).raise_for_status()
+    there = run("config", "show", "--server", server, token="reader")
+    assert f"value at {server}" in there.stdout
+    assert re.search(r"engine.max_copies_per_task +1 ", there.stdout)
+    here = run("config", "show")
+    assert "value in this shell" in here.stdout
+    assert re.search(r"engine.max_copies_per_task +2 ", here.stdout)
+    told = json.loads(run("config", "show", "--server", server, "-o", "json", token="reader").stdout)
+    assert told["engine.max_copies_per_task"] == {"value": 1, "origin": server}
+    assert run("config", "show", "--server", server, "--config", "plane.yaml").exit_code == USAGE
 
 
 def test_serving_others_without_tokens_is_refused() -> None:

@@ -64,7 +64,8 @@ def settings() -> str:
 
 A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`: in the YAML file, in the
 environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
-and values out of their range are refused by name. `grasshopper config show` prints all that is in force.
+and values out of their range are refused by name. `grasshopper config show` prints what a control plane started in this
+shell would take, `grasshopper config show --server URL` what is in force in a running one.
 
 {NOTE}
 ## Policies
