@@ -8,6 +8,7 @@ define, so no default or range is written twice.
 import dataclasses
 import ipaddress
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +34,9 @@ HIDDEN = "..."
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
+_OWN_WORDS = {"missing": "a value", "extra_forbidden": "a name that exists", "json_invalid": "JSON"}
+_PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
+"""What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -188,7 +192,7 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
         settings = Settings(**merged)
         check(settings)
     except ValidationError as error:
-        raise BadSettings(_placed(_problems(error), path, text, origins)) from None
+        raise BadSettings(_placed(bad_settings(error.errors()), path, text, origins)) from None
     except BadSettings as error:
         raise BadSettings(_placed(error.problems, path, text, origins)) from None
     settings._origins.update(origins)
@@ -224,7 +228,7 @@ def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSe
     try:
         section = EngineSection.model_validate(current | dict(change))
     except ValidationError as error:
-        raise BadSettings(tuple(_problems(error, "engine"))) from None
+        raise BadSettings(tuple(bad_settings(error.errors(), "engine"))) from None
     changed = EngineSettings(**section.model_dump())
     check_engine(changed)
     return changed
@@ -349,12 +353,12 @@ def _read_secret(field: str, path: Path) -> str:
     return secret
 
 
-def _problems(error: ValidationError, prefix: str = "") -> Iterator[BadSetting]:
-    for problem in error.errors():
-        place = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]]
-        unknown = problem["type"] == "extra_forbidden"
-        want = "a setting that exists" if unknown else problem["msg"]
-        yield BadSetting(".".join(place), _shown(place, problem["input"], unknown), want)
+def bad_settings(problems: Iterable[Mapping[str, Any]], prefix: str = "") -> Iterator[BadSetting]:
+    """What pydantic found wrong, told as we tell it: the field, what was given, and what it wants."""
+    for problem in problems:
+        place, kind = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]], problem["type"]
+        given = None if kind == "missing" else _shown(place, problem["input"], kind == "extra_forbidden")
+        yield BadSetting(".".join(place), given, _OWN_WORDS.get(kind) or _PYDANTIC_WORDS.sub("", problem["msg"]))
 
 
 def _shown(place: list[str], value: Any, unknown: bool) -> Any:

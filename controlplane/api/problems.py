@@ -12,7 +12,7 @@ from starlette.responses import Response
 from controlplane.model.errors import BadSetting
 from controlplane.runtime.live import CycleFailed
 from controlplane.runtime.sources import Busy, StaleReport
-from controlplane.settings import BadSettings
+from controlplane.settings import BadSettings, bad_settings
 
 
 class FieldProblem(Struct, frozen=True, kw_only=True):
@@ -106,11 +106,13 @@ def _http(_request: Request, error: Exception) -> Response:
 
 def _validation(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [
-        FieldProblem(field=".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), detail=each["msg"])
-        for each in error.errors()
-    ]
-    return problem(422, "; ".join(f"{each.field}: {each.detail}" for each in errors), errors=errors)
+    placed = [each | {"loc": _field(each["type"], each["loc"])} for each in error.errors()]
+    return _settings(None, BadSettings(tuple(bad_settings(placed))))
+
+
+def _field(kind: str, place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without the part of the request that it is in, unless that is all there is to name."""
+    return place[:1] if kind == "json_invalid" else place[1:] or place
 
 
 def _settings(_request: Any, error: BadSettings | BadSetting) -> Response:

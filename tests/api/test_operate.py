@@ -66,6 +66,31 @@ def test_a_bad_mode_is_refused_and_named(busy, body, field):
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("PUT", "mode", '{"mode": "fast", "reason": "x"}', "mode = 'fast', want 'off', 'shadow' or 'control'"),
+        ("PUT", "mode", '{"mode": "off"}', "reason = None, want a value"),
+        ("PUT", "mode", '{"mode": "off", "reason": ""}', "reason = '', want at least 1 character"),
+        ("PUT", "mode", '{"mode": "off", "reason": "x", "force": 1}', "force = '...', want a name that exists"),
+        ("PUT", "mode", '{"mode": ', "body = '...', want JSON"),
+        ("GET", "jobs?limit=many", None, "limit = 'many', want a valid integer"),
+        (
+            "PATCH",
+            "settings",
+            '{"engine": {"max_copies_per_task": 99}, "reason": "x"}',
+            "engine.max_copies_per_task = 99, want less than or equal to 16",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(busy, method, path, body, told):
+    """The field, what was given, and what it wants, whoever found it wrong."""
+    headers = {"content-type": "application/json"}
+    response = busy.client.request(method, f"/api/v1/{path}", content=body, headers=headers)
+    assert response.status_code == 422
+    assert response.json()["detail"] == told
+
+
+@pytest.mark.parametrize(
     ("engine", "field"),
     [
         ({"lease_ms": 1}, "engine.lease_ms"),

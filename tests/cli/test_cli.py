@@ -228,7 +228,7 @@ def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -
     assert run("config", "validate", str(right)).exit_code == 0
     told = run("config", "validate", str(wrong))
     assert told.exit_code == USAGE
-    assert f"{wrong}:1: engine.max_copies_per_task" in told.stderr
+    assert f"{wrong}:1: engine.max_copies_per_task = 99, want less than or equal to 16" in told.stderr
     assert f"{wrong}:2: server.prot" in told.stderr
 
 
