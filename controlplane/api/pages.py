@@ -57,6 +57,7 @@ _templates = Environment(
 )
 _templates.filters |= FILTERS | {
     "quantity_of": lambda value, name: quantity(name, value),
+    "silent_s": views.silent_s,
     "verdict": views.verdict,
 }
 _templates.globals |= {
@@ -97,11 +98,13 @@ async def job_page(
     tasks = [task for task in pool.tasks if task.job == job] if pool else []
     sick = {host.host for host in snapshot.hosts if host.sick} | (record.sick_hosts if record else set())
     shown = min(max(rows, 1), WINDOW_ROWS)
+    silent_s = views.silent_s(pool) if pool else 0.0
+    known_s = snapshot.now_s - silent_s if silent_s else read.now_s
     decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
     timeline = layout(
         record.attempts.values() if record else (),
-        begin_s=record.submitted_s if record else read.now_s,
-        now_s=read.now_s,
+        begin_s=record.submitted_s if record else known_s,
+        now_s=known_s,
         t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},
         sick_hosts=sick,
         max_rows=shown,
@@ -112,22 +115,22 @@ async def job_page(
         read,
         "job.html",
         refresh_s=REFRESH_S if live else 0,
-        view=views.job_page(live, record, source=source, name=job, now_s=read.now_s),
+        view=views.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s),
         job=live,
         timeline=timeline,
         chosen=chosen,
-        why=await _why(read, record, chosen, tasks, sick),
+        why=await _why(read, record, chosen, tasks, sick, known_s),
         refusals=views.refusals(tasks),
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
-        allocation=await _allocation(read, record, timeline),
+        allocation=await _allocation(read, record, timeline, known_s),
         decisions=decisions,
         decisions_path=f"/decisions?{urlencode({'source': source, 'job': job})}",
     )
 
 
 async def _why(
-    read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str]
+    read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str], now_s: float
 ) -> views.Why | None:
     """The explanation of the chosen attempt, None where none is chosen or known."""
     if job is None or attempt is None or attempt not in job.attempts:
@@ -138,10 +141,10 @@ async def _why(
     )
     decisions, _ = await read.decisions(which, limit=PER_TASK)
     raced = sum(task_of(other) == task_of(chosen) for other in job.attempts.values()) > 1
-    return views.why(chosen, decisions, tasks, now_s=read.now_s, sick=chosen.host in sick, raced=raced)
+    return views.why(chosen, decisions, tasks, now_s=now_s, sick=chosen.host in sick, raced=raced)
 
 
-async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline) -> AllocationChart | None:
+async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline, now_s: float) -> AllocationChart | None:
     """The chart of the job's slots, None before the first grant or attempt."""
     if job is None or not timeline.rows:
         return None
@@ -155,7 +158,7 @@ async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline) -
         [told.record for told in grants],
         begin_s=timeline.begin_s,
         span_s=timeline.span_s,
-        now_s=read.now_s if job.ended_s is None else job.ended_s,
+        now_s=now_s if job.ended_s is None else job.ended_s,
     )
 
 

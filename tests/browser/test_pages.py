@@ -148,6 +148,40 @@ def test_an_ended_application_leaves_its_jobs(tmp_path: Path) -> None:
         assert job_path(SOURCE, "report") in links(html)
 
 
+def test_a_silent_applications_time_stands_still(tmp_path: Path) -> None:
+    """What it does since nobody knows; a driver that was killed must not look like one that works on."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock)) as client:
+        ScriptedDriver(through(client.post), clock.advance, jobs()[1:2], application="app-1").run(12.0)
+        seen = []
+        for _ in range(2):
+            clock.advance(15.0)
+            overview, job = client.get("/").text, client.get(job_path(SOURCE, "export")).text
+            assert "· silent for" in job
+            took = re.search(r"<dt>Time until last heard</dt><dd>([^<]+) <", job)[1]
+            seen.append((took, bars(job), re.search(r'data-label="Age">([^<]+)<', overview)[1]))
+        assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("address", ["/", JOIN, "/decisions", "/decisions/1"])
+def test_every_page_explains_its_words(played: TestClient, address: str) -> None:
+    """Folded away, and without scripts. It stands outside of what scripts refresh, so that it stays open."""
+    footer = played.get(address).text.partition("</main>")[2]
+    assert "<details>" in footer
+    for word in ("attempt", "copy", "target", "virtual size", "tail index", "shadow", "claim"):
+        assert f"<dt>{word}</dt>" in footer
+
+
+def test_charts_name_their_lines_and_their_units(played: TestClient) -> None:
+    """Nobody should have to guess what a dotted line is, or what is counted."""
+    overview, job = played.get("/").text, played.get(JOIN).text
+    assert re.findall(r"</svg>([^<]+)</li>", overview)[:4] == ["originals", "copies", "target", "virtual size"]
+    assert {"original", "copy", "held", "target", "virtual size"} <= set(re.findall(r"</svg>([^<]+)</li>", job))
+    assert ">stage/task</text>" in job
+    assert re.search(r"<text y=\"10\">\d+ slots</text>", job)
+    assert job.count("time since the job began") == 2
+
+
 def test_a_store_that_cannot_write_is_named(tmp_path: Path) -> None:
     """Deciding goes on without a record, and whoever looks must know that."""
     clock = Clock()

@@ -12,7 +12,7 @@ from controlplane.api.views import result_of
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
-from controlplane.model.snapshot import JobState, Snapshot, TaskState
+from controlplane.model.snapshot import JobState, PoolState, Snapshot, TaskState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
 
@@ -25,6 +25,8 @@ MODES = (
 
 _NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=s\b)")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+SILENT_S = 10.0
+"""An application is called silent when it has not been heard for longer; shims report every other second."""
 ESTIMATES = {"t_rem": "Time to an attempt's end", "t_new": "Duration of a fresh attempt"}
 
 
@@ -211,6 +213,11 @@ def _effect_sentence(mode: Mode, effect: Effect) -> str:
     return f"Shadow mode orders nothing.{would} {ordered if effect.launched else ''}".strip()
 
 
+def silent_s(pool: PoolState) -> float:
+    """For how long nothing has been heard of an application; 0 while it reports as it should."""
+    return pool.last_heard_s if pool.last_heard_s > SILENT_S else 0.0
+
+
 def verdict(job: JobState) -> str:
     """The strictest answer among a job's stages to: may its tasks run twice?"""
     found = {stage.verdict for stage in job.stages}
@@ -226,8 +233,14 @@ class JobPage:
     figures: list[Figure]
 
 
-def job_page(job: JobState | None, record: JobRecord | None, *, source: str, name: str, now_s: float) -> JobPage:
-    """A job's head from what is live and what is remembered; either may be missing, not both."""
+def job_page(
+    job: JobState | None, record: JobRecord | None, *, source: str, name: str, known_s: float, silent_s: float
+) -> JobPage:
+    """A job's head from what is live and what is remembered; either may be missing, not both.
+
+    `known_s` is the last moment that is known of the job while it runs, `silent_s` ago if its application is silent.
+    """
+    silence = f"silent for {seconds(silent_s)}" if silent_s else ""
     title = (job and job.name) or (record and record.name) or name
     about = [name] if title != name else []
     about.append(f"{record.application} ({source})" if record and record.application else source)
@@ -235,10 +248,13 @@ def job_page(job: JobState | None, record: JobRecord | None, *, source: str, nam
     if record:
         attempts = record.attempts.values()
         copies = [a for a in attempts if a.speculative]
-        end_s = now_s if record.ended_s is None else record.ended_s
-        about.append(f"ended: {record.outcome.value}" if record.outcome else "running")
+        end_s = known_s if record.ended_s is None else record.ended_s
+        about.append(f"ended: {record.outcome.value}" if record.outcome else silence or "running")
         figures += [
-            Figure(name="Time so far" if record.ended_s is None else "Took", value=seconds(end_s - record.submitted_s)),
+            Figure(
+                name="Took" if record.ended_s is not None else "Time until last heard" if silence else "Time so far",
+                value=seconds(end_s - record.submitted_s),
+            ),
             Figure(name="Attempts", value=number(len(attempts) + record.attempts_left_out)),
             Figure(
                 name="Copies",
