@@ -214,14 +214,13 @@ def show_config(
     """Print the settings that `serve` would start with in this shell; secrets are masked."""
     if server and config_file:
         fail("--config is for settings here, --server for those of a running control plane", USAGE)
-    values, origins = _settings_at(server, token) if server else _settings_here(config_file)
+    found = _settings_at(server, token) if server else _settings_here(config_file)
     if output is Output.JSON:
-        print_json({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
+        print_json(found)
     else:
-        headings = ("setting", f"value at {server}" if server else "value in this shell", "origin")[
-            : 3 if origin else 2
-        ]
-        print_table(headings, [(name, value, origins[name])[: len(headings)] for name, value in values.items()])
+        more = ("origin",) if origin else ()
+        headings = ("setting", f"value at {server}" if server else "value in this shell", *more)
+        print_table(headings, [(name, one["value"], *(one[each] for each in more)) for name, one in found.items()])
 
 
 @mode.command("get")
@@ -264,20 +263,20 @@ def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
         fail(str(bad), USAGE)
 
 
-def _settings_here(path: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Values and origins by name, as `serve` would have them."""
+def _settings_here(path: Path | None) -> dict[str, Any]:
+    """Value and origin of each setting, as `serve` would have them."""
     settings = _load(path, {})
-    values = settings.shown()
-    return values, {name: settings.origins.get(name, "default") for name in values}
+    origins = settings.origins
+    return {name: {"value": value, "origin": origins.get(name, "default")} for name, value in settings.shown().items()}
 
 
-def _settings_at(server: str, token: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+def _settings_at(server: str, token: str | None) -> dict[str, Any]:
     """The same of a running control plane, as far as they can be changed while it runs."""
     from controlplane.settings import leaves
 
     with reading(server):
-        values = dict(leaves(call(server, token, "GET", "/settings")["engine"], "engine."))
-    return values, dict.fromkeys(values, server)
+        engine = call(server, token, "GET", "/settings")["engine"]
+        return {name: {"value": value, "origin": server} for name, value in leaves(engine, "engine.")}
 
 
 def _write_whole(path: Path, text: str) -> None:
