@@ -73,7 +73,8 @@ def message(
 
 def attached(application: str = "app-1", **capabilities: Any) -> dict[str, Any]:
     """The first fact of a source, by default of a host that can do everything Spark can."""
-    able = {"max_copies": 4, "named_host": True, "kill_copy": True, "order_pending": True, "hold_slots": True}
+    can = ("named_host", "kill_copy", "order_pending", "hold_slots", "avoid_hosts")
+    able = {"max_copies": 4} | dict.fromkeys(can, True)
     return {"type": "driver_attached", "application": application, "capabilities": able | capabilities}
 
 

@@ -8,7 +8,9 @@ from controlplane.model.decisions import Decision, Report, Stimulus
 from controlplane.model.orders import AnyOrder, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 
-SPARK = f.Capabilities(max_copies=4, named_host=True, kill_copy=True, order_pending=True, hold_slots=True)
+SPARK = f.Capabilities(
+    max_copies=4, named_host=True, kill_copy=True, order_pending=True, hold_slots=True, avoid_hosts=True
+)
 SOURCE = "spark:app"
 
 

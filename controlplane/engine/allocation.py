@@ -1,20 +1,16 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
-import numpy as np
-
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
 from controlplane.engine.cycle import Cycle
-from controlplane.estimators.host_slowness import HostHealth, worth_waiting
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Ints
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
 
 
-def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums, health: HostHealth) -> None:
+def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     """Targets for the jobs of one pool; a changed one is recorded, and granted where we may.
 
     A grant is a lease: it is said again when half of its time is over.
@@ -31,35 +27,13 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums, health: Hos
     Admission.check_allocation(slots, allocation["target"])
     jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
     jobs.virtual_size[rows] = allocation["virtual_size"]
-    to_avoid = _hosts_to_avoid(cycle, source, health)
-    patience = cycle.settings.slow_host_patience
-    avoided = worth_waiting(health.slowness[to_avoid, None], sums.waiting[rows], jobs.target[rows], patience).sum(
-        axis=0
-    )
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
-    changed |= avoided != jobs.granted_avoided[rows]
-    jobs.granted_avoided[rows] = avoided
-    names = [cluster.host_names[host] for host in to_avoid.tolist()]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new, names[: jobs.granted_avoided[row]])
+        _grant(cycle, source, sums, row, tail_index, is_new)
 
 
-def _hosts_to_avoid(cycle: Cycle, source: SourceState, health: HostHealth) -> Ints:
-    """Rows of the pool's sick hosts, the slowest first; none if all are sick or the driver cannot hold slots back."""
-    if not source.attached.capabilities.hold_slots or not health.sick.any():
-        return np.zeros(0, dtype=np.int64)
-    of_pool = cycle.cluster.executors.host[np.fromiter(source.executors.values(), dtype=np.int64)]
-    rows = np.unique(of_pool)
-    sick = rows[health.sick[rows]]
-    if len(sick) == len(rows):
-        return np.zeros(0, dtype=np.int64)
-    return sick[np.argsort(-health.slowness[sick], kind="stable")]
-
-
-def _grant(
-    cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool, avoid: list[str]
-) -> None:
+def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
     jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
     target, cap = int(jobs.target[row]), int(jobs.cap[row])
     jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
@@ -82,7 +56,6 @@ def _grant(
                 "running": float(sums.running[row]),
                 "tail_index": tail_index,
                 "transfer_ratio": float(jobs.transfer_ratio[row]),
-                "avoided_hosts": float(len(avoid)),
             },
         )
     if order:
@@ -92,6 +65,5 @@ def _grant(
             job=info.key,
             target=target,
             cap=None if cap < 0 else cap,
-            avoid_hosts=avoid,
         )
         cycle.send(source, grant, record)

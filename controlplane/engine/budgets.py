@@ -66,17 +66,28 @@ def over_budget(
     return Reason.NONE
 
 
+def spare_room(free: Ints, waiting: Ints) -> Ints:
+    """Slots of each job's target that are there for copies, as no original waits for them; shapes (n_jobs,).
+
+    `free` is the target less what runs and what is ordered.
+
+    >>> spare_room(np.array([2, 2, -1]), waiting=np.array([0, 1, 0]))
+    array([2, 0, 0])
+    """
+    return np.where(waiting > 0, 0, np.maximum(free, 0))
+
+
 def copy_room(free: Ints, waiting: Ints, ordered: Ints, before_waiting: Flags) -> Ints:
     """How many more copies each job may order; shapes (n_jobs,).
 
-    The free part of its target, what is ordered counted. While originals wait, a speculator that puts copies first may
-    queue one for the next slot that comes free, and one that does not has no room.
+    While originals wait, a speculator that puts copies first may use what is free, or queue one for the next slot that
+    comes free; one that does not has no room.
 
     >>> copy_room(np.array([2, 2, 0]), np.array([0, 1, 1]), np.array([0, 0, 0]), np.array([False, False, True]))
     array([2, 0, 1])
     """
-    queued = np.where((free == 0) & (ordered == 0), 1, free)
-    return np.where(waiting > 0, np.where(before_waiting, queued, 0), free)
+    queued = np.where((free == 0) & (ordered == 0), 1, np.maximum(free, 0))
+    return np.where((waiting > 0) & before_waiting, queued, spare_room(free, waiting))
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from controlplane.engine.admission import Admission
-from controlplane.engine.budgets import copy_room, over_budget
+from controlplane.engine.budgets import copy_room, over_budget, spare_room
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
@@ -171,10 +171,13 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
 
     speculator, speculator_settings = steering.speculator(pool.source)
     standing = [_standing_reason(task, max_copies) for task in pool.tasks]
-    tasks = _running_tasks(pool, books, np.array(standing) == Reason.NONE)
+    free, waiting, ordered = _room(pool, targets)
+    spare = dict(zip((job.job for job in pool.jobs), spare_room(free, waiting).tolist(), strict=True))
+    tasks = _running_tasks(pool, spare, np.array(standing) == Reason.NONE)
     answer = speculator.speculate(tasks, speculator_settings)
     reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
-    _pick(pool, answer, reasons, _rooms(pool, targets, speculator.before_waiting), books)
+    rooms = copy_room(free, waiting, ordered, np.full(len(free), speculator.before_waiting)).tolist()
+    _pick(pool, answer, reasons, Counter(dict(zip(spare, rooms, strict=True))), books)
     verdicts = [
         _verdict(task, float(score), reason, targets.get(task.job, 0))
         for task, score, reason in zip(pool.tasks, answer["score"], reasons, strict=True)
@@ -211,8 +214,8 @@ def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Record
     return claimants
 
 
-def _running_tasks(pool: PoolState, books: _Books, eligible: np.ndarray) -> Records:
-    """The tasks as the speculator sees them, shape (n_tasks,)."""
+def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray) -> Records:
+    """The tasks as the speculator sees them, shape (n_tasks,); `spare` is each job's room for copies."""
     attempts: dict[TaskKey, list[AttemptState]] = defaultdict(list)
     for attempt in pool.attempts:
         attempts[_key(attempt)].append(attempt)
@@ -227,7 +230,7 @@ def _running_tasks(pool: PoolState, books: _Books, eligible: np.ndarray) -> Reco
     for record, task in zip(records, pool.tasks, strict=True):
         stage = (task.stage, task.stage_attempt)
         record["stage"] = stages.setdefault(stage, len(stages))
-        record["running_attempts"] = task.running_attempts
+        record["running_attempts"], record["job_room"] = task.running_attempts, spare[task.job]
         record["elapsed_s"] = _seconds(task, "elapsed_s")
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
         size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
@@ -246,14 +249,18 @@ def _standing_reason(task: TaskState, max_copies: int) -> Reason:
     return Reason.ALREADY_COPIED if task.running_attempts > max_copies else Reason.NONE
 
 
-def _rooms(pool: PoolState, targets: dict[str, int], before_waiting: bool) -> Counter[str]:
-    """How many more copies each job may have."""
+def _room(pool: PoolState, targets: dict[str, int]) -> Records:
+    """What is free of each job's target, its waiting originals, and its copies on their way; shape (3, n_jobs)."""
     pending = Counter(task.job for task in pool.tasks if _is_pending(task))
-    ordered = np.array([pending[job.job] for job in pool.jobs], dtype=np.int64)
-    held = np.array([targets.get(job.job, 0) - job.n_running for job in pool.jobs], dtype=np.int64)
-    waiting = np.array([sum(stage.n_waiting for stage in job.stages) for job in pool.jobs], dtype=np.int64)
-    room = copy_room(held - ordered, waiting, ordered, np.full(len(pool.jobs), before_waiting))
-    return Counter({job.job: int(each) for job, each in zip(pool.jobs, room, strict=True)})
+    rooms = [
+        (
+            targets.get(job.job, 0) - job.n_running - pending[job.job],
+            sum(stage.n_waiting for stage in job.stages),
+            pending[job.job],
+        )
+        for job in pool.jobs
+    ]
+    return np.array(rooms, dtype=np.int64).reshape(-1, 3).T
 
 
 def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: Counter[str], books: _Books) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from controlplane.engine import views
 from controlplane.engine.allocation import allocate
+from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
@@ -109,7 +110,8 @@ class Scheduler:
         sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
         for source in due:
             if source.row in changes.pools:
-                allocate(cycle, source, sums, health)
+                allocate(cycle, source, sums)
+                avoid_sick_hosts(cycle, source, health)
         speculate(cycle, due, sums)
 
         # 6 answer

@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room
+from controlplane.engine.budgets import Budgets, copy_room, spare_room
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
@@ -58,7 +58,8 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
         cycle.learning.review_tail(cycle.cluster, source, cycle.now_s)
-    jobs = cycle.cluster.jobs.rows()
+    jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
+    cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
@@ -98,7 +99,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     code, score = view.answer["reason"], view.answer["score"]
     jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
     room = copy_room(
-        jobs.target[:n_jobs] - sums.running - budgets.ordered_by_job,
+        _free(cycle, sums, budgets),
         sums.waiting,
         budgets.ordered_by_job,
         before_waiting[jobs.pool[:n_jobs]],
@@ -141,6 +142,11 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
         code[queue[same]] = answer
         queue = queue[~same]
     code[queue] = Reason.ORDER_PENDING
+
+
+def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
+    """Of each job's target, what nothing holds and nothing is ordered for, by job row; below 0 where it holds more."""
+    return cycle.cluster.jobs.target[: cycle.cluster.jobs.size] - sums.running - budgets.ordered_by_job
 
 
 @kernel

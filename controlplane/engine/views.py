@@ -187,7 +187,8 @@ def view_tasks(
             too_new |= attempt["too_new"]
             at = attempt["older"]
         seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
-        seen["executor_slots"], seen["stage_tasks"], seen["work"] = 0, stage["n_tasks"], task["input_bytes"]
+        seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], 0
+        seen["stage_tasks"], seen["work"] = stage["n_tasks"], task["input_bytes"]
         seen["finished_from"], seen["finished_to"] = -1, -1
         rows[n] = row
         standing[n] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)

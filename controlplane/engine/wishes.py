@@ -46,8 +46,7 @@ def _fix_target(cycle: Cycle, source: SourceState, wish: TargetSet) -> None:
     jobs, row = cycle.cluster.jobs, source.jobs[wish.job]
     jobs.fixed_target[row] = -1 if wish.target is None else wish.target
     jobs.fixed_cap[row] = -1 if wish.cap is None else wish.cap
-    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
-    allocate(cycle, source, views.job_sums(cycle.cluster), health)
+    allocate(cycle, source, views.job_sums(cycle.cluster))
 
 
 def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:

@@ -31,17 +31,17 @@ DEVIATIONS = 1.5
 """
 
 
-def worth_waiting(slowness: Floats, waiting: Ints, target: Ints, patience: float) -> Flags:
-    """Whether originals end sooner by waiting for a healthy host than by starting on the slow one; arrays broadcast.
+def waves_worth_waiting(slowness: Floats, patience: float) -> Floats:
+    """While fewer than so many times a job's target wait, an original ends sooner by waiting than on the slow host.
 
-    There a task takes `slowness` task times; `target` slots have served `waiting` originals after waiting / target
-    task times, and one more ends the last. The same comparison gives the thresholds of the slow-server problem (Lin
-    and Kumar 1984): a long queue uses every server, a short one none that is slow.
+    There a task takes `slowness` task times; elsewhere `target` slots serve n waiting originals in n / target task
+    times, and one more ends the last. The same comparison gives the thresholds of the slow-server problem (Lin and
+    Kumar 1984): a long queue uses every server, a short one none that is slow.
 
-    >>> worth_waiting(np.array(4.0), waiting=np.array([0, 5, 40]), target=np.array([1, 2, 8]), patience=1.0)
-    array([False,  True, False])
+    >>> waves_worth_waiting(np.array([4.0, 1.0]), patience=1.0)
+    array([3., 0.])
     """
-    return (waiting > 0) & (patience * (slowness - 1.0) * target > waiting)
+    return patience * np.maximum(slowness - 1.0, 0.0)
 
 
 @kernel

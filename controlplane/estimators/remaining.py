@@ -24,6 +24,10 @@ OBSERVED_S = 0.3
 NEARLY_DONE = 0.99
 """From this share on the rest is not reading: what remains shows only as silence."""
 SHORTEST_S = 1e-3
+LATE_DEVIATIONS = 4.0
+"""An attempt that shows no progress is late when it is older than the mean start-up by so many mean deviations,"""
+LATE_DEVIATIONS_WHEN_IDLE = 1.0
+"""or by so many while slots are idle: a needless copy then costs no other task its slot."""
 
 
 @rule
@@ -42,13 +46,13 @@ def residual_s(elapsed_s: float, typical_s: float, tail_index: float) -> float:
 
 
 @rule
-def late_after_s(mean_s: float, deviation_s: float) -> float:
+def late_after_s(mean_s: float, deviation_s: float, deviations: float) -> float:
     """Age past which an attempt without progress is no longer just starting.
 
-    >>> late_after_s(mean_s=0.5, deviation_s=0.25)
+    >>> late_after_s(mean_s=0.5, deviation_s=0.25, deviations=4.0)
     1.5
     """
-    return mean_s + 4.0 * deviation_s
+    return mean_s + deviations * deviation_s
 
 
 @rule
@@ -125,7 +129,7 @@ class RemainingTimes:
         if np.isnan(mean_s):
             means_s[pool], deviations_s[pool] = delay_s, delay_s / 4
             return
-        delay_s = min(delay_s, late_after_s(mean_s, deviation_s))
+        delay_s = min(delay_s, late_after_s(mean_s, deviation_s, LATE_DEVIATIONS))
         deviations_s[pool] += (abs(delay_s - mean_s) - deviation_s) / 4
         means_s[pool] += (delay_s - mean_s) / 8
 
@@ -266,10 +270,11 @@ def write_times(
 def judge_age(now_s: float, elapsed_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> None:
     """Say whether an attempt is too new to be judged; when it no longer is, keep what was foretold."""
     if math.isnan(attempt["first_s"]):
+        deviations = LATE_DEVIATIONS if pool["idle"] <= 0 else LATE_DEVIATIONS_WHEN_IDLE
         attempt["too_new"] = elapsed_s < patience_s(
             is_cold=attempt["cold"],
-            warm_late_s=late_after_s(mean_s=pool["startup_mean_s"], deviation_s=pool["startup_deviation_s"]),
-            cold_late_s=late_after_s(mean_s=pool["cold_startup_mean_s"], deviation_s=pool["cold_startup_deviation_s"]),
+            warm_late_s=late_after_s(pool["startup_mean_s"], pool["startup_deviation_s"], deviations),
+            cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
             startup_prior_s=startup_prior_s,
         )
     else:

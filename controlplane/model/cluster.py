@@ -1,5 +1,6 @@
 """What is running right now? Columns of everything, and what of it is not a number; `apply` changes them by facts."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,6 +59,10 @@ class SourceState:
     attempts: dict[int, int] = field(default_factory=dict)
     executors: dict[str, int] = field(default_factory=dict)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
+    avoided: dict[str, int] = field(default_factory=dict)
+    """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
+    avoided_s: float = -math.inf
+    """When it was told so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

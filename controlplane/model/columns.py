@@ -110,11 +110,11 @@ class Jobs(Table):
     copies_lost: Ints
     losing_core_s: Floats
     target: Ints
+    room: Ints
+    """Of the target: slots that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap: Ints
     granted_target: Ints
     granted_cap: Ints
-    granted_avoided: Ints
-    """How many of the pool's sick hosts, the slowest first, its waiting originals were told to avoid."""
     granted_s: Floats
     fixed_target: Ints
     fixed_cap: Ints
@@ -138,10 +138,10 @@ class Jobs(Table):
         "copies_lost": _INT,
         "losing_core_s": _SUM,
         "target": _INT,
+        "room": _INT,
         "cap": _ROW,
         "granted_target": _ROW,
         "granted_cap": _ROW,
-        "granted_avoided": _INT,
         "granted_s": (np.float64, -np.inf),
         "fixed_target": _ROW,
         "fixed_cap": _ROW,

@@ -65,6 +65,7 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     kill_copy: bool = False
     order_pending: bool = False
     hold_slots: bool = False
+    avoid_hosts: bool = False
     partial_result: bool = False
     byte_offset: bool = False
 

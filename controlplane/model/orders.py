@@ -65,8 +65,20 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
     target: Count
     cap: Count | None = None
     """More than this it must not hold, which keeps slots free; none for no cap."""
-    avoid_hosts: list[Key] = []
-    """Its waiting originals do not start there, for they would end later than by waiting for another host."""
 
 
-AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant
+class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):
+    """Keep originals off these hosts while few wait: there they would end later than by waiting for another host.
+
+    It takes the place of the one before; without hosts it only ends it.
+    """
+
+    hosts: list[Key] = []
+    waves: list[Count] = []
+    """One for each host: a job's originals stay off it while fewer than so many times its target wait.
+
+    Those of a job that has no grant yet stay off it in any case: its grant comes with the next exchange.
+    """
+
+
+AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant | AvoidHosts

@@ -14,6 +14,7 @@ class Action(IntEnum):
     REFUSE_COPY = 4
     RUN_NEXT = 5
     STOP_JOB = 6
+    AVOID_HOST = 7
 
     @property
     def label(self) -> str:
@@ -65,6 +66,9 @@ class Reason(IntEnum):
     OPERATOR = 51
     # grants
     ALLOCATOR = 60
+    # hosts
+    SICK_HOST = 70
+    HOST_RECOVERED = 71
 
     @property
     def label(self) -> str:
@@ -105,7 +109,8 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.ENDS_SOONER: ReasonText(
-        "Slots are idle that nobody waits for, and a copy ends in {t_new_s:.1f} s where it needs {t_rem_s:.1f} s.", 3
+        "A slot is free that no original waits for, and a copy ends in {t_new_s:.1f} s where it needs {t_rem_s:.1f} s.",
+        3,
     ),
     Reason.RUNS_TOO_LONG: ReasonText(
         "It has run {elapsed_s:.1f} s, much longer than finished tasks of its stage took ({t_new_s:.1f} s).", 3
@@ -148,6 +153,12 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.ALLOCATOR: ReasonText(
         "Virtual size {virtual_size:.1f} of {slots:.0f} slots in the pool; target {target:.0f}.", 1
     ),
+    Reason.SICK_HOST: ReasonText(
+        "Work takes {slowness:.1f} times as long there; originals stay off it while fewer than {waves:.0f} times"
+        " their job's target wait.",
+        2,
+    ),
+    Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
 }
 
 

@@ -63,6 +63,7 @@ RUNNING_TASK = np.dtype(
         ("pool_slots", np.int64),
         ("pool_copies", np.int64),  # copies running in the pool
         ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
+        ("job_room", np.int64),  # of its job's target: slots that no attempt holds and no original of it waits for
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
         ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
         ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown

@@ -333,7 +333,7 @@ TABLE: tuple[Policy, ...] = (
                 default=1.0,
                 low=0.0,
                 high=1.0,
-                about="1 copies whatever ends sooner by it while slots are idle that nobody waits for; 0 never does.",
+                about="1 copies whatever ends sooner by it on a slot that no original waits for; 0 never does.",
             ),
         ),
         before_waiting=True,

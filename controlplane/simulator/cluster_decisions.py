@@ -76,6 +76,7 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
         task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
+        task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)
         task["stage_tasks"], task["work"] = job["n_tasks"], np.nan
         task["finished_from"] = task["finished_to"] = -1
         state.task_slots[n_tasks] = slot

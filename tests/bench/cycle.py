@@ -12,6 +12,7 @@ from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
+from tests.scenario import SPARK
 
 N_JOBS, TASKS_PER_JOB, N_HOSTS = 1_000, 100, 500
 INPUT_BYTES = 10**8
@@ -56,8 +57,7 @@ def rows() -> list[dict]:
 
 
 def _start(scheduler: Scheduler) -> None:
-    capabilities = f.Capabilities(max_copies=4, named_host=True, kill_copy=True, order_pending=True, hold_slots=True)
-    facts: list[f.Fact] = [f.DriverAttached(application="bench", capabilities=capabilities)]
+    facts: list[f.Fact] = [f.DriverAttached(application="bench", capabilities=SPARK)]
     slots = N_JOBS * TASKS_PER_JOB // N_HOSTS + 20
     facts += [f.ExecutorAdded(executor=str(i), host=f"host{i}", slots=slots) for i in range(N_HOSTS)]
     for job in range(N_JOBS):

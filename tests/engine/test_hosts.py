@@ -4,20 +4,23 @@ from dataclasses import replace
 
 import pytest
 
+from controlplane.estimators.host_slowness import HALF_LIFE_S
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, Report
-from controlplane.model.orders import AnyOrder, ContainerGrant, LaunchCopy
+from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
-from controlplane.model.reasons import Reason
+from controlplane.model.reasons import Action, Reason
 from tests.scenario import SOURCE, SPARK, Scenario
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
 
 
-def crawling_on_h2(seconds: float, straggler: int | None = None) -> tuple[Scenario, list[AnyOrder]]:
+def crawling_on_h2(
+    seconds: float, straggler: int | None = None, mode: f.Mode = f.Mode.CONTROL
+) -> tuple[Scenario, list[AnyOrder]]:
     """Twelve tasks of 1,000 bytes, eight of them running at 300 bytes/s; on h2, and a straggler elsewhere, at 20."""
-    scenario, orders = Scenario(), []
+    scenario, orders = Scenario(user_mode=mode), []
     scenario.stage(12, input_bytes=1000)
     scenario.start_all(8)
     for step in range(1, round(10 * seconds)):
@@ -40,12 +43,32 @@ def test_no_copy_goes_to_a_sick_host():
     assert sick == scenario.scheduler.sick_hosts(scenario.now_s) == {"h2"}
 
 
-def test_a_short_queue_waits_for_healthy_hosts_and_a_long_one_does_not():
-    """On a host four times slower a task of a small job ends later than by waiting; a long queue needs every slot."""
+def avoided(orders: list[AnyOrder]) -> list[AvoidHosts]:
+    return [order for order in orders if isinstance(order, AvoidHosts)]
+
+
+def test_originals_are_kept_off_a_sick_host_and_back_once_it_has_recovered():
+    """On a host several times slower a small job's task ends later than by waiting: a record each way, and a lease."""
     scenario, orders = crawling_on_h2(4.0)
-    assert [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)][-1] == ["h2"]
-    orders = scenario.stage(200, stage=2).orders[SOURCE]
-    assert [order.avoid_hosts for order in orders if isinstance(order, ContainerGrant)] == [[]]
+    told = avoided(orders)
+    assert told[-1].hosts == ["h2"]
+    assert told[-1].waves[0] >= 1.0
+    assert len(told) < 8, "said again when half of its time is over, not in every exchange"
+    scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.KILLED) for i in (2, 6)])
+    scenario.now_s += 10 * HALF_LIFE_S
+    scenario.stage(1, stage=2)
+    scenario.tell([scenario.started(8, 0, index=0, stage=2)])
+    orders = scenario.tell().orders[SOURCE]
+    assert avoided(orders)[-1].hosts == []
+    changes = [(r.reason, r.host) for r in scenario.records() if r.action is Action.AVOID_HOST]
+    assert changes == [(Reason.SICK_HOST, "h2"), (Reason.HOST_RECOVERED, "h2")]
+
+
+def test_a_driver_in_shadow_is_not_told_which_hosts_to_avoid():
+    """Shadow records what it would do, and orders nothing."""
+    scenario, orders = crawling_on_h2(4.0, mode=f.Mode.SHADOW)
+    assert not avoided(orders)
+    assert Reason.SICK_HOST in {record.reason for record in scenario.records()}
 
 
 def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():

@@ -89,6 +89,19 @@ def test_a_cold_start_is_late_when_other_cold_ones_have_long_been_reading():
     assert 0.5 < copied_at_s < 2.0
 
 
+@pytest.mark.parametrize(("waiting", "too_new"), [(0, False), (20, True)])
+def test_while_slots_are_idle_silence_is_suspicious_sooner(waiting, too_new):
+    """A needless copy of a slow start then costs no other task its slot, and a late one costs the job seconds."""
+    scenario = Scenario()
+    scenario.stage(4, input_bytes=1000)
+    scenario.stage(waiting, job="other", stage=2)
+    scenario.start_all(4)
+    for step in range(1, 10):
+        scenario.now_s = step / 10
+        scenario.tell(progress={i: round(400 * max(scenario.now_s - 0.5, 0.0)) for i in range(3)})
+    assert (scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[3].reason == "too_new") is too_new
+
+
 def test_the_only_task_of_a_stage_is_copied_when_its_host_hangs():
     """A single task has no siblings; the past of other stages must do (users name this case first)."""
     scenario = Scenario(replace(CONTROL, startup_prior_s=1.0))

@@ -22,6 +22,8 @@ GARBAGE = itertools.cycle(
     ]
 )
 SLOW_S = 6.0
+MANY_WAVES = 1000
+"""No queue is so long that its originals start on an avoided host."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -35,11 +37,12 @@ class Gateway:
     def __init__(self, upstream: str) -> None:
         self.fault = ""
         self.avoid_hosts: list[str] = []
-        """Hosts that every grant on its way names, as if they were sick."""
+        """Hosts that the driver is told to stay off, as if they were sick."""
         self.passed = 0
         """Answers passed on as they were."""
         self._upstream = upstream
         self._last: dict[str, Any] = {}
+        self._ids = itertools.count(2**52)
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self.address = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -69,9 +72,9 @@ class Gateway:
         if not real.ok:
             return real.status_code, real.content
         reply = real.json()
-        for order in reply.get("orders", []):
-            if order["type"] == "container_grant" and self.avoid_hosts:
-                order["avoid_hosts"] = self.avoid_hosts
+        if reply["mode"] == "control":
+            avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "hosts": self.avoid_hosts}
+            reply["orders"] = [*reply.get("orders", []), avoid | {"waves": [MANY_WAVES] * len(self.avoid_hosts)}]
         self._last = reply | {"orders": []}
         if fault == "other_version":
             reply["protocol"] += 1

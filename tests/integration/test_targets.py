@@ -103,8 +103,8 @@ def test_a_cap_that_nobody_renews_expires(plane, driver, gate):
     assert job.result(timeout=JOB_S) == SUM
 
 
-def test_originals_stay_off_the_hosts_that_a_grant_names(hosts, plane, gate, tmp_path):
-    """What would end later there than by waiting is not started there, for as long as the grant says so."""
+def test_originals_stay_off_the_hosts_that_the_driver_is_told_to_avoid(hosts, plane, gate, tmp_path):
+    """What would end later there than by waiting is not started there, for as long as it is told so."""
     with Gateway(plane.address) as gateway, Driver(hosts, tmp_path / "driver", **plugged(gateway.address)) as driver:
         gateway.avoid_hosts = [SICK]
         job = naps(driver, "avoiding", gate)

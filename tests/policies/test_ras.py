@@ -63,10 +63,12 @@ def test_nothing_running_gives_empty_columns(running):
     assert len(ras.speculate(running([], []))["wanted"]) == 0
 
 
-def test_an_idle_slot_costs_nothing(running):
-    """While nobody waits for a slot, what ends sooner by a copy is worth one, though it costs slot-seconds."""
+@pytest.mark.parametrize("free", ["pool_idle", "job_room"])
+def test_a_slot_that_no_original_waits_for_costs_nothing(running, free):
+    """Idle, or given to the job beyond its waiting tasks: what ends sooner by a copy is worth such a slot."""
     columns = {"sibling_rate": [2.0], "elapsed_s": [1.0]}
     assert not ras.speculate(running([3.0], [2.0], **columns))["wanted"][0]
-    assert ras.speculate(running([3.0], [2.0], pool_idle=[1], **columns))["wanted"][0]
-    assert not ras.speculate(running([3.0], [2.0], pool_idle=[1], **columns), {"greedy_when_idle": 0.0})["wanted"][0]
-    assert not ras.speculate(running([2.0], [2.0], pool_idle=[1], **columns))["wanted"][0]
+    columns[free] = [1]
+    assert ras.speculate(running([3.0], [2.0], **columns))["wanted"][0]
+    assert not ras.speculate(running([3.0], [2.0], **columns), {"greedy_when_idle": 0.0})["wanted"][0]
+    assert not ras.speculate(running([2.0], [2.0], **columns))["wanted"][0]

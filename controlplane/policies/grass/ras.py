@@ -26,9 +26,10 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
 def ras_reason(running_attempts: float, t_rem_s: float, t_new_s: float, has_more: bool, is_free: bool) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
-    What rounding alone can make of two equal costs is no saving. A slot that nobody waits for costs nothing: what ends
-    sooner is then copied, too, as Greedy Speculative scheduling would (GS).
-    Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set, and unset for idle slots.
+    What rounding alone can make of two equal costs is no saving. A slot that nobody waits for, or that the allocator
+    has given the job beyond its waiting tasks, costs nothing: what ends sooner is then copied, too, as Greedy
+    Speculative scheduling would (GS).
+    Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set, and unset for free slots.
 
     >>> ras_reason(running_attempts=1, t_rem_s=3.0, t_new_s=2.0, has_more=False, is_free=True).label
     'ends_sooner'
@@ -57,7 +58,7 @@ def ras(tasks: Records, finished: Records, settings: Floats, answer: Records) ->
     for row in range(len(tasks)):
         task = tasks[row]
         attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
-        is_free = greedy_when_idle and task["pool_idle"] > 0
+        is_free = greedy_when_idle and (task["pool_idle"] > 0 or task["job_room"] > 0)
         reason = ras_reason(
             running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s, has_more=has_more[row], is_free=is_free
         )

@@ -51,7 +51,7 @@ class WireTest {
   void readsTheGoldenReplyWithEveryKindOfOrder() throws IOException {
     Reply reply = Reply.decode(golden("reply_orders.json"), 0);
     assertTrue(reply.isControl());
-    assertEquals("[launch_copy, launch_copy, run_next, kill_attempt, stop_job, container_grant, container_grant]",
+    assertEquals("[launch_copy, launch_copy, run_next, kill_attempt, stop_job, container_grant, container_grant, avoid_hosts]",
         reply.orders.stream().map(Order::type).collect(Collectors.toList()).toString());
     Order named = reply.orders.get(0);
     assertEquals("sql-4 12 0 3 node-2 [node-1] true 0", named.text("job") + " " + named.number("stage") + " "
@@ -61,6 +61,7 @@ class WireTest {
     assertEquals(1048576, reply.orders.get(1).number("byte_offset", 0));
     assertEquals(6, reply.orders.get(5).number("cap", -1));
     assertEquals(-1, reply.orders.get(6).number("cap", -1));
+    assertEquals("[node-3] [2]", reply.orders.get(7).list("hosts") + " " + reply.orders.get(7).list("waves"));
     assertEquals("{sql-4=3000000000}", reply.claims.toString());
   }
 

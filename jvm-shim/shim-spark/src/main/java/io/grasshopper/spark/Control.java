@@ -18,6 +18,7 @@ final class Control {
   final LockMeter meter = new LockMeter();
   /** Task sets with an order that waits for a slot. */
   final Set<OrderedTaskSet> wishing = new LinkedHashSet<>();
+  AvoidedHosts avoided = AvoidedHosts.NONE;
   private final Map<String, JobShare> shares = new HashMap<>();
   private int grants;
 
@@ -44,10 +45,11 @@ final class Control {
     }
   }
 
-  void grant(JobShare share, int target, int cap, Collection<?> avoidHosts, long endNanos) {
+  void grant(JobShare share, int target, int cap, long endNanos) {
     grants += share.hasGrant() ? 0 : 1;
-    share.grant(target, cap, avoidHosts, endNanos);
+    share.grant(target, cap, endNanos);
   }
+
 
   void clear(JobShare share) {
     grants -= share.hasGrant() ? 1 : 0;

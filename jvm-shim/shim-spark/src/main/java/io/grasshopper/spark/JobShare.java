@@ -1,9 +1,6 @@
 // How many slots does one job hold, and how many should it?
 package io.grasshopper.spark;
 
-import java.util.Collection;
-import java.util.Collections;
-
 /** One job's running attempts, and its container grant while that lives. Touched under the scheduler's lock only. */
 final class JobShare {
   private static final int NONE = -1;
@@ -13,17 +10,15 @@ final class JobShare {
   private int target = NONE;
   private int cap = NONE;
   private long endNanos;
-  private Collection<?> avoidHosts = Collections.emptyList();
   private boolean yieldsAtTarget;
 
   JobShare(int weight) {
     this.weight = weight;
   }
 
-  void grant(int newTarget, int newCap, Collection<?> newAvoidHosts, long newEndNanos) {
+  void grant(int newTarget, int newCap, long newEndNanos) {
     target = newTarget;
     cap = newCap;
-    avoidHosts = newAvoidHosts;
     endNanos = newEndNanos;
   }
 
@@ -70,9 +65,9 @@ final class JobShare {
     return full && isLive(System.nanoTime());
   }
 
-  /** Whether waiting originals of this job must not start on this host now. */
-  boolean avoids(String host) {
-    return hasGrant() && avoidHosts.contains(host) && isLive(System.nanoTime());
+  /** Whether fewer originals wait than so many times what it should hold; nobody knows before its first grant. */
+  boolean isShortOf(int waves, int waiting) {
+    return !hasGrant() || waiting < (long) waves * target;
   }
 
   void started() {

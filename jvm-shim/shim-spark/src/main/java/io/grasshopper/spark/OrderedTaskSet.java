@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
@@ -24,6 +25,8 @@ import scala.Tuple3;
  * the stock method; so it is once the guard has switched the shim off.
  */
 final class OrderedTaskSet extends TaskSetManager {
+  private static final long MOST_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final TaskSchedulerImpl scheduler;
   private final Control control;
   private final JobKey job;
@@ -31,6 +34,8 @@ final class OrderedTaskSet extends TaskSetManager {
   private final List<Wish> wishes = new ArrayList<>();
   private final Set<Long> dying = new HashSet<>();
   private Wish launching;
+  /** When it was submitted, or launched something last. */
+  private long movedNanos = System.nanoTime();
 
   OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
     super(scheduler, stock.taskSet(), stock.maxTaskFailures(), scheduler.healthTrackerOpt(), new SystemClock());
@@ -163,7 +168,7 @@ final class OrderedTaskSet extends TaskSetManager {
   @Override
   public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(
       String executor, String host, Enumeration.Value maxLocality, boolean speculative) {
-    if ((share.hasGrant() || !wishes.isEmpty()) && control.guard.isOn() && !isBarrier()) {
+    if ((share.hasGrant() || !wishes.isEmpty() || !control.avoided.isEmpty()) && control.guard.isOn() && !isBarrier()) {
       long start = System.nanoTime();
       try {
         if (share.isGated()) {
@@ -175,7 +180,7 @@ final class OrderedTaskSet extends TaskSetManager {
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
-        if (!speculative && share.avoids(host)) {
+        if (!speculative && isPatient(start) && control.avoided.has(host, share, waiting(), start)) {
           return Option.empty();
         }
       } catch (Throwable error) {
@@ -185,6 +190,16 @@ final class OrderedTaskSet extends TaskSetManager {
       }
     }
     return super.dequeueTaskHelper(executor, host, maxLocality, speculative);
+  }
+
+  /** Hosts are avoided only where it is not for long: an original that nothing else takes goes anywhere in the end. */
+  private boolean isPatient(long nowNanos) {
+    return OrderGate.refusalOfJob(job) == null && nowNanos - movedNanos < MOST_PATIENCE_NANOS;
+  }
+
+  /** Originals that have not started; less the copies that run, which is near enough. */
+  private int waiting() {
+    return numTasks() - tasksSuccessful() - runningTasks();
   }
 
   private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
@@ -244,6 +259,7 @@ final class OrderedTaskSet extends TaskSetManager {
     }
     share.started();
     long start = System.nanoTime();
+    movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
       Wish wish = launching != null && launching.index == info.index() ? launching : null;

@@ -20,6 +20,7 @@ final class SparkAttached {
     capabilities.put("kill_copy", true);
     capabilities.put("order_pending", ordersPending);
     capabilities.put("hold_slots", ordersPending);
+    capabilities.put("avoid_hosts", true);
     capabilities.put("partial_result", false);
     capabilities.put("byte_offset", false);
     String uiUrl = Scala.orNull(context.uiWebUrl());

@@ -8,7 +8,6 @@ import io.grasshopper.core.Order;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
 import java.util.Iterator;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -102,6 +101,8 @@ final class SparkHost implements Host {
         return stopJob(order);
       case "container_grant":
         return ordersPending ? grant(order) : "fifo_mode";
+      case "avoid_hosts":
+        return avoid(order);
       default:
         return "unknown_order";
     }
@@ -175,11 +176,20 @@ final class SparkHost implements Host {
     }
     synchronized (scheduler) {
       int cap = (int) order.number("cap", -1);
-      List<?> avoidHosts = order.list("avoid_hosts");
-      control.grant(control.share(job), (int) order.number("target"), cap, avoidHosts, order.expiresNanos());
+      control.grant(control.share(job), (int) order.number("target"), cap, order.expiresNanos());
     }
     revive = true;
     dueBy(order.expiresNanos());
+    loop.applied(order.id(), -1);
+    return null;
+  }
+
+  private String avoid(Order order) {
+    AvoidedHosts hosts = AvoidedHosts.of(order);
+    synchronized (scheduler) {
+      control.avoided = hosts;
+    }
+    revive = true;
     loop.applied(order.id(), -1);
     return null;
   }
@@ -215,6 +225,7 @@ final class SparkHost implements Host {
       control.wishing.forEach(set -> set.dropWishes(reason));
       control.wishing.clear();
       control.shares().forEach(control::clear);
+      control.avoided = AvoidedHosts.NONE;
     }
     revive = true;
     settle();

@@ -6,20 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class TurnsTest {
   private static final long FOREVER = Long.MAX_VALUE / 2;
-  private static final List<String> NOWHERE = Collections.emptyList();
 
   private static JobShare share(int running, int target, int cap) {
     JobShare share = new JobShare(1);
     for (int i = 0; i < running; i++) {
       share.started();
     }
-    share.grant(target, cap, NOWHERE, System.nanoTime() + FOREVER);
+    share.grant(target, cap, System.nanoTime() + FOREVER);
     return share;
   }
 
@@ -42,7 +39,7 @@ class TurnsTest {
   @Test
   void beyondTheTargetsWeightDecides() {
     JobShare heavy = new JobShare(4);
-    heavy.grant(1, -1, NOWHERE, System.nanoTime() + FOREVER);
+    heavy.grant(1, -1, System.nanoTime() + FOREVER);
     for (int i = 0; i < 4; i++) {
       heavy.started();
     }
@@ -71,7 +68,7 @@ class TurnsTest {
   void aCapHoldsSlotsFreeUntilTheGrantEnds() {
     JobShare capped = share(3, 5, 3);
     assertTrue(capped.isGated());
-    capped.grant(5, 3, NOWHERE, System.nanoTime() - 1);
+    capped.grant(5, 3, System.nanoTime() - 1);
     assertFalse(capped.isGated());
   }
 

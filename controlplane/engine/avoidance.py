@@ -1,0 +1,58 @@
+"""Which hosts shall originals stay off? Tells each driver its sick ones, and how long a queue outweighs that."""
+
+import numpy as np
+
+from controlplane.engine.cycle import Cycle
+from controlplane.estimators.host_slowness import HostHealth, waves_worth_waiting
+from controlplane.model.cluster import SourceState
+from controlplane.model.facts import Mode
+from controlplane.model.orders import AvoidHosts
+from controlplane.model.reasons import Action, Reason
+
+
+def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
+    """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
+
+    Every host that comes or goes is recorded.
+    """
+    if not source.attached.capabilities.avoid_hosts:
+        return
+    ttl_ms = cycle.settings.grant_ttl_ms
+    waves, known = _waves(cycle, source, health), source.avoided
+    is_stale = bool(waves) and cycle.now_s - source.avoided_s >= ttl_ms / 2000
+    if waves == known and not is_stale:
+        return
+    controls = cycle.steering.mode(source) is Mode.CONTROL
+    order = next(cycle.ids) if controls else 0
+    for host in sorted(waves.keys() ^ known.keys()):
+        row = cycle.cluster.host_rows.get(host, -1)
+        cycle.record(
+            source,
+            action=Action.AVOID_HOST,
+            reason=Reason.SICK_HOST if host in waves else Reason.HOST_RECOVERED,
+            host=host,
+            order=order,
+            inputs={
+                "slowness": float(health.slowness[row]) if row >= 0 else float("nan"),
+                "waves": float(waves.get(host, 0)),
+            },
+        )
+    source.avoided = waves
+    if controls:
+        source.avoided_s = cycle.now_s
+        avoid = AvoidHosts(order=order, ttl_ms=ttl_ms, hosts=list(waves), waves=list(waves.values()))
+        cycle.send(source, avoid, None)
+
+
+def _waves(cycle: Cycle, source: SourceState, health: HostHealth) -> dict[str, int]:
+    """Whole waves by name of the pool's sick hosts; none where all are sick."""
+    if not health.sick.any():
+        return {}
+    of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+    rows = np.unique(cycle.cluster.executors.host[of_pool])
+    sick = rows[health.sick[rows]]
+    if len(sick) == len(rows):
+        return {}
+    waves = waves_worth_waiting(health.slowness[sick], cycle.settings.slow_host_patience)
+    whole = zip(sick.tolist(), np.rint(waves).astype(np.int64).tolist(), strict=True)
+    return {cycle.cluster.host_names[row]: each for row, each in whole if each > 0}

@@ -1,0 +1,41 @@
+// Which hosts do originals stay off, and when do they take them all the same?
+package io.grasshopper.spark;
+
+import io.grasshopper.core.Order;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+
+/** What the control plane said last; it ends by itself. */
+final class AvoidedHosts {
+  static final AvoidedHosts NONE = new AvoidedHosts(Collections.emptyMap(), 0);
+
+  private final Map<String, Integer> waves;
+  private final long endNanos;
+
+  AvoidedHosts(Map<String, Integer> waves, long endNanos) {
+    this.waves = waves;
+    this.endNanos = endNanos;
+  }
+
+  /** @throws RuntimeException where a host has no number of waves */
+  static AvoidedHosts of(Order order) {
+    Map<String, Integer> waves = new HashMap<>();
+    Iterator<?> each = order.list("waves").iterator();
+    for (Object host : order.list("hosts")) {
+      waves.put((String) host, ((Number) each.next()).intValue());
+    }
+    return new AvoidedHosts(waves, order.expiresNanos());
+  }
+
+  boolean isEmpty() {
+    return waves.isEmpty();
+  }
+
+  /** Whether an original had better wait than start on this host, as no more than so many others of its set wait. */
+  boolean has(String host, JobShare share, int waiting, long nowNanos) {
+    Integer enough = waves.get(host);
+    return enough != null && nowNanos - endNanos < 0 && share.isShortOf(enough, waiting);
+  }
+}
