@@ -9,7 +9,7 @@ TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
 SPARK35 := build/spark-3.5/pyspark
 RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
-MAVEN := mvn -B -q -f jvm-shim/pom.xml
+MAVEN := mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
 PYTEST := $(BIN)/python -m pytest
 export PYTHON
 

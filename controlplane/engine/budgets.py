@@ -131,9 +131,9 @@ class Budgets:
 
 @kernel
 def count_copies(now_s: float, tasks: Records, by_job: Ints, by_pool: Ints, ordered_by_job: Ints) -> None:
-    """Add the copies of all tasks to the counts."""
+    """Add the copies of all tasks to the counts; what was ordered for a task that has ended will not start."""
     for task in tasks:
-        ordered = task["ordered_copies"] if task["ordered_until_s"] > now_s else 0
+        ordered = task["ordered_copies"] if task["ordered_until_s"] > now_s and not task["done"] else 0
         if task["alive"] and task["n_copies"] + ordered > 0:
             by_job[task["job"]] += task["n_copies"] + ordered
             by_pool[task["pool"]] += task["n_copies"] + ordered

@@ -427,10 +427,10 @@ class Runtime:
         if now_s < self._chores_s:
             return
         self._chores_s = now_s + 1.0
-        for key in self.sources.forget_silent(now_s):
-            _log.info("source_forgotten", source=key)
-            self.scheduler.forget(key)
-            self.history.forget(key, now_s)
+        for source in self.sources.forget_silent(now_s):
+            _log.info("source_forgotten", source=source.key)
+            self.scheduler.forget(source.key)
+            self.history.forget(source.key, source.heard_s)
         self.history.note_sick(self.scheduler.sick_hosts(now_s))
         self.history.prune(now_s)
         if now_s >= self._learned_s:

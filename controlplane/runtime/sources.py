@@ -153,12 +153,12 @@ class Sources:
             raise StaleReport("sequence", request.sequence, source.sequence, key)
         return source, self._advance(source, request, now_s)
 
-    def forget_silent(self, now_s: float) -> list[str]:
-        """Drops the sources that have not been heard for too long, and names them."""
+    def forget_silent(self, now_s: float) -> list[KnownSource]:
+        """Drops the sources that have not been heard for too long, and tells them."""
         limit_s = now_s - self._settings.forget_after_s
-        silent = [source.key for source in self if source.heard_s < limit_s]
-        for key in silent:
-            del self._by_key[key]
+        silent = [source for source in self if source.heard_s < limit_s]
+        for source in silent:
+            del self._by_key[source.key]
         return silent
 
     def _advance(self, source: KnownSource, request: SyncRequest, now_s: float) -> Treatment:

@@ -45,18 +45,44 @@ class Policy(NamedTuple):
 
 @kernel
 def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
-    """Ask the speculator, if a review is due, then the allocator."""
+    """Ask the allocator, then, if a review is due, the speculator; the other way where shares count wanted copies."""
+    state.counts[0]["cycles"] += 1
+    if policy.foresight != WANTED:
+        share_out(work, world, policy, state)
+    if state.counts[0]["now_s"] >= state.counts[0]["review_s"]:
+        review(work, world, policy, state)
+    if policy.foresight == WANTED:
+        share_out(work, world, policy, state)
+    list_asking(state)
+
+
+@rule
+def review(work: Workload, world: World, policy: Policy, state: State) -> None:
+    """Ask the speculator about all that runs."""
     counts = state.counts[0]
-    counts["cycles"] += 1
-    if counts["now_s"] >= counts["review_s"]:
-        n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
-        tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
-        speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
-        keep_wanted(state, n_tasks)
+    n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
+    tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
+    speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
+    keep_wanted(state, n_tasks)
+
+
+@rule
+def share_out(work: Workload, world: World, policy: Policy, state: State) -> None:
+    """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
     n_claimants = view_claimants(work, world, policy, state)
     claimants, shares = state.claimants[:n_claimants], state.allocation[:n_claimants]
     allocate(policy.allocator, len(state.slots), claimants, policy.allocator_settings, shares)
-    keep_targets(state, n_claimants)
+    row, total = 0, 0.0
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        if job["n_tasks"] == job["n_done"]:
+            continue
+        share = shares[row]
+        job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
+        total += share["virtual_size"]
+        row += 1
+    if total > len(state.slots):
+        state.counts[0]["short_cycles"] += 1
 
 
 @rule
@@ -158,23 +184,15 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
 
 
 @rule
-def keep_targets(state: State, n_claimants: int) -> None:
-    """Write the shares down with the jobs, whose order is the claimants', and list those with something to start."""
-    row, total, n_asking = 0, 0.0, 0
+def list_asking(state: State) -> None:
+    """List the jobs with something to start."""
+    n_asking = 0
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
-        if job["n_tasks"] == job["n_done"]:
-            continue
-        share = state.allocation[row]
-        job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
-        total += share["virtual_size"]
-        row += 1
-        if waiting(job) > 0 or job["n_wanted"] > 0:
+        if job["n_done"] < job["n_tasks"] and (waiting(job) > 0 or job["n_wanted"] > 0):
             state.asking[n_asking] = state.active[place]
             n_asking += 1
     state.counts[0]["n_asking"] = n_asking
-    if total > len(state.slots):
-        state.counts[0]["short_cycles"] += 1
 
 
 @rule
