@@ -13,7 +13,7 @@ from controlplane.model.reasons import Action, Reason
 def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
 
-    Every host that comes or goes is recorded.
+    Every host that comes or goes is recorded, the first one with the order.
     """
     if not source.attached.capabilities.avoid_hosts:
         return
@@ -23,25 +23,26 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
     if waves == known and not is_stale:
         return
     controls = cycle.steering.mode(source) is Mode.CONTROL
-    order = next(cycle.ids) if controls else 0
+    order, record = next(cycle.ids) if controls else 0, None
     for host in sorted(waves.keys() ^ known.keys()):
         row = cycle.cluster.host_rows.get(host, -1)
-        cycle.record(
+        told = cycle.record(
             source,
             action=Action.AVOID_HOST,
             reason=Reason.SICK_HOST if host in waves else Reason.HOST_RECOVERED,
             host=host,
-            order=order,
+            order=order if record is None else 0,
             inputs={
                 "slowness": float(health.slowness[row]) if row >= 0 else float("nan"),
                 "waves": float(waves.get(host, 0)),
             },
         )
+        record = record or told
     source.avoided = waves
     if controls:
         source.avoided_s = cycle.now_s
         avoid = AvoidHosts(order=order, ttl_ms=ttl_ms, hosts=list(waves), waves=list(waves.values()))
-        cycle.send(source, avoid, None)
+        cycle.send(source, avoid, record)
 
 
 def _waves(cycle: Cycle, source: SourceState, health: HostHealth) -> dict[str, int]:
