@@ -122,6 +122,7 @@ def demo(
     ),
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
+    from controlplane.processes import ClusterError
     from spark_listener import demo as spark_demo
 
     try:
@@ -129,7 +130,9 @@ def demo(
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise
-        fail("the demo needs Spark: pip install 'grasshopper-scheduler[spark]'", REFUSED)
+        fail("the demo needs Spark: pip install pyspark", REFUSED)
+    except (FileNotFoundError, ClusterError) as error:
+        fail(str(error), REFUSED)
 
 
 @app.command()

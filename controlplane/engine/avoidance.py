@@ -9,6 +9,9 @@ from controlplane.model.facts import Mode
 from controlplane.model.orders import AvoidHosts
 from controlplane.model.reasons import Action, Reason
 
+PATIENCE_MS = 10_000
+"""So long a stage may wait for a healthy slot in vain: what keeps it off all others is not ours to know."""
+
 
 def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
@@ -26,7 +29,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
     order, record = next(cycle.ids) if controls else 0, None
     for host in sorted(waves.keys() ^ known.keys()):
         row = cycle.cluster.host_rows.get(host, -1)
-        told = cycle.record(
+        change = cycle.record(
             source,
             action=Action.AVOID_HOST,
             reason=Reason.SICK_HOST if host in waves else Reason.HOST_RECOVERED,
@@ -37,11 +40,13 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
                 "waves": float(waves.get(host, 0)),
             },
         )
-        record = record or told
+        record = record or change
     source.avoided = waves
     if controls:
         source.avoided_s = cycle.now_s
-        avoid = AvoidHosts(order=order, ttl_ms=ttl_ms, hosts=list(waves), waves=list(waves.values()))
+        avoid = AvoidHosts(
+            order=order, ttl_ms=ttl_ms, patience_ms=PATIENCE_MS, hosts=list(waves), waves=list(waves.values())
+        )
         cycle.send(source, avoid, record)
 
 
