@@ -21,8 +21,8 @@ from pathlib import Path
 ABSOLUTE = re.compile(r"(?<![\w/.])/(?=\w)")
 """The first slash of an absolute path, but none of an address or of a relative path."""
 _NETWORK = re.compile(r"(PIP_.*|.*_proxy|SSL_CERT_(FILE|DIR))", re.IGNORECASE)
-_WORDLESS = frozenset({"USER", "EXPOSE"})
-"""Instructions that say something about a container only."""
+_FOR_A_DAEMON = frozenset({"USER", "EXPOSE"})
+"""Instructions about users and networks, which a folder does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PlainImage:
     def build(self, dockerfile: Path) -> PlainImage:
         """Run every step; raises CalledProcessError for one that fails, AttributeError for one that is not known."""
         for step in steps(dockerfile):
-            if step.name not in _WORDLESS:
+            if step.name not in _FOR_A_DAEMON:
                 getattr(self, f"_{step.name.lower()}")(step)
         return self
 
@@ -78,10 +78,11 @@ class PlainImage:
         """Where commands run."""
         return Path(self.inside(self.folder))
 
-    def files(self) -> set[Path]:
-        """All that the image holds outside its volume."""
+    def files(self) -> dict[Path, int]:
+        """All that the image holds outside its volume, and when it was changed."""
         volume = Path(self.inside(self.volume))
-        return {path for path in self.root.rglob("*") if not path.is_relative_to(volume)}
+        outside = (path for path in self.root.rglob("*") if not path.is_relative_to(volume))
+        return {path: path.lstat().st_mtime_ns for path in outside}
 
     def _from(self, step: Step) -> None:
         """A new stage, in the same place as the one before, which moves away: paths in its files stay true."""
@@ -110,8 +111,7 @@ class PlainImage:
             if source.is_dir():
                 shutil.copytree(source, place, symlinks=True, dirs_exist_ok=True)
             else:
-                folder = target.endswith("/")
-                (place if folder else place.parent).mkdir(parents=True, exist_ok=True)
+                (place if target.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, place)
 
     def _run(self, step: Step) -> None:
