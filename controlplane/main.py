@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from controlplane.api import app as web
 from controlplane.api import pages
-from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.runtime.live import CHOICES, Runtime
 from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
@@ -32,11 +32,6 @@ KEEP_ALIVE_S = 75
 """An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
 
 
-IDS_PER_SECOND = 2**20
-"""Ids of decisions start at the second of the start times this, but never below those of an earlier run: the wall clock
-may have been set back."""
-
-
 def build_app(
     settings: Settings,
     *,
@@ -44,10 +39,14 @@ def build_app(
     scheduler: Scheduler | None = None,
     plane_epoch: int | None = None,
 ) -> FastAPI:
-    """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock."""
+    """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock.
+
+    Ids of decisions start with the second of the start, but never below an earlier run's: the wall clock may have been
+    set back.
+    """
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     store = Store(settings.store_settings())
-    epoch = max(epoch, (store.newest_id() // IDS_PER_SECOND + 1) * 1000)
+    epoch = max(epoch, (store.newest_id() // IDS_PER_EPOCH + 1) * 1000)
     engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 

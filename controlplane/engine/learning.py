@@ -35,6 +35,7 @@ class Learning:
         self.accuracy = Accuracy()
         self._tails: dict[str, TailIndex] = {}
         self._tail_of_pool: dict[int, TailIndex] = {}
+        self._name_of_pool: dict[int, str] = {}
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -45,7 +46,7 @@ class Learning:
         """Take in everything that ended, started or first moved in one batch."""
         for name in [source.name for source in cluster.sources.values() if source.row in changes.pools]:
             source = cluster.sources[name]
-            self._tail_of_pool[source.row] = self._tail(source.attached.name or source.attached.application)
+            self._take_up(cluster, source.row, source.attached.name or source.attached.application)
         for row in changes.stages_submitted:
             if row in cluster.stage_infos:
                 self.remaining.stage_submitted(cluster, row)
@@ -89,6 +90,7 @@ class Learning:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""
         self.hosts = HostSlowness()
         self._tail_of_pool.clear()
+        self._name_of_pool.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""
@@ -150,12 +152,17 @@ class Learning:
         """How many durations it rests on."""
         return self._tail_of_pool[pool].estimate().samples
 
-    def _tail(self, application: str) -> TailIndex:
+    def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
+        """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
+        if self._name_of_pool.get(pool) == application:
+            return
         tail = self._tails.pop(application, None) or TailIndex(window=TAIL_WINDOW)
-        self._tails[application] = tail
-        if len(self._tails) > TAILS_KEPT:
-            del self._tails[next(iter(self._tails))]
-        return tail
+        self._tails[application] = self._tail_of_pool[pool] = tail
+        self._name_of_pool[pool] = application
+        in_use = {name for row, name in self._name_of_pool.items() if cluster.pools.alive[row]}
+        gone = [name for name in self._tails if name not in in_use]
+        for name in gone[: max(len(gone) - TAILS_KEPT, 0)]:
+            del self._tails[name]
 
     def dump(self) -> dict[str, Any]:
         """JSON-able state of what outlives a restart; hosts are learned afresh."""
@@ -170,4 +177,5 @@ class Learning:
         self.remaining.history.load(state.get("stages", {}))
         self.transfer.load(state.get("transfer", {}))
         for name, dumped in state.get("tails", {}).items():
-            self._tail(name).load(dumped)
+            self._tails[name] = TailIndex(window=TAIL_WINDOW)
+            self._tails[name].load(dumped)

@@ -29,6 +29,8 @@ from controlplane.model.facts import OrderResult
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 
+IDS_PER_EPOCH = 2**20
+"""Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
 
@@ -43,7 +45,7 @@ class Scheduler:
     """The engine: owns the cluster's state, what was learned, and the orders that are open."""
 
     def __init__(self, settings: EngineSettings, *, order_epoch: int = 0) -> None:
-        """`order_epoch` keeps ids of orders and decisions of different runs apart: they start past order_epoch * 2**20.
+        """`order_epoch` keeps ids of orders and decisions of different runs apart.
 
         With the second of the start as epoch they grow from run to run, and fit the 53 bits of the wire.
         """
@@ -53,7 +55,7 @@ class Scheduler:
         self.learning = Learning(settings)
         self.cycle = 0
         self._view = views.TaskView()
-        self._ids = count(order_epoch * 2**20 + 1)
+        self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
     @property
     def settings(self) -> EngineSettings:
@@ -134,9 +136,11 @@ class Scheduler:
         self.cluster, self.ledger = Cluster(), Ledger()
         self.learning.forget_rows()
 
-    def snapshot(self, now_s: float) -> Snapshot:
-        """Everything that is live, as plain structs."""
-        return take_snapshot(self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s)
+    def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
+        """Everything that is live, as plain structs; tasks and attempts may be left out."""
+        return take_snapshot(
+            self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
+        )
 
     def sick_hosts(self, now_s: float) -> set[str]:
         """Names of the hosts that get no copies now."""

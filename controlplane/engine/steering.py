@@ -6,8 +6,7 @@ from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies import registry
 
-_BY_RANK = (Mode.OFF, Mode.SHADOW, Mode.CONTROL)
-_RANK = {mode: mode.rank for mode in Mode}
+_BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
 
 
 class Steering:
@@ -45,11 +44,11 @@ class Steering:
         server = self.mode_of_source.get(source.name, self.everywhere)
         if self.everywhere is Mode.OFF:
             server = Mode.OFF
-        return _BY_RANK[min(_RANK[server], _RANK[source.attached.mode])]
+        return _BY_RANK[min(server.rank, source.attached.mode.rank)]
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""
-        return _BY_RANK[min(_RANK[self.mode(source)], int(cluster.jobs.mode_rank[job]))]
+        return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults where it is not the configured one."""

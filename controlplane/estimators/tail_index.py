@@ -17,16 +17,6 @@ from controlplane.model.columns import Flags, Floats
 _NOTHING = np.empty(0)
 
 
-def normalised(durations_s: Floats) -> Floats:
-    """Durations of one stage's finished tasks over their geometric mean; those of no length are left out.
-
-    >>> normalised(np.array([1.0, 4.0, 0.0]))
-    array([0.5, 2. ])
-    """
-    positive = durations_s[durations_s > 0]
-    return positive / np.exp(np.mean(np.log(positive))) if len(positive) else positive
-
-
 def tail_evidence(samples: Floats, finished: Flags, n_largest: int, running: Floats = _NOTHING) -> tuple[int, float]:
     """(ends seen, log-time on test) of the n largest samples and of running attempts, above the next smaller sample.
 

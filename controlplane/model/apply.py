@@ -187,6 +187,11 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
     stages = now.cluster.stages
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
+        closed = now.cluster.stage_infos[row].fact
+        requests = now.source.requests
+        for name in [name for name, (one, _) in requests.items() if one.stage == closed.stage >= 0]:
+            if requests[name][0].stage_attempt == closed.stage_attempt:
+                del requests[name]
         now.changes.jobs.add(int(stages.job[row]))
 
 

@@ -93,7 +93,7 @@ class Runtime:
         self.feed = Feed(settings)
         self.history = History(settings)
         self.metrics = Metrics()
-        self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
+        self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
         self.cycle = 0
         self.failures = 0
         self.failing = False
@@ -205,6 +205,10 @@ class Runtime:
             self._snapshot = self.scheduler.snapshot(now_s)
             self._snapshot_took_s = self.clock() - now_s
         return self._snapshot
+
+    def _pools(self) -> Snapshot:
+        """Pools and jobs only: who scrapes often must not keep drivers waiting."""
+        return self.scheduler.snapshot(self.clock(), with_tasks=False)
 
     def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
         at_ms = self.store.wall_ms()
