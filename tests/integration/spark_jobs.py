@@ -55,6 +55,12 @@ def naps(spark, *, group, tasks, seconds, gate):
     return sum(context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect())
 
 
+def naps_at_home(spark, *, group, homes, seconds):
+    """One task that takes so long for each of `homes`, the host that it prefers; how many ran on another."""
+    _enter(spark.sparkContext, group)
+    return spark._jvm.Homes.strays(spark.sparkContext._jsc.sc(), homes, int(1000 * seconds))
+
+
 def _tag(index, rows, *, held, gate):
     _maybe_wait(index, held, gate, hold_copies=False)
     return [(row, row % 7) for row in rows]
