@@ -97,6 +97,21 @@ def test_killing_chosen_attempts_again_and_again_is_no_failure(plane, driver, ga
     assert sorted(attempt["outcome"] for attempt in ended) == ["killed"] * 5 + ["success"]
 
 
+def test_a_kill_is_on_the_meter_of_the_time_under_the_lock(plane, driver, gate):
+    """What we tell of our share of the scheduler's lock is worth nothing if some of our ways there are left out."""
+    job = driver.start("squares", group="metered", tasks=1, held=[0], gate=str(gate), hold_copies=True)
+    original = plane.running(driver.source, "metered", 0)[0]
+    plane.copy(original, driver.source)
+    copy = plane.running(driver.source, "metered", 0, count=2)[-1]
+    before = driver.run("shim_status")["lock_calls"]
+    plane.kill_attempt(copy, driver.source)
+    eventually(lambda: len(plane.attempts(driver.source, "metered")) == 1)
+    # The attempt is condemned, and later taken off the count of its job.
+    assert driver.run("shim_status")["lock_calls"] >= before + 2
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [0]
+
+
 def test_the_last_attempt_of_a_task_is_not_killed(plane, driver, gate):
     """A task without an attempt is a task that Spark has to start again: the kill is refused."""
     job = driver.start("squares", group="last", tasks=1, held=[0], gate=str(gate))

@@ -266,8 +266,8 @@ final class OrderedTaskSet extends TaskSetManager {
     if (runningTasks() == before) {
       return;
     }
-    share.started();
     long start = System.nanoTime();
+    share.started();
     movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
@@ -289,13 +289,18 @@ final class OrderedTaskSet extends TaskSetManager {
     int before = runningTasks();
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
+      long start = System.nanoTime();
       share.ended();
       dying.remove(attempt);
+      control.meter.leave(start);
     }
   }
 
   @Override
   public boolean checkSpeculatableTasks(long minTimeMs) {
-    return !(control.guard.isOn() && control.loop.leases().holds(job.key)) && super.checkSpeculatableTasks(minTimeMs);
+    long start = System.nanoTime();
+    boolean rests = control.guard.isOn() && control.loop.leases().holds(job.key);
+    control.meter.leave(start);
+    return !rests && super.checkSpeculatableTasks(minTimeMs);
   }
 }
