@@ -144,6 +144,14 @@ def test_a_file_write_with_copies_has_every_row_once(plane, driver, gate, tmp_pa
     assert job.result(timeout=JOB_S) == [1000, 1000]
 
 
+def test_a_query_that_is_run_in_a_thread_is_copied(plane, driver, gate):
+    """In an InheritableThread Spark calls the stage after PySpark's own wrapper; what it does is in its last step."""
+    job = driver.start("collected_in_a_thread", group="threaded", gate=str(gate))
+    answer = plane.copy(plane.running(driver.source, "threaded", 0)[0], driver.source)
+    assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
+    assert job.result(timeout=JOB_S) == 100
+
+
 def test_a_job_that_writes_where_it_likes_is_never_copied(plane, driver, gate, tmp_path):
     """Nobody arbitrates what foreachPartition writes, so not even an operator gets a copy of it."""
     path = str(tmp_path / "sink")
