@@ -136,7 +136,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             continue
         code[queue[same]] = answer
         queue = queue[~same]
-    code[queue] = Reason.ORDER_PENDING
+    code[queue] = Reason.NOT_TRIED
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
