@@ -30,7 +30,7 @@ FILE_WRITERS = (
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
 QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
-"""Packs a query's rows for the driver. Which call the user made does not matter then; in a thread it may not even show."""
+"""Packs a query's rows for the driver; which call the user made does not matter then, and may not even show."""
 DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
 _COORDINATED_COMMITTERS = """
     org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter

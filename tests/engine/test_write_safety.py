@@ -81,7 +81,7 @@ def test_a_data_source_that_asks_the_driver_is_safe():
     [(QUERY_PLAN, Reason.NONE), ("org.apache.spark.rdd.RDD", Reason.UNKNOWN_OUTPUT)],
 )
 def test_a_query_that_returns_its_rows_is_safe_however_it_is_called(writer, word):
-    """In a thread that inherits local properties the call has the name of PySpark's wrapper, which may hide anything."""
+    """In a thread that inherits local properties the call has the name of PySpark's wrapper, which hides anything."""
     stage = StageSubmitted(
         job="j", stage=1, stage_attempt=0, n_tasks=1, kind="result", action="copy_local_properties", writer=writer
     )

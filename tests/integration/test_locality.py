@@ -1,6 +1,6 @@
 """Do originals still wait for the hosts they prefer, by `spark.locality.wait`, where we decline offers of other hosts?
 
-Two hosts are preferred, and one runs out of work first: from then on its slots are Spark's to give away, after the wait.
+Two hosts are preferred, and one runs out of work first: from then on its slots are Spark's to give away after the wait.
 """
 
 from pathlib import Path
