@@ -149,7 +149,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Ends what would not end by itself before it waits for the rest."""
-        self._app.state.runtime.feed.close()
+        runtime: Runtime = self._app.state.runtime
+        runtime.feed.close()
+        runtime.doorbell.close()
         await super().shutdown(sockets)
 
 

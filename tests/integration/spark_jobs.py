@@ -41,6 +41,19 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
+def _in_turn(index, values, *, gates):
+    wait_at(gates[index])
+    return list(values)
+
+
+def in_turn(spark, *, group, gates):
+    """A task for each gate, whose attempts all wait at it; the numbers of the tasks."""
+    context = spark.sparkContext
+    _enter(context, group)
+    body = partial(_in_turn, gates=tuple(gates))
+    return context.parallelize(range(len(gates)), len(gates)).mapPartitionsWithIndex(body).collect()
+
+
 def _nap(index, values, *, seconds, gate):
     if not Path(gate).exists():
         time.sleep(seconds)

@@ -14,8 +14,9 @@ import org.slf4j.LoggerFactory;
 /**
  * One daemon thread that turns events into facts, keeps one exchange under way at most, and applies replies on the host.
  *
- * <p>It exchanges at the interval the last reply asked for, or 5 ms after an urgent event. It never waits for the network: an
- * exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no answer.
+ * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. It never waits for
+ * the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
+ * answer.
  */
 public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
@@ -29,7 +30,8 @@ public final class SyncLoop {
   private final String sourceKind;
   private final Host host;
   private final Guard guard;
-  private final Courier courier;
+  private final Courier<Reply> courier;
+  private final Doorbell doorbell;
   private final FactQueue queue;
   private final LiveState live = new LiveState();
   private final Outbox outbox;
@@ -47,20 +49,19 @@ public final class SyncLoop {
   private long earliestNanos = nextDueNanos;
   private boolean soon;
   private long soonNanos;
+  private boolean rung;
   private boolean isInControl = true;
   private long planeEpoch = -1;
   private long queueDropsReported;
 
   /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
   public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
-    this(sourceKind, host, guard, settings, new HttpTransport(settings));
-  }
-
-  SyncLoop(String sourceKind, Host host, Guard guard, Settings settings, Transport transport) {
     this.sourceKind = sourceKind;
     this.host = host;
     this.guard = guard;
-    this.courier = new Courier(transport, settings.timeoutMs() * MILLI, this::wake);
+    Transport transport = new HttpTransport(settings, settings.endpoint(), settings.timeoutMs());
+    this.courier = new Courier<>(transport, settings.timeoutMs() * MILLI, this::wake, Reply::decode);
+    this.doorbell = new Doorbell(settings, source, this::wake);
     this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
     this.outbox = new Outbox(settings.queueCapacity());
     this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
@@ -182,6 +183,7 @@ public final class SyncLoop {
       soonNanos = now + COALESCE_NANOS;
       soon = isInControl;
     }
+    rung |= doorbell.hasRung();
     if (!courier.isUnderWay() && now - dueNanos() >= 0) {
       urgent = false;
       translateEvents();
@@ -196,7 +198,7 @@ public final class SyncLoop {
   }
 
   private long dueNanos() {
-    long due = soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
+    long due = rung ? earliestNanos : soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
     return Math.max(due, earliestNanos);
   }
 
@@ -227,6 +229,7 @@ public final class SyncLoop {
 
   private void send() {
     soon = false;
+    rung = false;
     try {
       courier.send(request(System.nanoTime()));
     } catch (IOException error) {
@@ -286,6 +289,7 @@ public final class SyncLoop {
       if (planeEpoch != -1) {
         seenOrders.forget();
         outbox.requireFull();
+        doorbell.reset();
         guard.run("plane change", () -> host.standDown(""));
       }
       planeEpoch = reply.planeEpoch;
@@ -303,6 +307,9 @@ public final class SyncLoop {
     }
     guard.run("settle", host::settle);
     translateEvents();
+    if (isInControl) {
+      doorbell.listen();
+    }
   }
 
   /** The plane sets the pace: a full report is due when it says so, urgent events count only where orders may follow. */
