@@ -121,6 +121,15 @@ def test_a_bad_field_is_named(attended, body, field):
     assert [each["field"] for each in response.json()["errors"]] == [field]
 
 
+@pytest.mark.parametrize(("token", "status"), [("is-shim", 200), ("may-operate", 403), ("wrong", 401), ("", 401)])
+def test_it_is_for_shims_alone(tmp_path, token, status):
+    tokens = {"read_token": "may-read", "operate_token": "may-operate", "shim_token": "is-shim"}
+    with running(tmp_path, auth=tokens) as plane:
+        plane.sync(message(1, working(), full=True), headers={"authorization": "Bearer is-shim"})
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        assert ask(plane, question(0), headers=headers).status_code == status
+
+
 def test_another_protocol_version_is_told_so(attended):
     assert ask(attended, question() | {"protocol": 2}).status_code == 426
 

@@ -11,9 +11,9 @@ import org.slf4j.LoggerFactory;
  * A question that the control plane leaves open until orders wait for this source. For the sync loop's thread.
  *
  * <p>The answer carries no orders, it is only a reason to exchange now. The question is asked again after the next valid reply in
- * mode control, so a control plane that does not answer exchanges is not asked, and one that rings all the time makes exchanges
- * follow each other but nothing more. Where it fails, it rests; where there is no such question, it is not asked again until another
- * control plane answers. Orders then wait for the next exchange.
+ * mode control, so a control plane that does not answer exchanges is not asked, and one that rings all the time makes
+ * exchanges 20 ms apart and nothing more. Where it fails, it rests; where there is no such question, it is not asked again until
+ * another control plane answers. Orders then wait for the next exchange.
  */
 final class Doorbell {
   private static final Logger LOG = LoggerFactory.getLogger(Doorbell.class);

@@ -22,6 +22,7 @@ public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
   private static final long MILLI = 1_000_000;
   private static final long COALESCE_NANOS = 5 * MILLI;
+  private static final long RING_GAP_NANOS = 20 * MILLI;
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_NAP_NANOS = 500 * MILLI;
   private static final long LONGEST_INTERVAL_MS = 60_000;
@@ -198,7 +199,13 @@ public final class SyncLoop {
   }
 
   private long dueNanos() {
-    long due = rung ? earliestNanos : soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
+    long due = nextDueNanos;
+    if (soon) {
+      due = Math.min(due, soonNanos);
+    }
+    if (rung) {
+      due = Math.min(due, courier.sentNanos() + RING_GAP_NANOS);
+    }
     return Math.max(due, earliestNanos);
   }
 
