@@ -96,6 +96,17 @@ class DoorbellTest {
   }
 
   @Test
+  void exchangesNoFasterThanEvery20MsForOneThatRingsAllTheTime() throws Exception {
+    plane.doorbell = (http, question) -> FakePlane.reply(http, "{\"protocol\": 1, \"orders_waiting\": 1}");
+    replySeldom();
+    start();
+    exchanges(20);
+    long begin = System.nanoTime();
+    exchanges(21);
+    assertTrue(System.nanoTime() - begin >= 19 * 20_000_000L);
+  }
+
+  @Test
   void asksNobodyWhoOrdersNothing() throws Exception {
     plane.behaviour = (http, request) ->
         FakePlane.reply(http, FakePlane.acknowledging(request, "").replace("\"control\"", "\"shadow\""));

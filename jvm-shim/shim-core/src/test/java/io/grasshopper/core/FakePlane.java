@@ -29,6 +29,11 @@ public final class FakePlane implements AutoCloseable {
   public volatile Behaviour doorbell = (exchange, question) -> exchange.sendResponseHeaders(404, -1);
   private final HttpServer server;
 
+  static {
+    // Without it an answer, which is written in two parts, waits 40 ms for the first one to be acknowledged.
+    System.setProperty("sun.net.httpserver.nodelay", "true");
+  }
+
   public FakePlane() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.setExecutor(Executors.newCachedThreadPool(Daemons.named("fake-plane")));
