@@ -37,7 +37,7 @@ def rows() -> list[dict]:
 
 
 def measure(home: Path, policy: str, once: Callable[[Plane, Driver, Path], float], copies: int = COPIES) -> list[float]:
-    """Milliseconds of each of so many launches by one driver, the first ones in a cold JVM."""
+    """Milliseconds of each of so many launches by one driver, the first one in a cold JVM."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         with (
@@ -49,17 +49,19 @@ def measure(home: Path, policy: str, once: Callable[[Plane, Driver, Path], float
 
 
 def _row(name: str, goal: float, taken_ms: list[float]) -> dict:
-    p50, p99 = np.percentile(taken_ms, [50, 99])
+    """The first launch is told apart: of 60, the 99th percentile would else be little but a cold JVM's first one."""
+    first, *others = taken_ms
+    p50, p99 = np.percentile(others, [50, 99])
     return {
         "name": name,
         "value": round(float(p99), 1),
         "unit": "ms",
-        "peer": f"median {p50:.1f}",
+        "peer": f"median {p50:.1f}, first {first:.1f}",
         "ratio": None,
         "goal": goal,
         "met": bool(p99 <= goal),
-        "runs": len(taken_ms),
-        "spread": [round(min(taken_ms), 1), round(max(taken_ms), 1)],
+        "runs": len(others),
+        "spread": [round(min(others), 1), round(max(others), 1)],
     }
 
 
