@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import resource
 import signal
 import sys
 import time
@@ -98,10 +99,13 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
 
     It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
     SIGTERM is an end in good order from the first moment on, also as the first process of a container, which would
-    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process.
+    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process. A driver holds
+    two connections, so the usual soft limit of 1024 open files would do for some five hundred.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
     _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
     warm()
@@ -148,7 +152,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Ends what would not end by itself before it waits for the rest."""
-        self._app.state.runtime.feed.close()
+        runtime: Runtime = self._app.state.runtime
+        runtime.feed.close()
+        runtime.doorbell.close()
         await super().shutdown(sockets)
 
 

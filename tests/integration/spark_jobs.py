@@ -41,6 +41,20 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
+def _later(index, values, *, gates):
+    if index == 1 and TaskContext.get().attemptNumber() == 0:
+        raise RuntimeError("the first attempt of task 1 fails, on purpose")
+    wait_at(gates[index])
+    return list(values)
+
+
+def straggler(spark, *, group, gates):
+    """Two tasks that wait at their gates; task 1 starts a second time, so when it ends, task 0 has run for longer."""
+    context = spark.sparkContext
+    _enter(context, group)
+    return context.parallelize(range(2), 2).mapPartitionsWithIndex(partial(_later, gates=tuple(gates))).collect()
+
+
 def _nap(index, values, *, seconds, gate):
     if not Path(gate).exists():
         time.sleep(seconds)
