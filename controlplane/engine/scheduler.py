@@ -108,6 +108,7 @@ class Scheduler:
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
         due = self._pools_due(changes, now_s)
+        self.learning.review_tails(self.cluster, due, now_s)
         sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
         for source in due:
             if source.row in changes.pools:
