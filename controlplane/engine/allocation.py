@@ -4,6 +4,7 @@ from controlplane.engine import views
 from controlplane.engine.admission import Admission
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
+from controlplane.model.columns import Flags, Ints
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
@@ -16,7 +17,6 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     A grant is a lease: it is said again when half of its time is over.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
-    cycle.learning.review_tail(cluster, source, cycle.now_s)
     tail_index = float(cluster.pools.tail_index[source.row])
     rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
     if not len(rows):
@@ -29,41 +29,41 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     jobs.virtual_size[rows] = allocation["virtual_size"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
-    for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new)
+    said = changed | stale
+    _grant(cycle, source, sums, rows[said], changed[said])
 
 
-def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
-    jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
-    target, cap = int(jobs.target[row]), int(jobs.cap[row])
-    jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
-    controls = cycle.steering.mode_of_job(cycle.cluster, source, row) is Mode.CONTROL
-    order = next(cycle.ids) if controls and source.attached.capabilities.order_pending else 0
-    record: DecisionRecord | None = None
-    if is_new:
-        record = cycle.record(
-            source,
-            action=Action.GRANT,
-            reason=Reason.ALLOCATOR,
-            job=info.key,
-            order=order,
-            inputs={
-                "target": float(target),
-                "cap": float(cap),
-                "slots": float(cycle.cluster.pools.slots[source.row]),
-                "virtual_size": float(jobs.virtual_size[row]),
-                "remaining_tasks": float(sums.remaining_tasks[row]),
-                "running": float(sums.running[row]),
-                "tail_index": tail_index,
-                "transfer_ratio": float(jobs.transfer_ratio[row]),
-            },
-        )
-    if order:
-        grant = ContainerGrant(
-            order=order,
-            ttl_ms=cycle.settings.grant_ttl_ms,
-            job=info.key,
-            target=target,
-            cap=None if cap < 0 else cap,
-        )
-        cycle.send(source, grant, record)
+def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, rows: Ints, is_new: Flags) -> None:
+    jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
+    target, cap = jobs.target[rows], jobs.cap[rows]
+    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_s[rows] = target, cap, cycle.now_s
+    listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
+    ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
+    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap))
+    for row, records, orders, slots, most in zip(*columns, strict=True):
+        order, key = next(cycle.ids) if orders else 0, infos[row].key
+        record = _record(cycle, source, sums, row, order) if records else None
+        if order:
+            grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=None if most < 0 else most)
+            cycle.send(source, grant, record)
+
+
+def _record(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, order: int) -> DecisionRecord:
+    jobs, pools = cycle.cluster.jobs, cycle.cluster.pools
+    return cycle.record(
+        source,
+        action=Action.GRANT,
+        reason=Reason.ALLOCATOR,
+        job=cycle.cluster.job_infos[row].key,
+        order=order,
+        inputs={
+            "target": float(jobs.target[row]),
+            "cap": float(jobs.cap[row]),
+            "slots": float(pools.slots[source.row]),
+            "virtual_size": float(jobs.virtual_size[row]),
+            "remaining_tasks": float(sums.remaining_tasks[row]),
+            "running": float(sums.running[row]),
+            "tail_index": float(pools.tail_index[source.row]),
+            "transfer_ratio": float(jobs.transfer_ratio[row]),
+        },
+    )

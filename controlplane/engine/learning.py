@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from controlplane.estimators.accuracy import Accuracy
-from controlplane.estimators.host_slowness import HostHealth, HostSlowness, log_slowness
+from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
-from controlplane.estimators.tail_index import TailIndex
+from controlplane.estimators.tail_index import TailIndex, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
-from controlplane.model.columns import Floats, Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
@@ -101,26 +100,13 @@ class Learning:
         if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:
             return
         self._hosts_reviewed_s = now_s
-        attempts, stages = cluster.attempts, cluster.stages
-        live = attempts.rows()
-        rows = live[cluster.pools.due[attempts.pool[live]]]
-        attempts.log_slowness[rows] = log_slowness(
-            attempts.stage[rows],
-            attempts.host[rows],
-            self._seen_or_foreseen(cluster, rows),
-            stages.n_costs[: stages.size].copy(),
-            stages.log_cost_sum[: stages.size].copy(),
+        host, slowness = compare_running(
+            cluster.attempts.records[: cluster.attempts.size],
+            cluster.tasks.records,
+            cluster.stages.records,
+            cluster.pools.records,
         )
-        self.hosts.review(attempts.host[live], attempts.log_slowness[live])
-
-    @staticmethod
-    def _seen_or_foreseen(cluster: Cluster, rows: Ints) -> Floats:
-        """Logs of seconds per byte or record; foreseen ones of attempts that should long have begun to read."""
-        attempts = cluster.attempts
-        log_cost = attempts.log_cost[rows].copy()
-        late = np.isnan(log_cost) & ~attempts.too_new[rows] & ~np.isnan(cluster.tasks.input_bytes[attempts.task[rows]])
-        log_cost[late] = -np.log(attempts.rate[rows][late])
-        return log_cost
+        self.hosts.review(host, slowness)
 
     def weigh_transfer(self, cluster: Cluster, jobs: Iterable[int]) -> None:
         """Write the ratio of these jobs: the one of their open stages that feed others, weighed by their tasks left."""
@@ -139,14 +125,17 @@ class Learning:
                     weights.append(left)
             cluster.jobs.transfer_ratio[job] = np.average(ratios, weights=weights) if ratios else 1.0
 
-    def review_tail(self, cluster: Cluster, source: SourceState, now_s: float) -> None:
+    def review_tails(self, cluster: Cluster, due: Iterable[SourceState], now_s: float) -> None:
         """Every so often, let the ages of attempts that still run count for the tail of their application."""
-        if now_s - cluster.pools.tail_reviewed_s[source.row] < TAIL_REVIEW_S:
+        pools = cluster.pools
+        rows = [source.row for source in due if now_s - pools.tail_reviewed_s[source.row] >= TAIL_REVIEW_S]
+        if not rows:
             return
-        rows = np.fromiter(source.attempts.values(), dtype=np.int64, count=len(source.attempts))
-        relative_age = (now_s - cluster.attempts.start_s[rows]) / cluster.attempts.t_new_s[rows]
-        cluster.pools.tail_reviewed_s[source.row] = now_s
-        cluster.pools.tail_index[source.row] = self._tail_of_pool[source.row].estimate(relative_age).tail_index
+        pools.tail_reviewed_s[rows] = now_s
+        first, ages = relative_ages(now_s, cluster.attempts.records[: cluster.attempts.size], pools.records)
+        for row in rows:
+            running = ages[first[row] : first[row + 1]]
+            pools.tail_index[row] = self._tail_of_pool[row].estimate(running).tail_index
 
     def tail_samples(self, pool: int) -> int:
         """How many durations it rests on."""

@@ -111,6 +111,7 @@ class Scheduler:
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
         due = self._pools_due(changes, now_s)
+        self.learning.review_tails(self.cluster, due, now_s)
         sums = views.job_sums(self.cluster)
         for source in due:
             if source.row in changes.pools:
