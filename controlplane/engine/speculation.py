@@ -8,6 +8,7 @@ from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets, copy_room, spare_room
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
@@ -58,8 +59,10 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
         cycle.learning.review_tail(cycle.cluster, source, cycle.now_s)
+        look_ahead(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
+    cycle.cluster.jobs.remaining_tasks[: len(free)] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
@@ -119,6 +122,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             score=float(score[place]),
             reason=Reason(int(code[place])),
             before_waiting=bool(before_waiting[pool]),
+            relaunches=bool(view.answer["kill"][place]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
         answer = order_copy(
@@ -180,21 +184,28 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     """The numbers behind a candidate, by the names that the reasons' sentences use."""
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
-    job, size = int(tasks.job[task]), float(tasks.input_bytes[task])
+    job = int(tasks.job[task])
     return {
         "saving_s": float(cycle.view.answer["score"][place]),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
         "t_new_s": float(seen["t_new_s"]),
+        "expected_s": _or_minus_one(seen["expected_s"]),
+        "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
-        "input_bytes": size if size == size else -1.0,
+        "input_bytes": _or_minus_one(tasks.input_bytes[task]),
         "target": float(cycle.cluster.jobs.target[job]),
         "running": float(sums.running[job]),
         "waiting": float(sums.waiting[job]),
         "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
+
+
+def _or_minus_one(value: float) -> float:
+    """A number for a record, where -1 says that it is not known."""
+    return float(value) if value == value else -1.0
 
 
 def _note_reasons(cycle: Cycle) -> None:
@@ -215,6 +226,7 @@ def _note_reasons(cycle: Cycle) -> None:
                 "t_rem_s": float(seen["t_rem_s"]),
                 "t_new_s": float(seen["t_new_s"]),
                 "running_attempts": float(seen["running_attempts"]),
+                "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
                 "target": float(cluster.jobs.target[tasks.job[row]]),
             },
         )

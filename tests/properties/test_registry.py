@@ -60,6 +60,11 @@ def running_tasks(draw):
     times_s = st.one_of(st.just(0.0), st.floats(1e-9, 1e6), st.just(np.inf))
     view["t_rem_s"] = draw(st.lists(times_s, min_size=n, max_size=n, unique=True))
     view["t_new_s"] = draw(column(n, seconds))
+    view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
+    view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
+    view["job_tasks"] = draw(column(n, st.integers(1, 40), np.int64))
+    view["small_demand_s"] = draw(st.sampled_from([0.0, 100.0, np.inf]))
+    view["relaunch_factor"] = draw(column(n, st.one_of(st.floats(0.5, 10.0), st.just(np.inf))))
     view["progress_rate"] = draw(column(n, st.one_of(st.just(0.0), st.floats(1e-6, 1e6))))
     view["sibling_rate"] = draw(column(n, st.one_of(st.just(np.nan), st.floats(1e-6, 1e6))))
     view["eligible"] = draw(column(n, st.booleans(), bool))
@@ -148,6 +153,7 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     speculation = policy.speculate(view, data.draw(settings_of(policy)))
     wanted, reason = speculation["wanted"], speculation["reason"]
     assert not (wanted & ~view["eligible"]).any()
+    assert not (speculation["kill"] & ~wanted).any()
     assert np.isfinite(speculation["score"]).all()
     assert {Reason(code) for code in reason.tolist()} <= set(Reason) - {Reason.NONE}
     np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view["eligible"])
@@ -169,8 +175,16 @@ def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
 def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view):
     """Decisions and reasons have no unit, if settings are scaled alike; scores have."""
     chosen = data.draw(settings_of(policy))
-    in_ks = scaled(scaled(view, 1 / 1000, "elapsed_s", "t_rem_s", "t_new_s"), 1000, "progress_rate", "sibling_rate")
-    chosen_in_ks = {name: value / 1000 if name.endswith("_s") else value for name, value in chosen.items()}
+    in_ks = scaled(
+        scaled(view, 1 / 1000, *(name for name in view.dtype.names if name.endswith("_s"))),
+        1000,
+        "progress_rate",
+        "sibling_rate",
+    )
+    chosen_in_ks = {
+        each.name: max(chosen[each.name] / 1000, each.low) if each.name.endswith("_s") else chosen[each.name]
+        for each in policy.settings
+    }
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)
