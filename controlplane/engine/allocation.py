@@ -26,8 +26,9 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     allocation = policy.allocate(slots, claimants, settings)
     Admission.check_allocation(slots, allocation["target"])
     jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
-    jobs.virtual_size[rows] = allocation["virtual_size"]
+    jobs.originals[rows], jobs.virtual_size[rows] = allocation["originals"], allocation["virtual_size"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
+    changed |= jobs.originals[rows] != jobs.granted_originals[rows]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
         _grant(cycle, source, sums, row, tail_index, is_new)
@@ -35,8 +36,9 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
 
 def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
     jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
-    target, cap = int(jobs.target[row]), int(jobs.cap[row])
-    jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
+    target, cap, originals = int(jobs.target[row]), int(jobs.cap[row]), int(jobs.originals[row])
+    jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_originals[row] = target, cap, originals
+    jobs.granted_s[row] = cycle.now_s
     controls = cycle.steering.mode_of_job(cycle.cluster, source, row) is Mode.CONTROL
     order = next(cycle.ids) if controls and source.attached.capabilities.order_pending else 0
     record: DecisionRecord | None = None
@@ -50,6 +52,7 @@ def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tai
             inputs={
                 "target": float(target),
                 "cap": float(cap),
+                "originals": float(originals),
                 "slots": float(cycle.cluster.pools.slots[source.row]),
                 "virtual_size": float(jobs.virtual_size[row]),
                 "remaining_tasks": float(sums.remaining_tasks[row]),
@@ -65,5 +68,6 @@ def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tai
             job=info.key,
             target=target,
             cap=None if cap < 0 else cap,
+            originals=None if originals < 0 else originals,
         )
         cycle.send(source, grant, record)

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from controlplane.engine.admission import Admission
-from controlplane.engine.budgets import copy_room, over_budget, spare_room
+from controlplane.engine.budgets import copy_room, over_budget, spare_room, within_originals
 from controlplane.engine.redundancy import factor, limit_s
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
@@ -181,6 +181,15 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     tasks["relaunch_factor"] = [factor(speculator, int(n_tasks), pool.tail_index) for n_tasks in tasks["stage_tasks"]]
     answer = speculator.speculate(tasks, speculator_settings)
     reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
+    originals = dict(zip((job.job for job in jobs), allocation["originals"].tolist(), strict=True))
+    free, waiting = within_originals(
+        free,
+        waiting,
+        target=np.array([targets.get(job.job, 0) for job in pool.jobs], dtype=np.int64),
+        originals=np.array([originals.get(job.job, -1) for job in pool.jobs], dtype=np.int64),
+        running=np.array([job.n_running for job in pool.jobs], dtype=np.int64),
+        copies=np.array([job.n_copies for job in pool.jobs], dtype=np.int64) + ordered,
+    )
     rooms = copy_room(free, waiting, ordered, np.full(len(free), speculator.before_waiting)).tolist()
     _pick(pool, answer, reasons, Counter(dict(zip(spare, rooms, strict=True))), books)
     verdicts = [
@@ -206,10 +215,13 @@ def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Record
     claimants = np.zeros(len(jobs), dtype=CLAIMANT)
     for claimant, job in zip(claimants, jobs, strict=True):
         waiting = sum(stage.n_waiting for stage in job.stages)
-        copyable = 0 if job.job in opted_out else (job.remaining_tasks - waiting) * max_copies - job.n_copies
+        most = 0 if job.job in opted_out else max_copies
+        running = (job.remaining_tasks - waiting) * most - job.n_copies
+        foreseen = job.remaining_tasks * most - job.n_copies
         claimant["arrival_s"], claimant["weight"] = -job.age_s, job.weight
         claimant["remaining_tasks"], claimant["running"] = job.remaining_tasks, job.n_running
-        claimant["usable"] = job.n_running + waiting + max(copyable, 0)
+        claimant["usable"] = job.n_running + waiting + max(running, 0)
+        claimant["foreseen"] = job.n_running + waiting + max(foreseen, 0)
         claimant["tail_index"], claimant["transfer_ratio"] = job.tail_index, job.transfer_ratio
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         for stage in job.stages:

@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, spare_room
+from controlplane.engine.budgets import Budgets, copy_room, spare_room, within_originals
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.redundancy import look_ahead
@@ -101,9 +101,17 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
     jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
-    room = copy_room(
+    free, waiting = within_originals(
         _free(cycle, sums, budgets),
         sums.waiting,
+        target=jobs.target[:n_jobs],
+        originals=jobs.originals[:n_jobs],
+        running=sums.running,
+        copies=sums.copies + budgets.ordered_by_job,
+    )
+    room = copy_room(
+        free,
+        waiting,
         budgets.ordered_by_job,
         before_waiting[jobs.pool[:n_jobs]],
     )

@@ -75,7 +75,8 @@ def pool_view(
     rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0) | is_fixed]
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
     in_containers = jobs.containers_running[rows] + jobs.containers_pending[rows] > 0
-    copyable = np.maximum(sums.active[rows] * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
+    unfinished = np.stack([sums.active[rows], sums.active[rows] + sums.waiting[rows]])
+    copyable = np.maximum(unfinished * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
     claimants = np.zeros(len(rows), dtype=CLAIMANT)
     claimants["arrival_s"] = jobs.submitted_s[rows]
     claimants["weight"] = jobs.weight[rows]
@@ -83,7 +84,7 @@ def pool_view(
     claimants["downstream_tasks"] = jobs.downstream_tasks[rows]
     claimants["remaining_work_s"] = sums.remaining_work_s[rows]
     claimants["running"] = sums.running[rows]
-    claimants["usable"] = sums.running[rows] + sums.waiting[rows] + copyable
+    claimants["usable"], claimants["foreseen"] = sums.running[rows] + sums.waiting[rows] + copyable
     claimants["tail_index"] = np.where(in_containers, np.inf, tail_index)
     claimants["transfer_ratio"] = jobs.transfer_ratio[rows]
     claimants["fixed_target"] = jobs.fixed_target[rows]

@@ -128,8 +128,11 @@ class Jobs(Table):
     room: Ints
     """Of the target: slots that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap: Ints
+    originals: Ints
+    """Of the target, the most that originals may hold; -1 for no such limit."""
     granted_target: Ints
     granted_cap: Ints
+    granted_originals: Ints
     granted_s: Floats
     fixed_target: Ints
     fixed_cap: Ints
@@ -156,8 +159,10 @@ class Jobs(Table):
         "remaining_tasks": _INT,
         "room": _INT,
         "cap": _ROW,
+        "originals": _ROW,
         "granted_target": _ROW,
         "granted_cap": _ROW,
+        "granted_originals": _ROW,
         "granted_s": (np.float64, -np.inf),
         "fixed_target": _ROW,
         "fixed_cap": _ROW,

@@ -31,6 +31,7 @@ CLAIMANT = np.dtype(
         ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
         ("running", np.int64),  # attempts, copies included
         ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
+        ("foreseen", np.int64),  # the same with copies that its waiting tasks may have once they run
         ("tail_index", np.float64),
         ("transfer_ratio", np.float64),
         ("fixed_target", np.int64),  # target set over REST; -1 for none

@@ -92,7 +92,7 @@ class Policy:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
 
         >>> allocator("hopper").complete({"fairness_epsilon": 0.2})
-        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0}
+        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0, 'hold_slots': 0.0}
         """
         known = {setting.name: setting for setting in self.settings}
         for name, value in given.items():
@@ -208,6 +208,13 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 rounds virtual sizes up, so that a last task has a slot for its copy; 0 down, as printed.",
+            ),
+            Setting(
+                name="hold_slots",
+                default=0.0,
+                low=0.0,
+                high=1.0,
+                about="1 keeps slots within a target free for copies yet to come, as printed; 0 lends them out.",
             ),
         ),
         keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),

@@ -183,6 +183,7 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
             copies = max(tasks * policy.max_copies - job["copies"], 0)
         claimant["running"] = job["running"]
         claimant["usable"] = job["running"] + waiting(job) + copies
+        claimant["foreseen"] = job["running"] + waiting(job) + max(left * policy.max_copies - job["copies"], 0)
         claimant["tail_index"] = policy.tail_index
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         n_claimants += 1

@@ -61,7 +61,7 @@ def test_copies_start_with_the_tasks_of_a_job_whose_demand_is_known_and_small():
 
 @pytest.mark.parametrize(("took_s", "reason"), [(None, "UNKNOWN_DEMAND"), (10.0, None), (300.0, "NOT_SMALL")])
 def test_under_load_only_small_demand_has_copies_at_the_start(took_s, reason):
-    """At an offered load of 0.3 eight slots have a finite limit: two tasks of 10 s are below it, two of five minutes are not."""
+    """At a load of 0.3 eight slots have a finite limit: two tasks of 10 s are below it, two of five minutes not."""
     scenario = Scenario(replace(CONTROL, speculator="redundant-small"))
     cluster = scenario.scheduler.cluster
     if took_s is not None:

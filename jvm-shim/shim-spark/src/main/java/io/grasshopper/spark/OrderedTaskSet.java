@@ -180,6 +180,9 @@ final class OrderedTaskSet extends TaskSetManager {
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
+        if (!speculative && share.isFullOfOriginals(start)) {
+          return Option.empty();
+        }
         if (!speculative && isPatient(start) && control.avoided.has(host, share, waiting(), start)) {
           return Option.empty();
         }
@@ -257,7 +260,7 @@ final class OrderedTaskSet extends TaskSetManager {
     if (runningTasks() == before) {
       return;
     }
-    share.started();
+    share.started(isCopy(attempt));
     long start = System.nanoTime();
     movedNanos = start;
     try {
@@ -280,9 +283,14 @@ final class OrderedTaskSet extends TaskSetManager {
     int before = runningTasks();
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
-      share.ended();
+      share.ended(isCopy(attempt));
       dying.remove(attempt);
     }
+  }
+
+  private boolean isCopy(long attempt) {
+    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
+    return info != null && info.speculative();
   }
 
   @Override

@@ -176,7 +176,8 @@ final class SparkHost implements Host {
     }
     synchronized (scheduler) {
       int cap = (int) order.number("cap", -1);
-      control.grant(control.share(job), (int) order.number("target"), cap, order.expiresNanos());
+      int originals = (int) order.number("originals", -1);
+      control.grant(control.share(job), (int) order.number("target"), cap, originals, order.expiresNanos());
     }
     revive = true;
     dueBy(order.expiresNanos());
