@@ -18,6 +18,6 @@ def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("bui
 
 def run_table1(build_dir: Path = Path("build")) -> None:
     """Run Hopper's Table 1: two jobs on seven slots under three policies, beside the paper's numbers."""
-    from spark_listener.demo.table1_runner import run_table1
+    from spark_listener.demo import table1_runner
 
-    run_table1(build_dir)
+    table1_runner.run_table1(build_dir)

@@ -10,7 +10,7 @@ BEFORE, AFTER = 2.0, 36.0
 STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #333 } .title { font-weight: 600; font-size: 13px }
 .A { fill: #5b8def } .B { fill: #e0913a } .earlier { fill: #b9b9b9 } .copy { stroke: #222; stroke-width: 1.5 }
-.lost { fill-opacity: .45 } .bar { fill: #fff } .axis { stroke: #999; stroke-width: 1 } .end { stroke-dasharray: 3 3 }
+.lost { fill-opacity: .45 } .axis { stroke: #999; stroke-width: 1 } .end { stroke-dasharray: 3 3 }
 @media (prefers-color-scheme: dark) { text { fill: #ddd } .copy { stroke: #eee } .earlier { fill: #666 } }
 """
 
@@ -52,17 +52,12 @@ def _panel(one: Outcome, top_px: float) -> list[str]:
 def _bar(bar: Bar, top_px: float) -> str:
     """An attempt, cut where the panel ends, with its task's name if there is room for it."""
     start, end = max(bar.start, -BEFORE), min(bar.end, AFTER)
-    kind = " ".join(
-        word
-        for word, holds in (
-            ("earlier" if bar.task <= 0 else bar.job, True), ("copy", bar.copy), ("lost", not bar.won)
-        )
-        if holds
-    )  # fmt: skip
+    kinds = ["earlier" if bar.task <= 0 else bar.job, *["copy"] * bar.copy, *["lost"] * (not bar.won)]
     y_px, width_px = top_px + bar.slot * ROW_PX, (end - start) * UNIT_PX
     name = f"{bar.job}{bar.task}{' copy' if bar.copy else ''}" if bar.task > 0 and width_px > 60 else ""
-    text = f'<text x="{_x(start) + 5:g}" y="{y_px + 14:g}">{name}</text>' if name else ""
-    return f'<rect class="{kind}" x="{_x(start):g}" y="{y_px + 2:g}" width="{width_px:g}" height="{ROW_PX - 4}" rx="2"/>{text}'
+    place = f'x="{_x(start):g}" y="{y_px + 2:g}" width="{width_px:g}" height="{ROW_PX - 4}"'
+    rect = f'<rect class="{" ".join(kinds)}" {place} rx="2"/>'
+    return f'{rect}<text x="{_x(start) + 5:g}" y="{y_px + 14:g}">{name}</text>' if name else rect
 
 
 def _x(units: float) -> float:

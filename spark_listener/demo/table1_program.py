@@ -1,7 +1,7 @@
 """What does the user of Table 1 run? One Spark driver that runs the same two jobs each time it is told to.
 
-It reads its task (a JSON object) from the first line of standard input and prints one JSON object per event; each further
-line runs the jobs once more, the end of input ends it.
+It reads its task (a JSON object) from the first line of standard input and prints one JSON object per event; each
+further line runs the jobs once more, the end of input ends it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ expected to take.
 import math
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Floats, Records
 from controlplane.policies.whole_slots import TOLERANCE
@@ -51,7 +52,7 @@ def redundant_small(tasks: Records, finished: Records, settings: Floats, answer:
 
 
 @rule
-def answer_start(task: Records, attempts_at_start: int, small_s: float, answer: Records, row: int) -> None:
+def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: Records, row: int) -> None:
     """Fill in the answer about one task."""
     reason = start_reason(
         running_attempts=task["running_attempts"],
