@@ -123,6 +123,7 @@ def demo(
     table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
+    from controlplane.processes import ClusterError
     from spark_listener import demo as spark_demo
 
     try:
@@ -133,7 +134,9 @@ def demo(
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise
-        fail("the demo needs Spark: pip install 'grasshopper-scheduler[spark]'", REFUSED)
+        fail("the demo needs Spark: pip install pyspark", REFUSED)
+    except (FileNotFoundError, ClusterError) as error:
+        fail(str(error), REFUSED)
 
 
 @app.command()

@@ -50,7 +50,7 @@ def list_decisions(
             note("nothing has been decided yet; decisions appear once an attached application runs tasks")
         else:
             print_table(
-                ("id", "action", "source", "job", "task", "attempt", "outcome", "why"),
+                ("id", "action", "source", "job", "task", "attempt", "host", "outcome", "why"),
                 [(d["id"], d["action"], *_about(d).values(), d["result"] or "-", d["sentence"]) for d in found],
             )
 
@@ -118,6 +118,7 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
         "job": decision["job"],
         "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
         "attempt": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
+        "host": decision["host"],
     }
 
 

@@ -1,9 +1,11 @@
 """Which checks belong to which tier? Runs them one after the other and ends with one summary line.
 
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
-`test-full` remembers what passed for this commit and goes on from there.
+`test-full` remembers what passed for this commit, goes on from there, and writes build/test-full.json, which is
+committed as tests/test-full.json.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"
 SUREFIRE = "jvm-shim/*/target/surefire-reports/TEST-*.xml"
+SEED = int(os.environ.get("FULL_SEED", "1"))
+"""From which the random stories of `test-full` are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,9 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8),
-    _pytest("integration", "-m", "integration", minutes=45),
+    _pytest("integration", "-m", "integration and not full", minutes=45),
 )
-FULL = (*TEST, _pytest("full", "-m", "full", minutes=600))
+FULL = (*TEST, _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600))
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
 
 
@@ -91,7 +95,8 @@ def main(tier: str) -> int:
     for old in ROOT.glob(SUREFIRE):
         old.unlink()
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    done = ROOT / "build" / f"passed-{commit.stdout.strip()[:12]}"
+    head = commit.stdout.strip()
+    done = ROOT / "build" / f"passed-{head[:12]}"
     passed_before = done.read_text().split() if tier == "test-full" and done.exists() else []
     results = {suite.name: suite.name in passed_before or run(suite) for suite in TIERS[tier]}
     if tier == "test-full":
@@ -99,6 +104,9 @@ def main(tier: str) -> int:
         done.write_text("\n".join(name for name, ok in results.items() if ok))
     passed, failed = count()
     broken = [name for name, ok in results.items() if not ok]
+    if tier == "test-full":
+        record = {"commit": head, "seed": SEED, "passed": passed, "failed": failed, "suites": results}
+        (ROOT / "build" / "test-full.json").write_text(json.dumps(record, indent=2) + "\n")
     if broken:
         print(f"failed suites: {', '.join(broken)}")
     print(f"{tier}: {passed} passed, {max(failed, len(broken))} failed")

@@ -9,11 +9,14 @@ from controlplane.model.facts import Mode
 from controlplane.model.orders import AvoidHosts
 from controlplane.model.reasons import Action, Reason
 
+PATIENCE_MS = 10_000
+"""So long a stage may wait for a healthy slot in vain: what keeps it off all others is not ours to know."""
+
 
 def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
 
-    Every host that comes or goes is recorded.
+    Every host that comes or goes is recorded, the first one with the order.
     """
     if not source.attached.capabilities.avoid_hosts:
         return
@@ -23,25 +26,28 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
     if waves == known and not is_stale:
         return
     controls = cycle.steering.mode(source) is Mode.CONTROL
-    order = next(cycle.ids) if controls else 0
+    order, record = next(cycle.ids) if controls else 0, None
     for host in sorted(waves.keys() ^ known.keys()):
         row = cycle.cluster.host_rows.get(host, -1)
-        cycle.record(
+        change = cycle.record(
             source,
             action=Action.AVOID_HOST,
             reason=Reason.SICK_HOST if host in waves else Reason.HOST_RECOVERED,
             host=host,
-            order=order,
+            order=order if record is None else 0,
             inputs={
                 "slowness": float(health.slowness[row]) if row >= 0 else float("nan"),
                 "waves": float(waves.get(host, 0)),
             },
         )
+        record = record or change
     source.avoided = waves
     if controls:
         source.avoided_s = cycle.now_s
-        avoid = AvoidHosts(order=order, ttl_ms=ttl_ms, hosts=list(waves), waves=list(waves.values()))
-        cycle.send(source, avoid, None)
+        avoid = AvoidHosts(
+            order=order, ttl_ms=ttl_ms, patience_ms=PATIENCE_MS, hosts=list(waves), waves=list(waves.values())
+        )
+        cycle.send(source, avoid, record)
 
 
 def _waves(cycle: Cycle, source: SourceState, health: HostHealth) -> dict[str, int]:

@@ -110,6 +110,15 @@ def copy_room(free: Ints, waiting: Ints, ordered: Ints, before_waiting: Flags) -
     return np.where((waiting > 0) & before_waiting, queued, spare_room(free, waiting))
 
 
+def no_room(waiting: Ints, before_waiting: Flags) -> Ints:
+    """Why a job has no room for a copy, as `Reason`; shapes (n_jobs,).
+
+    >>> [Reason(code).label for code in no_room(np.array([0, 3]), np.array([False, False]))]
+    ['no_slot_in_target', 'originals_wait']
+    """
+    return np.where((waiting > 0) & ~before_waiting, int(Reason.ORIGINALS_WAIT), int(Reason.NO_SLOT_IN_TARGET))
+
+
 @dataclass(slots=True)
 class Budgets:
     """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike."""

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from controlplane.engine.admission import Admission
-from controlplane.engine.budgets import copy_room, over_budget, spare_room, within_originals
+from controlplane.engine.budgets import copy_room, no_room, over_budget, spare_room, within_originals
 from controlplane.engine.redundancy import factor, limit_s
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
@@ -106,6 +106,7 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     if snapshot.schema_version != SCHEMA_VERSION:
         raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
     _check(msgspec.to_builtins(snapshot), "snapshot")
+    _check_jobs(snapshot)
     registry.parse_policy(policy)
     books = _Books(snapshot=snapshot, settings=settings)
     pools = [_decide_pool(pool, policy, books) for pool in snapshot.pools]
@@ -122,6 +123,19 @@ def _check(value: object, place: str) -> None:
             _check(each, f"{place}[{number}]")
     elif isinstance(value, int) and not -1 <= value <= LARGEST:
         raise BadSetting(place, got=value, want=f"-1 to {LARGEST}")
+
+
+def _check_jobs(snapshot: Snapshot) -> None:
+    """Raises BadSetting for a job that is there twice, or a task whose job is not."""
+    for number, pool in enumerate(snapshot.pools):
+        jobs = Counter(job.job for job in pool.jobs)
+        for job, times in jobs.items():
+            if times > 1:
+                raise BadSetting(f"snapshot.pools[{number}].jobs", got=f"{job} {times} times", want="each job once")
+        for place, task in enumerate(pool.tasks):
+            if task.job not in jobs:
+                where = f"snapshot.pools[{number}].tasks[{place}].job"
+                raise BadSetting(where, got=task.job, want="one of the pool's jobs")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -190,8 +204,10 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
         running=np.array([job.n_running for job in pool.jobs], dtype=np.int64),
         copies=np.array([job.n_copies for job in pool.jobs], dtype=np.int64) + ordered,
     )
-    rooms = copy_room(free, waiting, ordered, np.full(len(free), speculator.before_waiting)).tolist()
-    _pick(pool, answer, reasons, Counter(dict(zip(spare, rooms, strict=True))), books)
+    before = np.full(len(free), speculator.before_waiting)
+    rooms = Counter(dict(zip(spare, copy_room(free, waiting, ordered, before).tolist(), strict=True)))
+    full = {job: Reason(code) for job, code in zip(spare, no_room(waiting, before).tolist(), strict=True)}
+    _pick(pool, answer, reasons, rooms, full, books)
     verdicts = [
         _verdict(task, float(score), reason, targets.get(task.job, 0))
         for task, score, reason in zip(pool.tasks, answer["score"], reasons, strict=True)
@@ -285,7 +301,14 @@ def _room(pool: PoolState, targets: dict[str, int]) -> Records:
     return np.array(rooms, dtype=np.int64).reshape(-1, 3).T
 
 
-def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: Counter[str], books: _Books) -> None:
+def _pick(
+    pool: PoolState,
+    answer: Records,
+    reasons: list[Reason],
+    rooms: Counter[str],
+    full: dict[str, Reason],
+    books: _Books,
+) -> None:
     """Of the wanted copies keep those with room and budget, best first; the others' reasons say what is in the way."""
     hosts = defaultdict(set)
     for attempt in pool.attempts:
@@ -295,7 +318,7 @@ def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: Counte
             continue
         task = pool.tasks[row]
         rooms[task.job] -= 1
-        refusal = Reason.NO_SLOT_IN_TARGET if rooms[task.job] < 0 else books.refusal(pool, task, hosts[_key(task)])
+        refusal = full[task.job] if rooms[task.job] < 0 else books.refusal(pool, task, hosts[_key(task)])
         if refusal:
             answer["wanted"][row], reasons[row] = False, refusal
         else:

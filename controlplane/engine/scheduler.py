@@ -111,6 +111,7 @@ class Scheduler:
         kill_copies_where_off(cycle)
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
+        self._forget_leases(heard)
         due = self._pools_due(changes, now_s)
         sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
         for source in due:
@@ -155,6 +156,14 @@ class Scheduler:
     def restore(self, learned: dict[str, Any]) -> None:
         """Take back what `learned` gave in an earlier run."""
         self.learning.load(learned)
+
+    def _forget_leases(self, heard: list[Report]) -> None:
+        """Say everything again to a driver that starts anew or whose mode has changed: it holds nothing of it."""
+        for report in heard:
+            source = self.cluster.sources.get(report.source)
+            if source is not None and (report.full or self.steering.mode(source) is not source.told_in):
+                source.told_in, source.avoided_s = self.steering.mode(source), -np.inf
+                self.cluster.jobs.granted_s[list(source.jobs.values())] = -np.inf
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""

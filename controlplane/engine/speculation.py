@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, spare_room, within_originals
+from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room, within_originals
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.redundancy import look_ahead
@@ -24,7 +24,6 @@ N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
 
 POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
-NO_SLOT_IN_TARGET = int(Reason.NO_SLOT_IN_TARGET)
 
 _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
 """By reason code: whether a change to it is recorded. What speaks for a copy is recorded with the order."""
@@ -109,14 +108,10 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
         running=sums.running,
         copies=sums.copies + budgets.ordered_by_job,
     )
-    room = copy_room(
-        free,
-        waiting,
-        budgets.ordered_by_job,
-        before_waiting[jobs.pool[:n_jobs]],
-    )
+    before = before_waiting[jobs.pool[:n_jobs]]
+    room = copy_room(free, waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
-    queue = choose(view.rows, tasks.records, room, view.answer, rivals)
+    queue = choose(view.rows, tasks.records, room, no_room(waiting, before), view.answer, rivals)
     health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
     admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
@@ -162,18 +157,20 @@ def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
 
 
 @kernel
-def choose(rows: Ints, tasks: Records, room: Ints, answer: Records, rivals: Ints) -> Ints:
+def choose(rows: Ints, tasks: Records, room: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
     """Places of the wanted tasks that fit into their jobs' room, best first; those that do not are told so.
 
-    `room` is by job row, `rivals` (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job.
+    `room` and `refusal`, the reason of those without, are by job row; `rivals` (n_jobs, N_RIVALS) is filled with the
+    places of the best tasks of each job.
     """
     wanted, score, reason = answer["wanted"], answer["score"], answer["reason"]
     places = np.flatnonzero(wanted)
     has_room = np.zeros(len(places), dtype=np.bool_)
     for at, place in enumerate(places):
-        has_room[at] = room[tasks[rows[place]]["job"]] > 0
+        job = tasks[rows[place]]["job"]
+        has_room[at] = room[job] > 0
         if not has_room[at]:
-            reason[place] = NO_SLOT_IN_TARGET
+            reason[place] = refusal[job]
     places = places[has_room]
     places = places[np.argsort(-score[places], kind="mergesort")]
     fits, taken = np.zeros(len(places), dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
@@ -184,7 +181,7 @@ def choose(rows: Ints, tasks: Records, room: Ints, answer: Records, rivals: Ints
         fits[at] = taken[job] < room[job]
         taken[job] += 1
         if not fits[at]:
-            reason[place] = NO_SLOT_IN_TARGET
+            reason[place] = refusal[job]
     return places[fits]
 
 

@@ -63,6 +63,8 @@ class SourceState:
     """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
     """When it was told so."""
+    told_in: f.Mode | None = None
+    """The mode in which it was last told anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,9 +72,11 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
 class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):
     """Keep originals off these hosts while few wait: there they would end later than by waiting for another host.
 
-    It takes the place of the one before; without hosts it only ends it.
+    It takes the place of the one before; without hosts it only ends it. It does not end with any job's claim.
     """
 
+    patience_ms: Age
+    """A task set that has launched nothing for so long goes anywhere."""
     hosts: list[Key] = []
     waves: list[Count] = []
     """One for each host: a job's originals stay off it while fewer than so many times its target wait.

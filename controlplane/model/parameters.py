@@ -46,5 +46,5 @@ class EngineSettings:
     startup_prior_s: float = setting(
         5.0, 0.0, 600.0, "Time to first progress assumed before any attempt on such an executor has shown it."
     )
-    idle_interval_ms: int = setting(2000, 50, 60_000, "A source with nothing running reports at least this often.")
+    idle_interval_ms: int = setting(1000, 50, 60_000, "A source with nothing running reports at least this often.")
     review_interval_ms: int = setting(200, 20, 10_000, "Running attempts are looked at again at least this often.")

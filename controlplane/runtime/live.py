@@ -341,11 +341,10 @@ class Runtime:
 
         Never so seldom that leases and orders run out between two exchanges.
         """
-        idle_ms = self.scheduler.settings.idle_interval_ms
-        wanted_ms = decision.intervals_ms.get(source.key, idle_ms)
-        if wanted_ms >= idle_ms:
-            return wanted_ms
         settings = self.scheduler.settings
+        wanted_ms = decision.intervals_ms.get(source.key, settings.idle_interval_ms)
+        if wanted_ms >= settings.idle_interval_ms:
+            return min(wanted_ms, settings.lease_ms // 3, settings.grant_ttl_ms // 3)
         bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
         return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)

@@ -14,17 +14,23 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from controlplane.processes import exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
 from spark_listener.demo.report import print_table, row, write_json
-from spark_listener.demo.world import Workload, World
-from spark_listener.local_cluster import LocalCluster, exit_on_sigterm
+from spark_listener.demo.world import Workload, World, testkit_jar
+from spark_listener.local_cluster import LocalCluster
 
 
 def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
-    """All contestants, the same seeds for each, control planes that keep learning from round to round."""
+    """All contestants, the same seeds for each, control planes that keep learning from round to round.
+
+    Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
+    """
     exit_on_sigterm()
+    testkit_jar()
+    java_home()
     console = Console()
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"

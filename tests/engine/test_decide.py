@@ -143,3 +143,20 @@ def test_unknown_policies_and_versions_are_refused():
     newer = msgspec.structs.replace(dumped(scenario), schema_version=2)
     with pytest.raises(BadSetting, match="schema_version = 2, want 1"):
         decide(newer, "hopper+ras", EngineSettings())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "place"),
+    [
+        (lambda pool: pool["tasks"][0].update(job="other"), r"pools\[0\].tasks\[0\].job"),
+        (lambda pool: pool["jobs"].append(pool["jobs"][0]), r"pools\[0\].jobs"),
+    ],
+)
+def test_a_dump_that_contradicts_itself_is_refused_by_its_field(spoil, place):
+    """People cut dumps down by hand."""
+    scenario = Scenario()
+    scenario.run_with_straggler(seconds=1.0)
+    raw = msgspec.to_builtins(scenario.scheduler.snapshot(scenario.now_s))
+    spoil(raw["pools"][0])
+    with pytest.raises(BadSetting, match=place):
+        decide(read_snapshot(msgspec.json.encode(raw)), "fair+late", EngineSettings())

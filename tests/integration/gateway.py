@@ -73,8 +73,9 @@ class Gateway:
             return real.status_code, real.content
         reply = real.json()
         if reply["mode"] == "control":
-            avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "hosts": self.avoid_hosts}
-            reply["orders"] = [*reply.get("orders", []), avoid | {"waves": [MANY_WAVES] * len(self.avoid_hosts)}]
+            avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "patience_ms": 10_000}
+            avoid |= {"hosts": self.avoid_hosts, "waves": [MANY_WAVES] * len(self.avoid_hosts)}
+            reply["orders"] = [*reply.get("orders", []), avoid]
         self._last = reply | {"orders": []}
         if fault == "other_version":
             reply["protocol"] += 1

@@ -72,6 +72,7 @@ def running_tasks(draw):
     view["pool_slots"] = np.array([9, 40])[view["pool"]]
     view["pool_copies"] = np.array([0, 2])[view["pool"]]
     view["pool_idle"] = np.array([0, 3])[view["pool"]]
+    view["job_room"] = draw(column(n, st.integers(0, 2), np.int64))
     view["finished_from"] = -1
     return view
 

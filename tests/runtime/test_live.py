@@ -198,7 +198,13 @@ def test_a_full_queue_is_busy_and_takes_no_note_of_the_message(tmp_path):
 def test_sources_with_running_work_come_often_and_idle_ones_seldom(plane):
     assert plane.reply(message(1, working(), full=True))["next_interval_ms"] == 100
     idle = plane.reply(message(1, working()[:1], full=True, source="app-2"))
-    assert idle["next_interval_ms"] == 2000
+    assert idle["next_interval_ms"] == 1000
+
+
+def test_idle_sources_come_before_their_leases_end(tmp_path):
+    """What an idle driver was told must still hold when its next job begins."""
+    with running(tmp_path, engine={"idle_interval_ms": 60_000, "lease_ms": 900}) as plane:
+        assert plane.reply(message(1, working()[:1], full=True))["next_interval_ms"] == 300
 
 
 def test_many_sources_come_less_often(tmp_path):
@@ -295,9 +301,9 @@ def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
 def test_what_was_learned_is_restored(tmp_path):
     with running(tmp_path) as plane:
         plane.reply(message(1, working(), full=True))
-        before = plane.runtime.scheduler.learned()
+        plane.runtime.scheduler.learning.remaining.history.learn("nightly", 4.5, 0.5)
     with running(tmp_path) as plane:
-        assert plane.runtime.scheduler.learned().keys() == before.keys()
+        assert plane.runtime.scheduler.learning.remaining.history.get("nightly").duration_s == 4.5
 
 
 def test_the_snapshot_is_at_most_a_second_old(plane):

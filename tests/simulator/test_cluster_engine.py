@@ -4,8 +4,8 @@ The simulator plays; everything that happens is told to the engine as facts, and
 differs by design is taken out of the comparison, and listed here:
 - Estimates: the engine's come from bytes and siblings, the simulator's from the truth, with noise. The engine is given
   the simulator's, and the true tail index.
-- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING); where Hopper holds
-  slots, both count those of waiting tasks, too.
+- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING); where Hopper
+  holds slots, both count those of waiting tasks, too.
 - Orders are wishes: the engine orders what fits into a target even if the slot is still held by another job, and leaves
   the task alone while the order is open; the simulator starts the best one when the slot comes free. So what it starts
   must have been ordered by then, or stand in for another one of its job that was; while nothing is open both must want

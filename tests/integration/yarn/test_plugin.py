@@ -20,7 +20,7 @@ SLACK_S = 4.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
 
 
-@pytest.fixture(scope="module", params=["3.4.3", "3.5.0"])
+@pytest.fixture(scope="module", params=["3.4.3", "3.5.0", pytest.param("3.3.6", marks=pytest.mark.full)])
 def version(request):
     return request.param
 

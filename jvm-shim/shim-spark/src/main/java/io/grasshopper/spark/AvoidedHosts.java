@@ -6,16 +6,20 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 
 /** What the control plane said last; it ends by itself. */
 final class AvoidedHosts {
-  static final AvoidedHosts NONE = new AvoidedHosts(Collections.emptyMap(), 0);
+  static final AvoidedHosts NONE = new AvoidedHosts(Collections.emptyMap(), 0, 0);
 
   private final Map<String, Integer> waves;
+  private final long patienceNanos;
   private final long endNanos;
 
-  AvoidedHosts(Map<String, Integer> waves, long endNanos) {
+  AvoidedHosts(Map<String, Integer> waves, long patienceNanos, long endNanos) {
     this.waves = waves;
+    this.patienceNanos = patienceNanos;
     this.endNanos = endNanos;
   }
 
@@ -26,16 +30,16 @@ final class AvoidedHosts {
     for (Object host : order.list("hosts")) {
       waves.put((String) host, ((Number) each.next()).intValue());
     }
-    return new AvoidedHosts(waves, order.expiresNanos());
+    return new AvoidedHosts(waves, TimeUnit.MILLISECONDS.toNanos(order.number("patience_ms")), order.expiresNanos());
   }
 
   boolean isEmpty() {
     return waves.isEmpty();
   }
 
-  /** Whether an original had better wait than start on this host, as no more than so many others of its set wait. */
-  boolean has(String host, JobShare share, int waiting, long nowNanos) {
+  /** Whether an original had better wait than start on this host. @param idleNanos since its task set launched anything */
+  boolean has(String host, JobShare share, IntSupplier waiting, long idleNanos, long nowNanos) {
     Integer enough = waves.get(host);
-    return enough != null && nowNanos - endNanos < 0 && share.isShortOf(enough, waiting);
+    return enough != null && nowNanos - endNanos < 0 && idleNanos < patienceNanos && share.isShortOf(enough, waiting);
   }
 }

@@ -39,9 +39,12 @@ final class Control {
   }
 
   void forget(String job) {
-    JobShare share = shares.remove(job);
-    if (share != null && share.hasGrant()) {
+    JobShare share = shares.get(job);
+    if (share != null) {
       clear(share);
+      if (share.isOver()) {
+        shares.remove(job);
+      }
     }
   }
 

@@ -1,9 +1,14 @@
 // Which job, in the user's sense, does a Spark job belong to, and what did its user ask for?
 package io.grasshopper.spark;
 
+import java.util.Locale;
 import java.util.Properties;
 
-/** The SQL root execution, else the job group, else the Spark job; with the options set by local properties. */
+/**
+ * The SQL root execution, else the job group, else the Spark job; with the options set by local properties.
+ *
+ * <p>An option that cannot be read counts as the one that allows least, for it was meant to keep something back.
+ */
 final class JobKey {
   private static final int MAX_WEIGHT = 1000;
 
@@ -23,9 +28,9 @@ final class JobKey {
     isStreaming = !text(properties, "sql.streaming.queryId", "").isEmpty();
     key = isSql ? "sql-" + sql : cut(group.isEmpty() ? "job-" + sparkJob : "group-" + group);
     weight = weight(text(properties, "spark.grasshopper.weight", "1"));
-    copiesEnabled = !"false".equals(text(properties, "spark.grasshopper.copies.enabled", "true"));
-    String wish = text(properties, "spark.grasshopper.mode", "control");
-    mode = wish.equals("off") || wish.equals("shadow") ? wish : "control";
+    copiesEnabled = text(properties, "spark.grasshopper.copies.enabled", "true").equalsIgnoreCase("true");
+    String wish = text(properties, "spark.grasshopper.mode", "control").toLowerCase(Locale.ROOT);
+    mode = wish.equals("control") || wish.equals("shadow") ? wish : "off";
     description = text(properties, "spark.job.description", "");
   }
 

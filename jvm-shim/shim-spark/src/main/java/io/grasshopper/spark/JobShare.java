@@ -1,6 +1,11 @@
 // How many slots does one job hold, and how many should it?
 package io.grasshopper.spark;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntSupplier;
+import org.apache.spark.scheduler.TaskSetManager;
+
 /** One job's running attempts, and its container grant while that lives. Touched under the scheduler's lock only. */
 final class JobShare {
   private static final int NONE = -1;
@@ -13,6 +18,8 @@ final class JobShare {
   private int originals = NONE;
   private long endNanos;
   private boolean yieldsAtTarget;
+  /** Its task sets, and perhaps some that are over. */
+  private final List<TaskSetManager> sets = new ArrayList<>();
 
   JobShare(int weight) {
     this.weight = weight;
@@ -23,6 +30,30 @@ final class JobShare {
     cap = newCap;
     originals = newOriginals;
     endNanos = newEndNanos;
+  }
+
+  void add(TaskSetManager set) {
+    forgetEnded();
+    sets.add(set);
+  }
+
+  /** Whether it has no task set left: a job's end may be heard when the next one of the same key has begun. */
+  boolean isOver() {
+    forgetEnded();
+    return sets.isEmpty();
+  }
+
+  private void forgetEnded() {
+    sets.removeIf(set -> set.isZombie() && set.runningTasks() == 0);
+  }
+
+  /** Originals that have not started; less the copies that run, which is near enough. */
+  int waiting() {
+    int waiting = 0;
+    for (TaskSetManager set : sets) {
+      waiting += set.isZombie() ? 0 : Math.max(0, set.numTasks() - set.tasksSuccessful() - set.runningTasks());
+    }
+    return waiting;
   }
 
   /** Back to stock. */
@@ -74,9 +105,9 @@ final class JobShare {
     return originals != NONE && running - copies >= originals && isLive(nowNanos);
   }
 
-  /** Whether fewer originals wait than so many times what it should hold; nobody knows before its first grant. */
-  boolean isShortOf(int waves, int waiting) {
-    return !hasGrant() || waiting < (long) waves * target;
+  /** Whether fewer originals wait than so many times what it should hold; true before its first grant, which will tell. */
+  boolean isShortOf(int waves, IntSupplier waiting) {
+    return !hasGrant() || waiting.getAsInt() < (long) waves * target;
   }
 
   void started(boolean isCopy) {

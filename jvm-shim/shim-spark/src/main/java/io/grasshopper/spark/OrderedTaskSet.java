@@ -6,7 +6,6 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
@@ -21,16 +20,15 @@ import scala.Tuple3;
 /**
  * Stands in for Spark's {@link TaskSetManager} from its submission on.
  *
- * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants and lease every override is
- * the stock method; so it is once the guard has switched the shim off.
+ * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants, hosts to avoid and
+ * lease every override is the stock method; so it is once the guard has switched the shim off.
  */
 final class OrderedTaskSet extends TaskSetManager {
-  private static final long MOST_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
   private final TaskSchedulerImpl scheduler;
   private final Control control;
   private final JobKey job;
   private final JobShare share;
+  private final boolean isOurs;
   private final List<Wish> wishes = new ArrayList<>();
   private final Set<Long> dying = new HashSet<>();
   private Wish launching;
@@ -43,6 +41,8 @@ final class OrderedTaskSet extends TaskSetManager {
     this.control = control;
     this.job = job;
     this.share = control.share(job);
+    this.share.add(this);
+    this.isOurs = OrderGate.refusalOfJob(job) == null;
   }
 
   JobKey job() {
@@ -183,7 +183,7 @@ final class OrderedTaskSet extends TaskSetManager {
         if (!speculative && share.isFullOfOriginals(start)) {
           return Option.empty();
         }
-        if (!speculative && isPatient(start) && control.avoided.has(host, share, waiting(), start)) {
+        if (!speculative && isOurs && control.avoided.has(host, share, share::waiting, start - movedNanos, start)) {
           return Option.empty();
         }
       } catch (Throwable error) {
@@ -193,16 +193,6 @@ final class OrderedTaskSet extends TaskSetManager {
       }
     }
     return super.dequeueTaskHelper(executor, host, maxLocality, speculative);
-  }
-
-  /** Hosts are avoided only where it is not for long: an original that nothing else takes goes anywhere in the end. */
-  private boolean isPatient(long nowNanos) {
-    return OrderGate.refusalOfJob(job) == null && nowNanos - movedNanos < MOST_PATIENCE_NANOS;
-  }
-
-  /** Originals that have not started; less the copies that run, which is near enough. */
-  private int waiting() {
-    return numTasks() - tasksSuccessful() - runningTasks();
   }
 
   private Wish serve(String executor, String host, boolean speculative, long nowNanos) {

@@ -8,7 +8,7 @@ import java.util.Collections;
 import org.junit.jupiter.api.Test;
 
 class AvoidedHostsTest {
-  private static final AvoidedHosts SAID = new AvoidedHosts(Collections.singletonMap("sick", 2), 1_000);
+  private static final AvoidedHosts SAID = new AvoidedHosts(Collections.singletonMap("sick", 2), 100, 1_000);
 
   private static JobShare granted(int target) {
     JobShare share = new JobShare(1);
@@ -18,22 +18,29 @@ class AvoidedHostsTest {
 
   @Test
   void aShortQueueWaitsAndALongOneTakesEverySlot() {
-    assertTrue(SAID.has("sick", granted(2), 3, 0));
-    assertFalse(SAID.has("sick", granted(2), 4, 0));
-    assertFalse(SAID.has("healthy", granted(2), 1, 0));
+    assertTrue(SAID.has("sick", granted(2), () -> 3, 0, 0));
+    assertFalse(SAID.has("sick", granted(2), () -> 4, 0, 0));
+    assertFalse(SAID.has("healthy", granted(2), () -> 1, 0, 0));
   }
 
   /** Its grant comes with the next exchange; until then nobody knows how many slots it will have. */
   @Test
   void aJobWithoutAGrantWaits() {
-    assertTrue(SAID.has("sick", new JobShare(1), 1000, 0));
+    assertTrue(SAID.has("sick", new JobShare(1), () -> 1000, 0, 0));
+  }
+
+  /** Exclusions or a lost host may leave only the sick one. */
+  @Test
+  void whatHasWaitedInVainGoesAnywhere() {
+    assertTrue(SAID.has("sick", granted(2), () -> 1, 99, 0));
+    assertFalse(SAID.has("sick", granted(2), () -> 1, 100, 0));
   }
 
   /** A control plane that has died must not keep slots idle. */
   @Test
   void nothingIsAvoidedAfterItsEnd() {
-    assertTrue(SAID.has("sick", granted(2), 1, 999));
-    assertFalse(SAID.has("sick", granted(2), 1, 1_000));
-    assertFalse(AvoidedHosts.NONE.has("sick", granted(2), 1, 0));
+    assertTrue(SAID.has("sick", granted(2), () -> 1, 0, 999));
+    assertFalse(SAID.has("sick", granted(2), () -> 1, 0, 1_000));
+    assertFalse(AvoidedHosts.NONE.has("sick", granted(2), () -> 1, 0, 0));
   }
 }

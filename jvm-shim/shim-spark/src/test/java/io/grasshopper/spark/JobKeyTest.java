@@ -37,10 +37,20 @@ class JobKeyTest {
   }
 
   @Test
-  void nonsenseIsTheDefault() {
-    JobKey job = key("spark.grasshopper.weight", "much", "spark.grasshopper.mode", "ON");
+  void optionsAreReadHoweverTheyAreSpelled() {
+    JobKey job = key("spark.grasshopper.copies.enabled", "False", "spark.grasshopper.mode", "Shadow");
+    assertFalse(job.copiesEnabled);
+    assertEquals("shadow", job.mode);
+    assertTrue(key("spark.grasshopper.copies.enabled", "True").copiesEnabled);
+    assertEquals("control", key("spark.grasshopper.mode", "CONTROL").mode);
+  }
+
+  @Test
+  void nonsenseAllowsTheLeast() {
+    JobKey job = key("spark.grasshopper.weight", "much", "spark.grasshopper.mode", "ON", "spark.grasshopper.copies.enabled", "no");
     assertEquals(1, job.weight);
-    assertEquals("control", job.mode);
+    assertEquals("off", job.mode);
+    assertFalse(job.copiesEnabled);
     assertEquals(1000, key("spark.grasshopper.weight", "999999").weight);
   }
 }

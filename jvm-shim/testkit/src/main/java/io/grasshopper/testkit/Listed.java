@@ -1,28 +1,35 @@
 // How slow is one attempt, where every duration is listed? For examples whose schedule is known beforehand.
 package io.grasshopper.testkit;
 
-import java.util.Arrays;
+import java.util.function.Function;
 import org.apache.hadoop.conf.Configuration;
 
-/**
- * Every split's original reads for as long as {@code fs.paced.seconds.FILE} says, split by split, and every further attempt
- * for {@code fs.paced.copy-seconds}. The first byte takes {@code fs.paced.first-byte-seconds} of that.
- */
+/** A split's original reads for as long as its file's list says, every further attempt for one and the same time. */
 final class Listed implements Pace {
   private static final double NANOS = 1e9;
 
-  private final Configuration conf;
+  private final Function<String, String[]> secondsOfFile;
   private final double copySeconds;
   private final double firstByteSeconds;
   private final long splitBytes;
 
-  Listed(Configuration conf) {
-    this.conf = conf;
-    this.copySeconds = conf.getDouble("fs.paced.copy-seconds", 1.0);
-    this.firstByteSeconds = conf.getDouble("fs.paced.first-byte-seconds", 0.0);
-    this.splitBytes = conf.getLong("fs.paced.split-bytes", 1 << 20);
+  Listed(Function<String, String[]> secondsOfFile, double copySeconds, double firstByteSeconds, long splitBytes) {
+    this.secondsOfFile = secondsOfFile;
+    this.copySeconds = copySeconds;
+    this.firstByteSeconds = firstByteSeconds;
+    this.splitBytes = splitBytes;
   }
 
+  /** Reads {@code fs.paced.seconds.FILE}, {@code .copy-seconds}, {@code .first-byte-seconds} and {@code .split-bytes}. */
+  static Listed of(Configuration conf) {
+    return new Listed(
+        file -> conf.getTrimmedStrings("fs.paced.seconds." + file),
+        conf.getDouble("fs.paced.copy-seconds", 1.0),
+        conf.getDouble("fs.paced.first-byte-seconds", 0.0),
+        conf.getLong("fs.paced.split-bytes", 1 << 20));
+  }
+
+  /** The time to the first byte is part of what is listed. */
   @Override
   public double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
     double seconds = attempt > 0 ? copySeconds : original(fileName, (int) (splitStartBytes / splitBytes));
@@ -30,12 +37,12 @@ final class Listed implements Pace {
   }
 
   private double original(String fileName, int split) {
-    double[] listed = Arrays.stream(conf.getTrimmedStrings("fs.paced.seconds." + fileName))
-        .mapToDouble(Double::parseDouble).toArray();
+    String[] listed = secondsOfFile.apply(fileName);
     if (split >= listed.length) {
-      throw new IllegalArgumentException("fs.paced.seconds." + fileName + ": got " + listed.length + " splits, want more than " + split);
+      throw new IllegalArgumentException(
+          "fs.paced.seconds." + fileName + ": got " + listed.length + " splits, want more than " + split);
     }
-    return listed[split];
+    return Double.parseDouble(listed[split]);
   }
 
   @Override

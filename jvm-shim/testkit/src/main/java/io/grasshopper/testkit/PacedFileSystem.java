@@ -23,7 +23,7 @@ public final class PacedFileSystem extends RawLocalFileSystem {
   @Override
   public void initialize(URI name, Configuration conf) throws IOException {
     super.initialize(name, conf);
-    pace = conf.get("fs.paced.world", "").equals("listed") ? new Listed(conf) : World.of(conf);
+    pace = conf.get("fs.paced.world", "").equals("listed") ? Listed.of(conf) : World.of(conf);
   }
 
   @Override

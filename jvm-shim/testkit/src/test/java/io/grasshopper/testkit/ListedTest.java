@@ -4,19 +4,13 @@ package io.grasshopper.testkit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 
 class ListedTest {
   private static final long SPLIT = 1000;
 
   private static Listed listed() {
-    Configuration conf = new Configuration(false);
-    conf.set("fs.paced.seconds.a", "10, 30");
-    conf.set("fs.paced.copy-seconds", "10");
-    conf.set("fs.paced.first-byte-seconds", "2");
-    conf.setLong("fs.paced.split-bytes", SPLIT);
-    return new Listed(conf);
+    return new Listed(file -> file.equals("a") ? new String[] {"10", "30"} : new String[0], 10, 2, SPLIT);
   }
 
   private static double seconds(long splitStart, int attempt) {
