@@ -12,7 +12,6 @@ from controlplane.engine.views import is_known
 from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
 
@@ -72,6 +71,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
+    claimed = moment.steering.claimed(cluster, source)
     live: dict[int, list[int]] = {}
     """Rows of live attempts by the row of their task."""
     for attempt in source.attempts.values():
@@ -110,7 +110,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for name, executor in source.executors.items()
         ],
-        jobs=[_job(moment, source, job) for job in source.jobs.values()],
+        jobs=[_job(moment, source, job, bool(claimed[job])) for job in source.jobs.values()],
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
         requests=[
@@ -130,7 +130,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
     )
 
 
-def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
+def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
     stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
     open_rows = [stage for stage in info.stage_rows if not cluster.stages.closing[stage]]
@@ -156,9 +156,7 @@ def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
         tail_index=float(cluster.pools.tail_index[source.row]),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
-        leased=moment.steering.claims(source)
-        and bool(jobs.copies_enabled[row])
-        and moment.steering.mode_of_job(cluster, source, row) is Mode.CONTROL,
+        leased=leased,
     )
 
 
