@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from typing import Any
 
-from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, split
 
@@ -45,7 +45,8 @@ def main() -> None:
     emit(event="ready", app_id=spark.sparkContext.applicationId)
     for _ in sys.stdin:
         start_s = time.monotonic()
-        threads = [InheritableThread(target=run_job, args=(spark, job, start_s)) for job in task["jobs"]]
+        # Spark's own InheritableThread would hide what the job does: its stages are then named after the thread.
+        threads = [threading.Thread(target=run_job, args=(spark, job, start_s)) for job in task["jobs"]]
         for thread in threads:
             thread.start()
         for thread in threads:
