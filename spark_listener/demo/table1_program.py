@@ -45,7 +45,6 @@ def main() -> None:
     emit(event="ready", app_id=spark.sparkContext.applicationId)
     for _ in sys.stdin:
         start_s = time.monotonic()
-        # Spark's own InheritableThread would hide what the job does: its stages are then named after the thread.
         threads = [threading.Thread(target=run_job, args=(spark, job, start_s)) for job in task["jobs"]]
         for thread in threads:
             thread.start()
