@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spark_listener.demo.world import SPLIT_BYTES, testkit_jar
+from spark_listener.demo.world import testkit_jar
 from spark_listener.event_log import Attempt
 from spark_listener.swim import TRACE_PATH
 
 SLOTS = 7
 UNIT_S = 0.5
 """Seconds for one of the paper's time units."""
+SPLIT_BYTES = 2 << 20
+"""What a task reads. Spark counts it in steps of 64 KiB: small ones, for rates must show within 2 units."""
 EARLIER = 7
 """B's tasks of the wave before time 0. They take 10, keep all slots busy until then, and tell what is usual."""
 ORIGINALS = {"A": (10.0, 10.0, 10.0, 30.0), "B": (10.0,) * EARLIER + (20.0, 20.0, 20.0, 40.0, 10.0)}
