@@ -15,7 +15,7 @@ SLOTS = 7
 UNIT_S = 0.5
 """Seconds for one of the paper's time units."""
 SPLIT_BYTES = 2 << 20
-"""What a task reads. Spark counts by 1,000 rows: 46 steps a task, so that a tenth of a second shows a rate."""
+"""What a task reads. Spark counts by 1,000 rows: in some 60 steps, so that a rate shows soon."""
 EARLIER = 7
 """B's tasks of the wave before time 0. They take 10, keep all slots busy until then, and tell what is usual."""
 ORIGINALS = {"A": (10.0, 10.0, 10.0, 30.0), "B": (10.0,) * EARLIER + (20.0, 20.0, 20.0, 40.0, 10.0)}
