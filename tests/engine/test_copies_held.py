@@ -58,9 +58,7 @@ def test_budgeted_grants_say_how_much_is_for_originals_alone():
 
 def test_a_copy_uses_the_reserve_while_originals_wait_for_their_part():
     """B has four originals running and a fifth waits; a straggler's copy takes a reserved slot all the same."""
-    settings = replace(
-        SEVEN, allocator="budgeted", allocator_settings={"reserved_share": 3 / 7}, speculator="late"
-    )
+    settings = replace(SEVEN, allocator="budgeted", allocator_settings={"reserved_share": 3 / 7}, speculator="late")
     scenario = Scenario(settings, hosts=7, slots=1)
     scenario.stage(B, job="B", stage=2, input_bytes=1000)
     scenario.tell([scenario.started(i, i, stage=2) for i in range(4)])
