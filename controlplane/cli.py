@@ -121,12 +121,16 @@ def demo(
     world: Annotated[World, typer.Option(help="Is slowness drawn per attempt, or does it lie in the data?")] = (
         World.INDEPENDENT
     ),
+    table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
     from spark_listener import demo as spark_demo
 
     try:
-        spark_demo.run(rounds=rounds, world=world.value)
+        if table1:
+            spark_demo.run_table1()
+        else:
+            spark_demo.run(rounds=rounds, world=world.value)
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise

@@ -25,9 +25,12 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     slots = int(cluster.pools.slots[source.row])
     allocation = policy.allocate(slots, claimants, settings)
     Admission.check_allocation(slots, allocation["target"])
-    jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
-    jobs.virtual_size[rows] = allocation["virtual_size"]
+    jobs.target[rows], jobs.virtual_size[rows] = allocation["target"], allocation["virtual_size"]
+    holds_slots = source.attached.capabilities.hold_slots
+    jobs.cap[rows] = allocation["cap"] if holds_slots else -1
+    jobs.originals[rows] = allocation["originals"] if holds_slots else -1
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
+    changed |= jobs.originals[rows] != jobs.granted_originals[rows]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     said = changed | stale
     _grant(cycle, source, sums, rows[said], changed[said])
@@ -35,17 +38,23 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
 
 def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, rows: Ints, is_new: Flags) -> None:
     jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
-    target, cap = jobs.target[rows], jobs.cap[rows]
-    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_s[rows] = target, cap, cycle.now_s
+    target, cap, originals = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
+    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = target, cap, originals
+    jobs.granted_s[rows] = cycle.now_s
     listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
     ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
-    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap))
-    for row, records, orders, slots, most in zip(*columns, strict=True):
+    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap, originals))
+    for row, records, orders, slots, most, most_originals in zip(*columns, strict=True):
         order, key = next(cycle.ids) if orders else 0, infos[row].key
         record = _record(cycle, source, sums, row, order) if records else None
         if order:
-            grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=None if most < 0 else most)
-            cycle.send(source, grant, record)
+            limits = {"cap": _limit(most), "originals": _limit(most_originals)}
+            cycle.send(source, ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, **limits), record)
+
+
+def _limit(slots: int) -> int | None:
+    """A column's -1 is no limit."""
+    return None if slots < 0 else slots
 
 
 def _record(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, order: int) -> DecisionRecord:
@@ -59,6 +68,7 @@ def _record(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, or
         inputs={
             "target": float(jobs.target[row]),
             "cap": float(jobs.cap[row]),
+            "originals": float(jobs.originals[row]),
             "slots": float(pools.slots[source.row]),
             "virtual_size": float(jobs.virtual_size[row]),
             "remaining_tasks": float(sums.remaining_tasks[row]),

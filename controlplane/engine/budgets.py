@@ -66,6 +66,26 @@ def over_budget(
     return Reason.NONE
 
 
+def within_originals(
+    free: Ints, waiting: Ints, *, target: Ints, originals: Ints, running: Ints, copies: Ints
+) -> tuple[Ints, Ints]:
+    """What is free for copies, and which originals wait for a slot, where originals have a share of their own.
+
+    Shapes (n_jobs,); `originals` is -1 where they have not. `copies` run or are ordered; `running` are all attempts
+    that run. An original beyond its share waits for another original's end, not for a slot.
+
+    >>> shares = {"target": np.array([7]), "running": np.array([4]), "copies": np.array([0])}
+    >>> within_originals(np.array([3]), np.array([1]), originals=np.array([4]), **shares)
+    (array([3]), array([0]))
+    """
+    has_share = originals >= 0
+    may_start = np.clip(originals - (running - copies), 0, waiting)
+    return (
+        np.where(has_share, np.minimum(free, target - originals - copies), free),
+        np.where(has_share, may_start, waiting),
+    )
+
+
 def spare_room(free: Ints, waiting: Ints) -> Ints:
     """Slots of each job's target that are there for copies, as no original waits for them; shapes (n_jobs,).
 

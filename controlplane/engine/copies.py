@@ -70,7 +70,7 @@ def order_copy(
         avoid_hosts=placement.avoid,
         before_waiting=candidate.before_waiting,
     )
-    cycle.send(source, order, record)
+    cycle.send(source, order, record, replaces=record.attempt if candidate.relaunches else -1)
     return candidate.reason
 
 

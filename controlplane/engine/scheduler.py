@@ -14,6 +14,7 @@ import numpy as np
 from controlplane.engine import views
 from controlplane.engine.allocation import allocate
 from controlplane.engine.avoidance import avoid_sick_hosts
+from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
@@ -27,6 +28,7 @@ from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
 from controlplane.model.facts import OrderResult
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
 
 IDS_PER_EPOCH = 2**20
@@ -90,6 +92,7 @@ class Scheduler:
                 self.cluster.stages.verdict[row] = verdict(self.cluster.stage_infos[row].fact).reason
         self.learning.learn(self.cluster, changes, now_s)
         views.count_downstream(self.cluster, changes.jobs)
+        replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
         cycle = Cycle(
             cluster=self.cluster,
@@ -103,7 +106,9 @@ class Scheduler:
             decision=decision,
         )
 
-        # 3 hear the operators
+        # 3 end what was relaunched, and hear the operators
+        for source, row in replaced:
+            order_kill(cycle, source, row, Reason.REPLACED, "")
         for stimulus in batch:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)
@@ -117,6 +122,7 @@ class Scheduler:
             if source.row in changes.pools:
                 allocate(cycle, source, sums)
                 avoid_sick_hosts(cycle, source)
+        views.follow_pools(self.cluster, due, sums, now_s)
         speculate(cycle, due, sums)
 
         # 6 answer
@@ -181,6 +187,16 @@ class Scheduler:
             decision.outcomes.append(outcome)
             if entry.launches:
                 self._leave_alone(entry, now_s)
+
+    def _replaced(self, changes: Changes) -> list[tuple[SourceState, int]]:
+        """Sources and rows of live attempts in whose place copies have just started."""
+        found = []
+        for name, started in changes.launched:
+            attempt = self.ledger.replaced(name, started)
+            source = self.cluster.sources.get(name)
+            if source is not None and attempt in source.attempts:
+                found.append((source, source.attempts[attempt]))
+        return found
 
     def _leave_alone(self, entry: OpenOrder, now_s: float) -> None:
         source = self.cluster.sources.get(entry.source)

@@ -1,13 +1,14 @@
 """How does the state look from outside? Turns the columns into the structs of `state:dump`."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
 from controlplane.engine.budgets import copy_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.steering import Steering
+from controlplane.engine.views import is_known
 from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
@@ -99,6 +100,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         losing_core_s=float(pools.losing_core_s[row]),
         total_core_s=float(pools.total_core_s[row]),
         tail_index=float(pools.tail_index[row]),
+        offered_load=float(pools.offered_load[row]),
         tail_samples=moment.learning.tail_samples(row),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
@@ -192,6 +194,12 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
         "running_attempts": float(tasks.n_live[row]),
         "target": float(cluster.jobs.target[tasks.job[row]]),
     }
+    known = is_known(
+        n_finished=int(cluster.stages.n_finished[tasks.stage[row]]),
+        prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),
+    )
+    inputs["expected_s"] = inputs["t_new_s"] if known else nan
+    inputs["demand_s"] = float(cluster.jobs.remaining_tasks[tasks.job[row]]) * inputs["expected_s"]
     inputs["saving_s"] = ras_saving_s(
         running_attempts=inputs["running_attempts"], t_rem_s=inputs["t_rem_s"], t_new_s=inputs["t_new_s"]
     )

@@ -5,9 +5,10 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room
+from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room, within_originals
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
@@ -58,8 +59,10 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
+        look_ahead(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
+    cycle.cluster.jobs.remaining_tasks[: len(free)] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
@@ -98,10 +101,18 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
     jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
+    free, waiting = within_originals(
+        _free(cycle, sums, budgets),
+        sums.waiting,
+        target=jobs.target[:n_jobs],
+        originals=jobs.originals[:n_jobs],
+        running=sums.running,
+        copies=sums.copies + budgets.ordered_by_job,
+    )
     before = before_waiting[jobs.pool[:n_jobs]]
-    room = copy_room(_free(cycle, sums, budgets), sums.waiting, budgets.ordered_by_job, before)
+    room = copy_room(free, waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
-    queue = choose(view.rows, tasks.records, room, no_room(sums.waiting, before), view.answer, rivals)
+    queue = choose(view.rows, tasks.records, room, no_room(waiting, before), view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
         if not len(queue):
@@ -114,6 +125,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             score=float(score[place]),
             reason=Reason(int(code[place])),
             before_waiting=bool(before_waiting[pool]),
+            relaunches=bool(view.answer["kill"][place]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
         answer = order_copy(
@@ -178,21 +190,28 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     """The numbers behind a candidate, by the names that the reasons' sentences use."""
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
-    job, size = int(tasks.job[task]), float(tasks.input_bytes[task])
+    job = int(tasks.job[task])
     return {
         "saving_s": float(cycle.view.answer["score"][place]),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
         "t_new_s": float(seen["t_new_s"]),
+        "expected_s": _or_minus_one(seen["expected_s"]),
+        "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
-        "input_bytes": size if size == size else -1.0,
+        "input_bytes": _or_minus_one(tasks.input_bytes[task]),
         "target": float(cycle.cluster.jobs.target[job]),
         "running": float(sums.running[job]),
         "waiting": float(sums.waiting[job]),
         "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
+
+
+def _or_minus_one(value: float) -> float:
+    """A number for a record, where -1 says that it is not known."""
+    return float(value) if value == value else -1.0
 
 
 def _note_reasons(cycle: Cycle) -> None:
@@ -201,7 +220,9 @@ def _note_reasons(cycle: Cycle) -> None:
     changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)[:RECORDS_PER_CYCLE]
     rows, seen = view.rows[changed], view.tasks[changed]
     which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
-    numbers = (*(seen[name] for name in _SEEN), cluster.jobs.target[tasks.job[rows]])
+    demand_s = seen["job_tasks"] * seen["expected_s"]
+    known_s = np.where(np.isnan(demand_s), -1.0, demand_s)
+    numbers = (*(seen[name] for name in _SEEN), known_s, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
         info = cluster.stage_infos[stage]
         cycle.record(
@@ -210,7 +231,7 @@ def _note_reasons(cycle: Cycle) -> None:
             reason=Reason(reason),
             job=info.fact.job,
             task=(info.fact.stage, info.fact.stage_attempt, index),
-            inputs=dict(zip((*_SEEN, "target"), map(float, inputs), strict=True)),
+            inputs=dict(zip((*_SEEN, "demand_s", "target"), map(float, inputs), strict=True)),
         )
 
 

@@ -32,6 +32,8 @@ class Reason(IntEnum):
     ENDS_SOONER = 3
     RUNS_TOO_LONG = 4
     LIKELY_SAVES = 5
+    STARTS_WITH_COPIES = 6
+    RELAUNCHED = 7
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -41,6 +43,8 @@ class Reason(IntEnum):
     UNKNOWN_DEMAND = 15
     NOT_LONG_ENOUGH = 16
     TOO_FEW_FINISHED = 17
+    NOT_SMALL = 18
+    ALREADY_RELAUNCHED = 19
     # why not, from the job or the stage
     UNSAFE_OUTPUT = 20
     UNKNOWN_OUTPUT = 21
@@ -66,6 +70,7 @@ class Reason(IntEnum):
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
+    REPLACED = 52
     # grants
     ALLOCATOR = 60
     # hosts
@@ -85,6 +90,8 @@ WHY_COPIED = frozenset(
         Reason.ENDS_SOONER,
         Reason.RUNS_TOO_LONG,
         Reason.LIKELY_SAVES,
+        Reason.STARTS_WITH_COPIES,
+        Reason.RELAUNCHED,
         Reason.OPERATOR,
     }
 )
@@ -120,6 +127,13 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LIKELY_SAVES: ReasonText(
         "By what its finished siblings took, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
     ),
+    Reason.STARTS_WITH_COPIES: ReasonText(
+        "Its job has {demand_s:.1f} slot-seconds left; tasks of such a job start with copies.", 3
+    ),
+    Reason.RELAUNCHED: ReasonText(
+        "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts anew, and this attempt ends.",
+        3,
+    ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
@@ -132,6 +146,10 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),
     Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, not yet long for its stage.", 0),
     Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say what is long.", 0),
+    Reason.NOT_SMALL: ReasonText(
+        "Its job has {demand_s:.1f} slot-seconds left, too much for copies at the start under the present load.", 1
+    ),
+    Reason.ALREADY_RELAUNCHED: ReasonText("It has been started anew once, and is not again.", 1),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
     Reason.UNKNOWN_OUTPUT: ReasonText("Nobody vouches for what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
@@ -154,6 +172,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
+    Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
     Reason.ALLOCATOR: ReasonText(
         "Virtual size {virtual_size:.1f} of {slots:.0f} slots in the pool; target {target:.0f}.", 1
     ),

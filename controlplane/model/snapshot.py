@@ -154,6 +154,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     total_core_s: float
     tail_index: float
     tail_samples: int
+    offered_load: float = 0.0
+    """Share of the slots that originals alone would keep busy."""
     startup_s: float
     last_heard_s: float
     """Seconds since its last report."""

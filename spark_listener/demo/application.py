@@ -124,7 +124,9 @@ def was_steered(server: str, app_id: str) -> bool:
 
 
 @contextlib.contextmanager
-def driver_process(spark_home: Path, log_path: Path) -> Iterator[subprocess.Popen[str]]:
+def driver_process(
+    spark_home: Path, log_path: Path, program: str = "spark_listener.demo.workload"
+) -> Iterator[subprocess.Popen[str]]:
     """The driver and its JVM in one process group, which ends with the context or after TIMEOUT_S."""
     paths = [str(spark_home.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {
@@ -135,7 +137,7 @@ def driver_process(spark_home: Path, log_path: Path) -> Iterator[subprocess.Pope
     }
     with log_path.open("w") as log:
         driver = subprocess.Popen(
-            [sys.executable, "-m", "spark_listener.demo.workload"],
+            [sys.executable, "-m", program],
             env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True,
         )  # fmt: skip

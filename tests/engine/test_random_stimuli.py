@@ -124,9 +124,9 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     assert cluster.executors.running.sum() == len(cluster.attempts)
 
 
-def play(story: list[tuple[str, tuple, float]]) -> None:
+def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> None:
     """Tell the story from two attached drivers on; in the end both detach and nothing is left."""
-    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL)), 0.0
+    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), 0.0
     for source in ("s:a", "s:b"):
         scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
     for source, word, pause_s in story:
@@ -140,11 +140,12 @@ def play(story: list[tuple[str, tuple, float]]) -> None:
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize("speculator", ["ras", "redundant-all", "redundant-small", "relaunch"])
 @settings(max_examples=60, deadline=None)
 @given(story=stories)
-def test_the_laws_hold_whatever_is_said(story):
+def test_the_laws_hold_whatever_is_said(speculator, story):
     """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row."""
-    play(story)
+    play(story, speculator)
 
 
 @pytest.mark.full

@@ -187,6 +187,10 @@ final class OrderedTaskSet extends TaskSetManager {
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
+        if (!speculative && share.isFullOfOriginals(start)) {
+          declined = true;
+          return Option.empty();
+        }
         if (!speculative && isOurs && control.avoided.has(host, share, share::waiting, start - movedNanos, start)) {
           declined = true;
           return Option.empty();
@@ -267,7 +271,7 @@ final class OrderedTaskSet extends TaskSetManager {
       return;
     }
     long start = System.nanoTime();
-    share.started();
+    share.started(isCopy(attempt));
     movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
@@ -290,10 +294,15 @@ final class OrderedTaskSet extends TaskSetManager {
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
       long start = System.nanoTime();
-      share.ended();
+      share.ended(isCopy(attempt));
       dying.remove(attempt);
       control.meter.leave(start);
     }
+  }
+
+  private boolean isCopy(long attempt) {
+    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
+    return info != null && info.speculative();
   }
 
   @Override
