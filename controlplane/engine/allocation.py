@@ -1,13 +1,20 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
+from math import isfinite
+
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
+from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
+from controlplane.model.columns import Record
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
+
+SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
+"""What of a claimant is recorded with its grant, where it is known."""
 
 
 def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
@@ -17,8 +24,7 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
     cycle.learning.review_tail(cluster, source, cycle.now_s)
-    tail_index = float(cluster.pools.tail_index[source.row])
-    rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
+    rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
     if not len(rows):
         return
     policy, settings = cycle.steering.allocator(source.name)
@@ -29,11 +35,11 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     jobs.virtual_size[rows] = allocation["virtual_size"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
-    for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new)
+    for place in (changed | stale).nonzero()[0].tolist():
+        _grant(cycle, source, claimants[place], int(rows[place]), bool(changed[place]))
 
 
-def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
+def _grant(cycle: Cycle, source: SourceState, claimant: Record, row: int, is_new: bool) -> None:
     jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
     target, cap = int(jobs.target[row]), int(jobs.cap[row])
     jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
@@ -41,22 +47,15 @@ def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tai
     order = next(cycle.ids) if controls and source.attached.capabilities.order_pending else 0
     record: DecisionRecord | None = None
     if is_new:
+        inputs = {
+            "target": float(target),
+            "cap": float(cap),
+            "slots": float(cycle.cluster.pools.slots[source.row]),
+            "virtual_size": float(jobs.virtual_size[row]),
+        }
+        inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
         record = cycle.record(
-            source,
-            action=Action.GRANT,
-            reason=Reason.ALLOCATOR,
-            job=info.key,
-            order=order,
-            inputs={
-                "target": float(target),
-                "cap": float(cap),
-                "slots": float(cycle.cluster.pools.slots[source.row]),
-                "virtual_size": float(jobs.virtual_size[row]),
-                "remaining_tasks": float(sums.remaining_tasks[row]),
-                "running": float(sums.running[row]),
-                "tail_index": tail_index,
-                "transfer_ratio": float(jobs.transfer_ratio[row]),
-            },
+            source, action=Action.GRANT, reason=Reason.ALLOCATOR, job=info.key, order=order, inputs=inputs
         )
     if order:
         grant = ContainerGrant(

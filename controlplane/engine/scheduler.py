@@ -13,6 +13,7 @@ import numpy as np
 
 from controlplane.engine import views
 from controlplane.engine.allocation import allocate
+from controlplane.engine.applications import review_standing
 from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.learning import Learning
@@ -100,14 +101,15 @@ class Scheduler:
         views.count_downstream(self.cluster, changes.jobs)
         self._settle(changes, decision, now_s)
 
-        # 3 hear the operators
+        # 3 ask the queues about their drivers, and hear the operators
+        due = self._pools_due(changes, now_s)
+        review_standing(cycle, due)
         for stimulus in batch:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
-        due = self._pools_due(changes, now_s)
         sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
         for source in due:
             if source.row in changes.pools:
