@@ -62,7 +62,8 @@ class QueueLinkTest {
         (proxy, method, arguments) -> app.get(method.getName()));
     QueuedApplication queued = new QueuedApplication(ApplicationAttemptId.newInstance(ID, 1), 1,
         Collections.nCopies(2, null), Collections.nCopies(1, null), 6, Resource.newInstance(768, 1));
-    return new QueueDemand(8, Collections.singletonList(queued), Collections.singletonMap(ID, known));
+    return new QueueDemand(8, Collections.singletonList(queued), Collections.singletonMap(ID, known),
+        ID.getClusterTimestamp());
   }
 
   /** A valid reply whose one order has a number of its own. */
