@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.views import JobSums, pool_view
-from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.cluster import Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
@@ -43,16 +43,18 @@ def _known_ids(cluster: Cluster, now_s: float) -> tuple[str, ...]:
 def standing(cluster: Cluster, driver: SourceState, known: tuple[str, ...], now_s: float) -> Reason:
     """What the queues say of a driver's application; `NONE` where none of them needs to know it."""
     application = driver.name.partition(":")[2]
-    users = [
-        info.queued.user
-        for info in map(cluster.job_infos.__getitem__, cluster.queued.get(application, ()))
-        if info.queued and not cluster.jobs.ended[info.row] and _is_heard(cluster.sources[info.source], now_s)
-    ]
-    if not users:
+    queued = [info.queued for info in listings(cluster, application, now_s) if info.queued]
+    if not queued:
         return Reason.UNLISTED if application.startswith(known) else Reason.NONE
-    if len(users) > 1:
+    if len(queued) > 1:
         return Reason.LISTED_TWICE
-    return Reason.OTHER_USER if users[0] not in ("", driver.attached.user) else Reason.JOINED
+    return Reason.OTHER_USER if queued[0].user not in ("", driver.attached.user) else Reason.JOINED
+
+
+def listings(cluster: Cluster, application: str, now_s: float) -> list[JobInfo]:
+    """An application's id in each of the queues that list it."""
+    infos = [cluster.job_infos[row] for row in cluster.queued.get(application, ())]
+    return [info for info in infos if _is_heard(cluster.sources[info.source], now_s)]
 
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:

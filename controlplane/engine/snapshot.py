@@ -4,14 +4,18 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
+from msgspec import structs
 
+from controlplane.engine import applications
 from controlplane.engine.budgets import copy_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.steering import Steering
+from controlplane.engine.views import JobSums, job_sums
 from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.facts import Mode
+from controlplane.model.columns import Record
+from controlplane.model.facts import Mode, QueuedApplication
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
 
@@ -24,17 +28,19 @@ def _known(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """What a snapshot is taken of, and when."""
+    """What a snapshot is taken of, and when; the sums are there only if a queue needs them."""
 
     cluster: Cluster
     learning: Learning
     steering: Steering
     now_s: float
+    sums: JobSums | None
 
 
 def take_snapshot(cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float) -> s.Snapshot:
     """Everything that is live, at one moment."""
-    moment = _Moment(cluster=cluster, learning=learning, steering=steering, now_s=now_s)
+    sums = job_sums(cluster) if cluster.queues else None
+    moment = _Moment(cluster=cluster, learning=learning, steering=steering, now_s=now_s, sums=sums)
     return s.Snapshot(
         cycle=cycle,
         now_s=now_s,
@@ -108,7 +114,9 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for name, executor in source.executors.items()
         ],
-        jobs=[_job(moment, source, job) for job in source.jobs.values()],
+        jobs=_applications(moment, source)
+        if source.name in cluster.queues
+        else [_job(moment, source, job) for job in source.jobs.values()],
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
         requests=[
@@ -125,6 +133,59 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for fact, asked_s in source.requests.values()
         ],
+        is_queue=source.name in cluster.queues,
+        listed=_listed(moment, source) if source.standing else None,
+    )
+
+
+def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
+    cluster, reason = moment.cluster, source.standing
+    listings = applications.listings(cluster, source.name.partition(":")[2], moment.now_s)
+    return s.ListedState(
+        queue=listings[0].source if len(listings) == 1 else "",
+        reason=reason.label,
+        sentence=sentence(reason, applications.join_inputs(cluster, source)),
+    )
+
+
+def _applications(moment: _Moment, source: SourceState) -> list[s.JobState]:
+    """The applications of a leaf queue, as its allocator sees them."""
+    assert moment.sums is not None
+    rows, claimants = applications.claimants_of(moment.cluster, source, moment.sums, max_copies=0, now_s=moment.now_s)
+    seen = dict(zip(rows.tolist(), claimants, strict=True))
+    jobs = []
+    for row in source.jobs.values():
+        job, queued = _job(moment, source, row), moment.cluster.job_infos[row].queued
+        jobs.append(_application(moment, job, queued, seen.get(row)) if queued else job)
+    return jobs
+
+
+def _application(moment: _Moment, job: s.JobState, queued: QueuedApplication, claimant: Record | None) -> s.JobState:
+    cluster = moment.cluster
+    driver = applications.driver_of(cluster, job.job, moment.now_s)
+    reason = applications.standing(cluster, driver, (), moment.now_s) if driver else Reason.NO_DRIVER
+    inputs = applications.join_inputs(cluster, driver) if driver else {}
+    is_joined = reason is Reason.JOINED
+    wanted = 0.0 if claimant is None else float(claimant["remaining_tasks"])
+    return structs.replace(
+        job,
+        remaining_tasks=int(inputs["remaining_tasks"]) if is_joined else queued.running + queued.pending,
+        n_running=queued.running,
+        tail_index=float(claimant["tail_index"]) if is_joined and claimant is not None else job.tail_index,
+        transfer_ratio=1.0 if claimant is None else float(claimant["transfer_ratio"]),
+        queued=s.QueuedState(
+            user=queued.user,
+            kind=queued.kind,
+            tags=queued.tags,
+            running=queued.running,
+            pending=queued.pending,
+            reserved=queued.reserved,
+            driver=driver.name if driver and is_joined else "",
+            wanted=wanted,
+            container_slots=inputs.get("container_slots", 1.0),
+            reason=reason.label,
+            sentence=sentence(reason, inputs),
+        ),
     )
 
 

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from controlplane.engine.applications import SILENT_S
+from controlplane.engine.budgets import Budgets
+from controlplane.engine.decide import decide, read_snapshot
 from controlplane.model import facts as f
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.orders import ContainerGrant
@@ -222,3 +225,38 @@ def test_grants_of_a_queue_never_exceed_its_slots(allocator):
     whole.work(1000, 1)
     grants = whole.listed(**{MINE: (3, 20), OTHER: (3, 20)})
     assert sum(grant.target for grant in grants.values()) == 8
+
+
+def test_the_snapshot_says_by_what_an_application_counts():
+    """For whoever asks why it holds what it holds."""
+    whole = Whole()
+    whole.work(6, 10)
+    whole.listed(**{MINE: (1, 7), OTHER: (2, 3)})
+    mine, other = whole.state(), whole.state(OTHER)
+    assert (mine.queued.driver, mine.queued.wanted, mine.queued.container_slots) == (DRIVER, 8.0, 2.0)
+    assert (mine.remaining_tasks, mine.n_running, mine.queued.pending) == (16, 1, 7)
+    assert mine.queued.sentence == "Its driver's jobs have 16 tasks to go, 2 at a time in one container."
+    assert (other.queued.driver, other.queued.wanted, other.queued.reason) == ("", 5.0, "no_driver")
+    whole.tell()
+    driver = next(pool for pool in whole.scheduler.snapshot(0.0).pools if pool.source == DRIVER)
+    assert (driver.listed.queue, driver.listed.reason, driver.is_queue) == (QUEUE, "joined", False)
+
+
+@pytest.mark.parametrize("allocator", ["fifo", "fair", "hopper"])
+def test_a_dump_of_a_queue_decides_as_the_engine_did(allocator):
+    """`grasshopper decide` must not forget what applications are made of."""
+    settings = replace(CONTROL, allocator=allocator, allocator_settings={})
+    whole = Whole(settings)
+    whole.work(3, 5)
+    grants = whole.listed(**{MINE: (1, 7), OTHER: (0, 9)})
+    dump = read_snapshot(msgspec.json.encode(whole.scheduler.snapshot(0.0)))
+    advice = next(pool for pool in decide(dump, f"{allocator}+none", settings).pools if pool.source == QUEUE)
+    assert {each.job: each.target for each in advice.targets} == {job: grant.target for job, grant in grants.items()}
+
+
+def test_a_queues_containers_allow_no_copies():
+    """They are its drivers' slots, seen from the other side: counting them would double the copies that may run."""
+    whole = Whole()
+    whole.listed(**{MINE: (4, 0)})
+    slots = Budgets.of(CONTROL, whole.scheduler.cluster, 0.0).slots_everywhere
+    assert slots == 8
