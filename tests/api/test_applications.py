@@ -45,7 +45,9 @@ def grants(plane):
 def joins(plane):
     """What was recorded about the driver's standing, newest first."""
     query = {"source": DRIVER, "action": "join"}
-    return [each["reason"] for each in plane.client.get("/api/v1/decisions", params=query).json()["items"]]
+    items = plane.client.get("/api/v1/decisions", params=query).json()["items"]
+    assert {each["result"] for each in items} <= {None}, "nothing was to be ordered"
+    return [each["reason"] for each in items]
 
 
 def test_both_make_one_application_over_the_real_endpoint(plane):

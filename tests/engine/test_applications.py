@@ -91,6 +91,14 @@ def test_the_application_with_less_to_do_goes_first_though_it_asks_for_more():
     assert grants[MINE].target == 2
 
 
+def test_a_phase_that_follows_counts_for_who_goes_first():
+    """Hopper's max(V, V'), in containers: a small job that feeds a large one is no small job."""
+    whole = Whole()
+    whole.work(2)
+    whole.scheduler.cluster.jobs.downstream_tasks[whole.scheduler.cluster.sources[DRIVER].jobs["job 1"]] = 100
+    assert whole.listed(**{MINE: (0, 8), OTHER: (0, 20)})[OTHER].target == 8
+
+
 def test_nothing_is_given_beyond_what_is_asked_for():
     """YARN gives no container that nobody asks for, however much there is to do."""
     whole = Whole()
@@ -180,10 +188,11 @@ def test_a_driver_that_no_resource_manager_need_know_is_steered_as_ever(source, 
 
 
 @pytest.mark.parametrize("how", ["good-bye", "silence"])
-def test_a_resource_manager_that_has_gone_forbids_nothing(how):
+@pytest.mark.parametrize(("user", "id"), [("bob", MINE), ("alice", OTHER)])
+def test_a_resource_manager_that_has_gone_forbids_nothing(user, id, how):
     """Its driver is then like one on a cluster without any."""
     whole = Whole()
-    whole.listed(**{OTHER: (1, 1)})
+    whole.listed(user=user, **{id: (1, 1)})
     assert not whole.is_ordered()
     if how == "silence":
         whole.now_s += SILENT_S
@@ -243,15 +252,18 @@ def test_the_snapshot_says_by_what_an_application_counts():
 
 
 @pytest.mark.parametrize("allocator", ["fifo", "fair", "hopper"])
-def test_a_dump_of_a_queue_decides_as_the_engine_did(allocator):
+@pytest.mark.parametrize("n_tasks", [(3, 5), ()])
+def test_a_dump_of_a_queue_decides_as_the_engine_did(n_tasks, allocator):
     """`grasshopper decide` must not forget what applications are made of."""
     settings = replace(CONTROL, allocator=allocator, allocator_settings={})
     whole = Whole(settings)
-    whole.work(3, 5)
-    grants = whole.listed(**{MINE: (1, 7), OTHER: (0, 9)})
+    whole.work(*n_tasks)
+    grants = whole.listed(**{MINE: (0, 7), OTHER: (1, 8)})
     dump = read_snapshot(msgspec.json.encode(whole.scheduler.snapshot(0.0)))
     advice = next(pool for pool in decide(dump, f"{allocator}+none", settings).pools if pool.source == QUEUE)
-    assert {each.job: each.target for each in advice.targets} == {job: grant.target for job, grant in grants.items()}
+    assert {each.job: (each.target, each.virtual_size) for each in advice.targets} == {
+        job: (grant.target, whole.state(job).virtual_size) for job, grant in grants.items()
+    }
 
 
 def test_a_queues_containers_allow_no_copies():
