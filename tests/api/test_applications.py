@@ -97,6 +97,7 @@ def test_the_page_shows_queue_grant_running_pending_size_and_why(plane):
     page = plane.client.get(f"/jobs/{QUEUE}/{MINE}".replace(":", "%3A")).text
     assert "Its driver's jobs have 4 tasks to go" in unescape(page)
     assert "asks for 4" in page
+    assert "No attempt has started yet" not in page
 
 
 def test_tags_and_names_of_users_are_only_ever_text(plane):

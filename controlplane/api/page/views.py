@@ -278,7 +278,7 @@ def job_page(
             ),
         ]
     if job and job.queued:
-        about += [job.queued.user, job.queued.sentence]
+        about.append(job.queued.user)
     if job:
         holds = containers(job.queued) if job.queued else f"holds {job.n_running}"
         holds += f", at most {job.cap}" if job.cap >= 0 else ""
@@ -293,8 +293,9 @@ def job_page(
                 value=number(job.virtual_size),
                 beside="" if job.queued else f"{counted(job.remaining_tasks, 'task')} to go",
             ),
-            Figure(name="Tail index", value=number(job.tail_index)),
         ]
+        if not job.queued or job.queued.driver:
+            figures.append(Figure(name="Tail index", value=number(job.tail_index)))
     return JobPage(title=title, subtitle=" · ".join(about), figures=figures)
 
 
