@@ -14,8 +14,6 @@ from controlplane.model.cluster import Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
-DRIVERS = ("spark", "mapreduce")
-"""Kinds of sources that are named by their application's id."""
 SILENT_S = 10.0
 """Who has not been heard for longer counts as gone; shims report at least every three seconds."""
 
@@ -26,7 +24,7 @@ def review_standing(cycle: Cycle, due: list[SourceState]) -> None:
     for source in due:
         if source.name in cluster.queues or not (cluster.queues or source.standing):
             continue
-        found = standing(cluster, source, known, cycle.now_s)
+        found = standing(cluster, source, cycle.now_s, known)
         if found is not source.standing:
             source.standing = found
             if found:
@@ -40,8 +38,11 @@ def _known_ids(cluster: Cluster, now_s: float) -> tuple[str, ...]:
     return tuple(f"application_{start}_" for start in starts if start)
 
 
-def standing(cluster: Cluster, driver: SourceState, known: tuple[str, ...], now_s: float) -> Reason:
-    """What the queues say of a driver's application; `NONE` where none of them needs to know it."""
+def standing(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[str, ...] = ()) -> Reason:
+    """What the queues say of a driver's application; `NONE` where none of them needs to know it.
+
+    An id that begins as one of `known` must be in one of them.
+    """
     application = driver.name.partition(":")[2]
     queued = [info.queued for info in listings(cluster, application, now_s) if info.queued]
     if not queued:
@@ -59,11 +60,10 @@ def listings(cluster: Cluster, application: str, now_s: float) -> list[JobInfo]:
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:
     """The driver that reports under an application's id, whether or not it may."""
-    for kind in DRIVERS:
-        driver = cluster.sources.get(f"{kind}:{application}")
-        if driver is not None and driver.name not in cluster.queues and _is_heard(driver, now_s):
-            return driver
-    return None
+    driver = cluster.sources.get(f"spark:{application}")
+    if driver is None or driver.name in cluster.queues or not _is_heard(driver, now_s):
+        return None
+    return driver
 
 
 def join_inputs(cluster: Cluster, driver: SourceState) -> dict[str, float]:
@@ -92,7 +92,7 @@ def claimants_of(
     joined = [
         (place, driver)
         for place, driver in enumerate(drivers)
-        if driver is not None and standing(cluster, driver, (), now_s) is Reason.JOINED
+        if driver is not None and standing(cluster, driver, now_s) is Reason.JOINED
     ]
     if joined:
         places = np.array([place for place, _ in joined])

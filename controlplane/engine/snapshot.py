@@ -95,7 +95,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         mode=moment.steering.mode(source),
         policy=moment.steering.policy_name(source.name),
         slots=int(pools.slots[row]),
-        running=len(source.attempts),
+        running=len(source.attempts) + int(cluster.jobs.containers_running[list(source.jobs.values())].sum()),
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
         copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
@@ -163,7 +163,7 @@ def _applications(moment: _Moment, source: SourceState) -> list[s.JobState]:
 def _application(moment: _Moment, job: s.JobState, queued: QueuedApplication, claimant: Record | None) -> s.JobState:
     cluster = moment.cluster
     driver = applications.driver_of(cluster, job.job, moment.now_s)
-    reason = applications.standing(cluster, driver, (), moment.now_s) if driver else Reason.NO_DRIVER
+    reason = applications.standing(cluster, driver, moment.now_s) if driver else Reason.NO_DRIVER
     inputs = applications.join_inputs(cluster, driver) if driver else {}
     is_joined = reason is Reason.JOINED
     wanted = 0.0 if claimant is None else float(claimant["remaining_tasks"])

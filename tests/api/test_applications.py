@@ -61,6 +61,8 @@ def test_both_make_one_application_over_the_real_endpoint(plane):
     assert {order["job"]: order["target"] for order in reply["orders"]} == {
         job: grant["target"] for job, grant in granted.items()
     }
+    pool = plane.client.get(f"/api/v1/pools/{QUEUE}").json()
+    assert (pool["running"], pool["slots"]) == (2, 12)
     queued = granted[MINE]["queued"]
     assert (queued["driver"], queued["running"], queued["pending"], queued["user"]) == (DRIVER, 1, 4, "alice")
     assert queued["sentence"].startswith("Its driver's jobs have 4 tasks to go")
