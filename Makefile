@@ -11,6 +11,7 @@ RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
 MAVEN := mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
 PYTEST := $(BIN)/python -m pytest
+PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 
 .PHONY: help demo test unit test-full bench bench-demo lint jars wheel lock clean
@@ -23,7 +24,7 @@ demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick ho
 	@$(BIN)/grasshopper demo $(DEMO)
 
 test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
-	@./setup.sh chromium
+	@./setup.sh chromium systemd
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test
 
@@ -32,7 +33,7 @@ unit: $(VENV)/dev.stamp ## Two minutes: Python without clusters, lint, layers.
 	@$(BIN)/python -m tests.suites unit
 
 test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
-	@./setup.sh chromium
+	@./setup.sh chromium systemd
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test-full
 
@@ -51,8 +52,10 @@ wheel: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) ## Build the wheel into dist/.
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null && ls dist
 
 lock: $(VENV)/dev.stamp ## Pin every dependency again.
-	$(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 pyproject.toml --extra spark --group build -o requirements/run.lock
-	$(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 pyproject.toml --extra spark --group dev -c requirements/run.lock -o requirements/dev.lock
+	$(PIN) pyproject.toml --extra spark --group build -o requirements/run.lock
+	$(PIN) pyproject.toml --extra spark --group dev -c requirements/run.lock -o requirements/dev.lock
+	$(PIN) pyproject.toml -c requirements/run.lock -o requirements/server.lock
+	$(PIN) --group build -c requirements/run.lock -o requirements/build.lock
 
 clean: ## Remove everything that was built.
 	rm -rf $(VENV) build dist spark_listener/jars yarn_bridge/jars jvm-shim/target jvm-shim/*/target

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What does this machine lack for a command of ours? Installs it through apt where that is possible, or says what to type.
-# Usage: ./setup.sh jdk maven venv [chromium]
+# Usage: ./setup.sh jdk maven venv [chromium systemd]
 set -euo pipefail
 
 packages=()
@@ -14,6 +14,7 @@ for thing in "$@"; do
     maven) want maven maven 'command -v mvn' ;;
     venv) want venv python3-venv "${PYTHON:-python3} -c 'import ensurepip, venv'" ;;
     chromium) want chromium chromium 'command -v chromium' ;;
+    systemd) want systemd systemd 'command -v systemd-analyze' ;;
     *) echo "setup.sh: unknown requirement: $thing" >&2; exit 2 ;;
   esac
 done

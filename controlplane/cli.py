@@ -13,6 +13,7 @@ import typer
 
 from controlplane import __version__, cli_decisions
 from controlplane.model.facts import Mode
+from controlplane.processes import ClusterError, write_whole
 from controlplane.terminal import (
     REFUSED,
     SERVER,
@@ -103,7 +104,7 @@ def serve(
 
     def tell(address: str) -> None:
         if port_file:
-            _write_whole(port_file, address.rpartition(":")[2])
+            write_whole(port_file, address.rpartition(":")[2])
         typer.echo(f"Grasshopper listens on {address}")
 
     from controlplane import main
@@ -122,7 +123,6 @@ def demo(
     ),
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
-    from controlplane.processes import ClusterError
     from spark_listener import demo as spark_demo
 
     try:
@@ -280,13 +280,6 @@ def _settings_at(server: str, token: str | None) -> dict[str, Any]:
     with reading(server):
         engine = call(server, token, "GET", "/settings")["engine"]
         return {name: {"value": value, "origin": server} for name, value in leaves(engine, "engine.")}
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Writes a file so that nobody ever reads a part of it."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.write_text(text + "\n")
-    draft.replace(path)
 
 
 def _print_advice(advice: Any) -> None:

@@ -98,7 +98,11 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the port that was chosen.
 
     It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
+    SIGTERM is an end in good order from the first moment on, also as the first process of a container, which would
+    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     set_up_logs(settings)
     _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
     warm()

@@ -56,3 +56,10 @@ def command_line(pid: int) -> str:
 def exit_on_sigterm() -> None:
     """Make SIGTERM end the program as an exception does, so that context managers end what they started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, with a line's end after the text, so that nobody ever reads a part of it."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(text + "\n")
+    draft.replace(path)

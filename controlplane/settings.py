@@ -18,10 +18,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
+from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting, GrasshopperError
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
-from controlplane.policies import registry
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.store.database import shown_url, usable
 from controlplane.store.parameters import StoreSettings
@@ -216,8 +216,7 @@ def check(settings: Settings) -> None:
 def check_engine(engine: EngineSettings) -> None:
     """Refuses unknown policies and their settings out of range."""
     try:
-        registry.allocator(engine.allocator).complete(engine.allocator_settings)
-        registry.speculator(engine.speculator).complete(engine.speculator_settings)
+        Steering(engine)
     except BadSetting as error:
         raise BadSettings((error,)) from None
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from controlplane.processes import ClusterError, command_line, exit_on_sigterm, free_port, java_home
+from controlplane.processes import ClusterError, command_line, exit_on_sigterm, free_port, java_home, write_whole
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
     NM_SERVICES,
@@ -214,7 +214,7 @@ class LocalYarn:
             "conf_dir": str(self.conf_dir),
             "pids": {name: daemon.pid for name, daemon in self._daemons.items()},
         }
-        (self.folder / STATE_FILE).write_text(json.dumps(state, indent=2) + "\n")
+        write_whole(self.folder / STATE_FILE, json.dumps(state, indent=2))
 
 
 @contextlib.contextmanager

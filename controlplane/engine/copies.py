@@ -27,11 +27,12 @@ def order_copy(
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
     key = (fact.stage, fact.stage_attempt, int(tasks.index[task]))
     mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
-    if mode is not Mode.CONTROL and int(tasks.reason[task]) in WHY_COPIED:
+    is_wish = candidate.reason is Reason.OPERATOR
+    if mode is not Mode.CONTROL and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
         return candidate.reason
     refusal, placement = admission.admit(source, candidate, cycle.steering.max_copies(source), to_host)
     if refusal:
-        if candidate.reason is Reason.OPERATOR:
+        if is_wish:
             cycle.record(source, action=Action.REFUSE_COPY, reason=refusal, job=fact.job, task=key, mode=mode)
         return refusal
     straggler = admission.straggler(task)
@@ -50,8 +51,8 @@ def order_copy(
         alternatives=alternatives + placement.ranking,
     )
     if not record.order:
-        shadow = ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=inputs.get("t_new_s", 0.0))
-        cycle.ledger.would_copy(source.name, key, shadow)
+        t_new_s = float(cluster.attempts.t_new_s[straggler])
+        cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))
         return candidate.reason
     admission.spend(source, task, placement)
     tasks.ordered_copies[task] += 1

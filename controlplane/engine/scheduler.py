@@ -26,7 +26,7 @@ from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
-from controlplane.model.facts import Mode, OrderResult
+from controlplane.model.facts import OrderResult
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 
@@ -199,9 +199,7 @@ class Scheduler:
 
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""
-        settings, jobs = self.settings, self.cluster.jobs
-        claimed = self.steering.claims(source) & ~jobs.ended & jobs.copies_enabled
-        claimed = (claimed & (jobs.mode_rank == Mode.CONTROL.rank)).tolist()
+        settings, claimed = self.settings, self.steering.claimed(self.cluster, source).tolist()
         decision.modes[source.name] = self.steering.mode(source)
         busy = bool(source.attempts)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms

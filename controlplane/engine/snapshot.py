@@ -15,7 +15,7 @@ from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Record
-from controlplane.model.facts import Mode, QueuedApplication
+from controlplane.model.facts import QueuedApplication
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
 
@@ -114,9 +114,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for name, executor in source.executors.items()
         ],
-        jobs=_applications(moment, source)
-        if source.name in cluster.queues
-        else [_job(moment, source, job) for job in source.jobs.values()],
+        jobs=_jobs(moment, source),
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
         requests=[
@@ -148,16 +146,19 @@ def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
     )
 
 
-def _applications(moment: _Moment, source: SourceState) -> list[s.JobState]:
-    """The applications of a leaf queue, as its allocator sees them."""
-    assert moment.sums is not None
+def _jobs(moment: _Moment, source: SourceState) -> list[s.JobState]:
+    """The jobs of a driver, or the applications of a leaf queue as its allocator sees them."""
+    claimed = moment.steering.claimed(moment.cluster, source)
+    jobs = [_job(moment, source, row, bool(claimed[row])) for row in source.jobs.values()]
+    if moment.sums is None or source.name not in moment.cluster.queues:
+        return jobs
     rows, claimants = applications.claimants_of(moment.cluster, source, moment.sums, max_copies=0, now_s=moment.now_s)
     seen = dict(zip(rows.tolist(), claimants, strict=True))
-    jobs = []
-    for row in source.jobs.values():
-        job, queued = _job(moment, source, row), moment.cluster.job_infos[row].queued
-        jobs.append(_application(moment, job, queued, seen.get(row)) if queued else job)
-    return jobs
+    queued = [moment.cluster.job_infos[row].queued for row in source.jobs.values()]
+    return [
+        _application(moment, job, application, seen.get(row)) if application else job
+        for row, job, application in zip(source.jobs.values(), jobs, queued, strict=True)
+    ]
 
 
 def _application(moment: _Moment, job: s.JobState, queued: QueuedApplication, claimant: Record | None) -> s.JobState:
@@ -189,7 +190,7 @@ def _application(moment: _Moment, job: s.JobState, queued: QueuedApplication, cl
     )
 
 
-def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
+def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
     stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
     open_rows = [stage for stage in info.stage_rows if not cluster.stages.closing[stage]]
@@ -215,9 +216,7 @@ def _job(moment: _Moment, source: SourceState, row: int) -> s.JobState:
         tail_index=float(cluster.pools.tail_index[source.row]),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
-        leased=moment.steering.claims(source)
-        and bool(jobs.copies_enabled[row])
-        and moment.steering.mode_of_job(cluster, source, row) is Mode.CONTROL,
+        leased=leased,
     )
 
 

@@ -1,6 +1,7 @@
 """How much may we do for this pool and this job, by which policy, with how many copies?"""
 
 from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.columns import Flags
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
@@ -76,7 +77,8 @@ class Steering:
         """Extra attempts of one task that both the settings and the host allow."""
         return min(self.settings.max_copies_per_task, source.attached.capabilities.max_copies)
 
-    def claims(self, source: SourceState) -> bool:
-        """Whether we speculate for the pool's jobs that are in control mode, so that the host's own shall rest."""
-        speculates = self.speculator(source.name)[0].name != "none" and self.max_copies(source) > 0
-        return speculates and self.mode(source) is Mode.CONTROL
+    def claimed(self, cluster: Cluster, source: SourceState) -> Flags:
+        """For which jobs of the pool we speculate, so that the host's own speculation shall rest; by job row."""
+        jobs, speculator = cluster.jobs, self.speculator(source.name)[0]
+        speculates = speculator.name != "none" and self.max_copies(source) > 0 and self.mode(source) is Mode.CONTROL
+        return speculates & ~jobs.ended & jobs.copies_enabled & (jobs.mode_rank == Mode.CONTROL.rank)

@@ -57,7 +57,7 @@ class Fact(Struct, frozen=True, tag_field="type", omit_defaults=True):
 
 
 class Capabilities(Struct, frozen=True, omit_defaults=True):
-    """What a source's host can do for us; admission refuses the rest with `host_cannot`."""
+    """What a source's host can do for us; a copy that it cannot launch is refused with `host_cannot`."""
 
     max_copies: Count = 0
     """Extra attempts that one task may have running at once; 0 for a host that can only be watched."""

@@ -42,7 +42,7 @@ class Metrics:
         self.launched = counter("copies_launched", "Copies that a host launched on our order.")
         self.won = counter("copies_won", "Copies that ended before the attempt they were to beat.")
         self.lost = counter("copies_lost", "Copies that were beaten.")
-        self.refused = counter("copies_refused", "Copies that were wanted and not ordered.", ("reason",))
+        self.refused = counter("copies_refused", "Reasons against copies, recorded where they change.", ("reason",))
         self.wasted = counter("wasted_core_seconds", "Core-seconds of losing attempts.")
         self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
         self.orders = counter("orders", "Orders given.", ("type",))

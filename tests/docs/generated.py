@@ -38,7 +38,7 @@ and `grasshopper decide`. Numbers in braces are the decision's inputs. Severity 
 number is what is stored and is never used again for something else.
 
 How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all that is recorded, and
-`grasshopper_copies_refused_total{{reason}}` for copies that were wanted and not ordered. Codes of severity 0 are not
+`grasshopper_copies_refused_total{{reason}}` for what speaks against a copy. Codes of severity 0 are not
 recorded as decisions: they stand in the state, task by task.
 
 {NOTE}

@@ -357,6 +357,15 @@ def test_a_job_that_comes_again_is_granted_again():
     assert [order.job for order in orders if isinstance(order, ContainerGrant)] == ["job"]
 
 
+def test_an_operators_copy_in_shadow_is_recorded_though_the_policy_wants_it_too():
+    """Who asks over REST is told which decision came of it."""
+    scenario = Scenario(user_mode=f.Mode.SHADOW)
+    scenario.run_with_straggler()
+    wish = CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=3)
+    told = [(record.action, record.reason, record.order) for record in scenario.handle(wish).records]
+    assert (Action.LAUNCH_COPY, Reason.OPERATOR, 0) in told
+
+
 @pytest.mark.parametrize("change", ["mode", "full"])
 def test_a_driver_that_stood_down_hears_its_grants_at_once(change):
     """After a lower mode, or a restart of either side, it holds nothing of what it was told."""

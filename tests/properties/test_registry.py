@@ -19,6 +19,9 @@ every_speculator = pytest.mark.parametrize("policy", SPECULATORS, ids=lambda row
 checked = settings(max_examples=60, deadline=None)
 """No deadline: the machine may be busy."""
 
+KILO = 1024
+"""A power of two: another unit shall not round what is nearly equal to the other side."""
+
 tasks = st.integers(0, 300).map(float)
 seconds = st.one_of(st.floats(0, 1e6), st.integers(0, 20).map(float), st.just(np.inf))
 ratios = st.one_of(st.floats(1e-3, 1e3), st.sampled_from([0.0, -1.0, 1.0, 2.0, np.inf, np.nan]))
@@ -135,7 +138,7 @@ def test_allocators_answer_the_same_again_and_in_milliseconds(policy, data, view
     """A decision is a function of its view, and time has no preferred unit."""
     chosen = data.draw(settings_of(policy))
     slots, claimants = view
-    in_ms = scaled(claimants, 1000, "arrival_s", "remaining_work_s")
+    in_ms = scaled(claimants, KILO, "arrival_s", "remaining_work_s")
     once = policy.allocate(slots, claimants, chosen)
     np.testing.assert_array_equal(once, policy.allocate(slots, claimants, chosen))
     np.testing.assert_array_equal(once, policy.allocate(slots, in_ms, chosen))
@@ -170,8 +173,8 @@ def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
 def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view):
     """Decisions and reasons have no unit, if settings are scaled alike; scores have."""
     chosen = data.draw(settings_of(policy))
-    in_ks = scaled(scaled(view, 1 / 1000, "elapsed_s", "t_rem_s", "t_new_s"), 1000, "progress_rate", "sibling_rate")
-    chosen_in_ks = {name: value / 1000 if name.endswith("_s") else value for name, value in chosen.items()}
+    in_ks = scaled(scaled(view, 1 / KILO, "elapsed_s", "t_rem_s", "t_new_s"), KILO, "progress_rate", "sibling_rate")
+    chosen_in_ks = {name: value / KILO if name.endswith("_s") else value for name, value in chosen.items()}
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from controlplane.api.page.formats import counted, number, seconds, share, words
 from controlplane.api.page.timeline import label, task_of
 from controlplane.api.views import result_of
+from controlplane.engine.budgets import copy_limit
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
@@ -157,7 +158,7 @@ def overview(
     slots = sum(pool.slots for pool in pools)
     losing_core_s = sum(pool.losing_core_s for pool in pools)
     total_core_s = sum(pool.total_core_s for pool in pools)
-    allowed = min(sum(pool.copy_budget for pool in pools), max(int(copy_share * slots), 1))
+    allowed = min(sum(pool.copy_budget for pool in pools), copy_limit(slots=slots, share=copy_share))
     heard_s = min((pool.last_heard_s for pool in snapshot.pools), default=None)
     return Overview(
         headline=_headline(snapshot, jobs_before),
