@@ -61,13 +61,12 @@ def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(wh
     whole.with_shim.start("squares", group="few are left", tasks=tasks, held=[0, 1], gate=str(gate))
     whole.without.work(gate)
 
-    def both():
+    def both_counted():
         mine, other = application(whole, whole.with_shim), application(whole, whole.without)
-        return (mine, other) if mine and other and mine["remaining_tasks"] == 2 and other["n_running"] else None
+        return mine and mine["virtual_size"] == wanted_slots(mine, 2) and other and other["n_running"] and (mine, other)
 
-    mine, other = eventually(both, about=lambda: whole.plane.pool(SOURCE))
-    assert mine["queued"]["driver"] == whole.with_shim.source
-    assert mine["virtual_size"] == wanted_slots(mine, 2)
+    mine, other = eventually(both_counted, about=lambda: whole.plane.pool(SOURCE))
+    assert (mine["remaining_tasks"], mine["queued"]["driver"]) == (2, whole.with_shim.source)
     assert other["queued"]["driver"] == ""
     assert other["virtual_size"] == other["queued"]["running"] + other["queued"]["pending"]
 
