@@ -51,8 +51,8 @@ def application(whole, driver):
 
 
 def wanted_slots(job, tasks):
-    """Hopper's virtual size of so many tasks whose transfer ratio is 1; a container is one slot here."""
-    return pytest.approx(max(2 / job["tail_index"], 1.0) * tasks)
+    """Hopper's virtual size of so many tasks of transfer ratio 1, two copies each at most; a container is a slot."""
+    return pytest.approx(min(max(2 / job["tail_index"], 1.0), 2.0) * tasks)
 
 
 def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(whole, gate):
