@@ -57,16 +57,16 @@ def wanted_slots(job, tasks):
 
 def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(whole, gate):
     """Of sixteen tasks two are left: what is held and asked for says nothing of that."""
-    tasks = 2 * SLOTS
-    whole.with_shim.start("squares", group="few are left", tasks=tasks, held=[0, 1], gate=str(gate))
-    whole.without.work(gate)
+    whole.with_shim.start("squares", group="few are left", tasks=2 * SLOTS, held=[0, 1], gate=str(gate))
 
-    def both_counted():
-        mine, other = application(whole, whole.with_shim), application(whole, whole.without)
-        return mine and mine["virtual_size"] == wanted_slots(mine, 2) and other and other["n_running"] and (mine, other)
+    def nearly_done():
+        mine = application(whole, whole.with_shim)
+        return mine and mine["virtual_size"] == wanted_slots(mine, 2) and mine
 
-    mine, other = eventually(both_counted, about=lambda: whole.plane.pool(SOURCE))
+    mine = eventually(nearly_done, about=lambda: whole.plane.pool(SOURCE))
     assert (mine["remaining_tasks"], mine["queued"]["driver"]) == (2, whole.with_shim.source)
+    whole.without.work(gate)
+    other = eventually(lambda: (seen := application(whole, whole.without)) and seen["n_running"] and seen)
     assert other["queued"]["driver"] == ""
     assert other["virtual_size"] == other["queued"]["running"] + other["queued"]["pending"]
 
