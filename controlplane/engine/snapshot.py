@@ -15,7 +15,6 @@ from controlplane.engine.write_safety import verdict
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Record
-from controlplane.model.facts import QueuedApplication
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
 
@@ -154,15 +153,13 @@ def _jobs(moment: _Moment, source: SourceState) -> list[s.JobState]:
         return jobs
     rows, claimants = applications.claimants_of(moment.cluster, source, moment.sums, max_copies=0, now_s=moment.now_s)
     seen = dict(zip(rows.tolist(), claimants, strict=True))
-    queued = [moment.cluster.job_infos[row].queued for row in source.jobs.values()]
-    return [
-        _application(moment, job, application, seen.get(row)) if application else job
-        for row, job, application in zip(source.jobs.values(), jobs, queued, strict=True)
-    ]
+    return [_application(moment, job, row, seen.get(row)) for row, job in zip(source.jobs.values(), jobs, strict=True)]
 
 
-def _application(moment: _Moment, job: s.JobState, queued: QueuedApplication, claimant: Record | None) -> s.JobState:
-    cluster = moment.cluster
+def _application(moment: _Moment, job: s.JobState, row: int, claimant: Record | None) -> s.JobState:
+    cluster, queued = moment.cluster, moment.cluster.job_infos[row].queued
+    if queued is None:
+        return job
     driver = applications.driver_of(cluster, job.job, moment.now_s)
     reason = applications.standing(cluster, driver, moment.now_s) if driver else Reason.NO_DRIVER
     inputs = applications.join_inputs(cluster, driver) if driver else {}

@@ -204,10 +204,10 @@ def _headline(snapshot: Snapshot, jobs_before: bool) -> str:
 
 
 def _inside(pools: list[PoolState], claimant: str, within: str, pool: str) -> str:
+    if not pools:
+        return ""
     jobs = sum(len(each.jobs) for each in pools)
-    return (
-        f"{counted(jobs, claimant) if jobs else f'no {claimant}'} {within} {counted(len(pools), pool)}" if pools else ""
-    )
+    return f"{counted(jobs, claimant) if jobs else f'no {claimant}'} {within} {counted(len(pools), pool)}"
 
 
 def _effect_sentence(mode: Mode, effect: Effect) -> str:
@@ -284,11 +284,7 @@ def job_page(
         holds = containers(job.queued) if job.queued else f"holds {job.n_running}"
         holds += f", at most {job.cap}" if job.cap >= 0 else ""
         figures += [
-            Figure(
-                name="Target",
-                value=counted(job.target, "container" if job.queued else "slot"),
-                beside=holds,
-            ),
+            Figure(name="Target", value=counted(job.target, "container" if job.queued else "slot"), beside=holds),
             Figure(
                 name="Virtual size",
                 value=number(job.virtual_size),
