@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest
 PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 
-.PHONY: help demo test unit test-full bench bench-demo lint jars wheel lock clean
+.PHONY: help demo demo-yarn test unit test-full bench bench-demo lint jars wheel lock clean
 .DELETE_ON_ERROR:
 
 help: ## Show this list.
@@ -22,6 +22,9 @@ help: ## Show this list.
 
 demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick host: stock against Grasshopper, and the page.
 	@$(BIN)/grasshopper demo $(DEMO)
+
+demo-yarn: $(VENV)/run.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## A real YARN with a sick node and three applications: stock orders against Grasshopper.
+	@$(BIN)/grasshopper demo-yarn $(DEMO)
 
 test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
 	@./setup.sh chromium systemd

@@ -1,0 +1,161 @@
+"""How does one contestant run on YARN? Three drivers on this machine share a queue, judged by Spark's event logs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from controlplane.processes import command_line
+from controlplane.yarn_demo.contestants import EXECUTOR_MB
+from spark_listener.demo.application import (
+    ApplicationError,
+    Outcome,
+    driver_process,
+    driver_task,
+    read_events,
+    say,
+    was_steered,
+)
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.runner import OnEvent
+from spark_listener.demo.world import World
+from spark_listener.event_log import count_copies, read_attempts
+from spark_listener.local_cluster import installed_spark_home
+from spark_listener.sick_host import SickHost
+from spark_listener.swim import ModelJob
+from yarn_bridge.local_yarn import LocalYarn, containers
+from yarn_bridge.rm_client import RmClient
+
+EXECUTOR_CLASS = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
+HEAP_MB = 512
+MASTER_CONF = {"spark.yarn.am.memory": "256m", "spark.yarn.am.memoryOverhead": "64m"}
+# Executors come as tasks wait and go soon after the last one, so that slots change hands.
+ALLOCATION_CONF = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.initialExecutors": "0",
+    "spark.dynamicAllocation.maxExecutors": "8",
+    "spark.dynamicAllocation.executorIdleTimeout": "2s",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+}
+QUIET_S = 120.0
+
+
+def run_applications(
+    contestant: Contestant,
+    *,
+    world: World,
+    jobs: list[ModelJob],
+    inputs: dict[str, Path],
+    yarn: LocalYarn,
+    server: str | None,
+    work_dir: Path,
+    on_event: OnEvent,
+) -> Outcome:
+    """Run each job as an application of its own, all at once, while one node is sick.  Raises ApplicationError.
+
+    Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
+    """
+    rm = RmClient(yarn.rm_url, timeout_s=30)
+    with contextlib.ExitStack() as stack:
+        drivers = []
+        for job in jobs:
+            conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
+            driver = Driver(job, work_dir / f"driver-{job.job_id}.log", on_event)
+            stack.enter_context(driver.process(yarn))
+            driver.say(driver_task(f"demo-{job.job_id}", conf=conf, jobs=[job], inputs=inputs, server=server))
+            drivers.append(driver)
+            _wait(lambda: len(rm.apps()) == len(drivers), "its applications are not all submitted")
+        ids = [driver.expect("ready")["app_id"] for driver in drivers]
+        _wait(lambda: not any(app.held for app in rm.apps("RUNNING")), "executors stay after the warming up")
+        with sick_node(yarn, world):
+            for driver in drivers:
+                driver.say("go")
+            finished = {driver.job.job_id: driver.expect("finished") for driver in drivers}
+        for driver in drivers:
+            driver.expect("stopped")
+    if server and not all(was_steered(server, id) for id in ids):
+        raise ApplicationError(f"{contestant.name}: the control plane decided nothing for an application")
+    return Outcome(
+        contestant=contestant.name,
+        seed=world.seed,
+        job_s={id: event["seconds"] for id, event in finished.items()},
+        results={id: event["result"] for id, event in finished.items()},
+        copies=count_copies(attempt for id in ids for attempt in read_attempts(work_dir / id)),
+    )
+
+
+class Driver:
+    """One application's driver process, whose events are read when they are waited for."""
+
+    def __init__(self, job: ModelJob, log_path: Path, on_event: OnEvent) -> None:
+        self.job = job
+        self._log_path = log_path
+        self._on_event = on_event
+
+    @contextlib.contextmanager
+    def process(self, yarn: LocalYarn) -> Iterator[None]:
+        """The driver runs as a client of `yarn` in this context."""
+        conf_dir = str(yarn.conf_dir)
+        with driver_process(installed_spark_home(), self._log_path, HADOOP_CONF_DIR=conf_dir) as self._process:
+            self._events = read_events(self._process)
+            yield
+
+    def say(self, line: str) -> None:
+        say(self._process, line)
+
+    def expect(self, name: str) -> dict[str, Any]:
+        """The next event of this name.  Raises ApplicationError if the driver ends before."""
+        for event in self._events:
+            self._on_event(event)
+            if event["event"] == name:
+                return event
+        raise ApplicationError(f"the driver of job {self.job.job_id} ended before it was {name}; see {self._log_path}")
+
+
+@contextlib.contextmanager
+def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
+    """The executors of the world's sick host run only for a share of each second.
+
+    Masters there run on: where they happen to be placed shall not decide who wins.
+    """
+
+    def executors() -> list[int]:
+        return [pid for pid in containers(yarn.folder / world.sick_host) if EXECUTOR_CLASS in command_line(pid)]
+
+    sick = SickHost(executors, duty=world.sick_duty, period_s=1.0)
+    sick.start()
+    try:
+        yield
+    finally:
+        sick.stop()
+
+
+def _conf(work_dir: Path) -> dict[str, str]:
+    """Where an application's parts run, and how much it asks for."""
+    return MASTER_CONF | ALLOCATION_CONF | {
+        "spark.master": "yarn",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": f"{HEAP_MB}m",
+        "spark.executor.memoryOverhead": f"{EXECUTOR_MB - HEAP_MB}m",
+        # Executors are young all the time, and compiling a plan costs one more than running it.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote",
+        "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
+        "spark.yarn.stagingDir": (work_dir / "staging").resolve().as_uri(),
+        "spark.eventLog.dir": work_dir.resolve().as_uri(),
+    }
+
+
+def _wait(condition: Any, complaint: str) -> None:
+    deadline_s = time.monotonic() + QUIET_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise ApplicationError(complaint)
+        time.sleep(0.2)
