@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from controlplane.processes import command_line
-from controlplane.yarn_demo.contestants import EXECUTOR_MB
+from controlplane.yarn_demo.contestants import EXECUTOR_CORES, EXECUTOR_MB
 from spark_listener.demo.application import (
+    COMMON_CONF,
     ApplicationError,
     Outcome,
     driver_process,
@@ -27,6 +28,7 @@ from spark_listener.local_cluster import installed_spark_home
 from spark_listener.sick_host import SickHost
 from spark_listener.swim import ModelJob
 from yarn_bridge.local_yarn import LocalYarn, containers
+from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rm_client import RmClient
 
 EXECUTOR_CLASS = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
@@ -39,11 +41,11 @@ ALLOCATION_CONF = {
     "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.initialExecutors": "0",
-    "spark.dynamicAllocation.maxExecutors": "8",
+    "spark.dynamicAllocation.maxExecutors": "4",
     "spark.dynamicAllocation.executorIdleTimeout": "2s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
-QUIET_S = 120.0
+PATIENCE_S = 120.0
 
 
 def run_applications(
@@ -62,17 +64,22 @@ def run_applications(
     Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
     """
     rm = RmClient(yarn.rm_url, timeout_s=30)
+    conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
         drivers = []
+        submitted = len(rm.apps())
         for job in jobs:
-            conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
             driver = Driver(job, work_dir / f"driver-{job.job_id}.log", on_event)
             stack.enter_context(driver.process(yarn))
-            driver.say(driver_task(f"demo-{job.job_id}", conf=conf, jobs=[job], inputs=inputs, server=server))
+            driver.say(
+                driver_task(
+                    f"demo-{job.job_id}", conf=conf, jobs=[job], inputs=inputs, server=server, warm_executors=False
+                )
+            )
             drivers.append(driver)
-            _wait(lambda: len(rm.apps()) == len(drivers), "its applications are not all submitted")
+            _wait(lambda: len(rm.apps()) == submitted + len(drivers), "an application is not submitted")
         ids = [driver.expect("ready")["app_id"] for driver in drivers]
-        _wait(lambda: not any(app.held for app in rm.apps("RUNNING")), "executors stay after the warming up")
+        _wait(lambda: server is None or PlaneClient(server).queues(), "the control plane does not hear from the queue")
         with sick_node(yarn, world):
             for driver in drivers:
                 driver.say("go")
@@ -140,22 +147,22 @@ def _conf(work_dir: Path) -> dict[str, str]:
     """Where an application's parts run, and how much it asks for."""
     return MASTER_CONF | ALLOCATION_CONF | {
         "spark.master": "yarn",
-        "spark.executor.cores": "1",
+        "spark.driver.extraJavaOptions": COMMON_CONF["spark.executor.extraJavaOptions"],
+        "spark.executor.cores": str(EXECUTOR_CORES),
         "spark.executor.memory": f"{HEAP_MB}m",
         "spark.executor.memoryOverhead": f"{EXECUTOR_MB - HEAP_MB}m",
         # Executors are young all the time, and compiling a plan costs one more than running it.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote",
         "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
         "spark.yarn.stagingDir": (work_dir / "staging").resolve().as_uri(),
         "spark.eventLog.dir": work_dir.resolve().as_uri(),
     }
 
 
-def _wait(condition: Any, complaint: str) -> None:
-    deadline_s = time.monotonic() + QUIET_S
+def _wait(condition: Callable[[], object], complaint: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline_s:
-            raise ApplicationError(complaint)
+            raise ApplicationError(f"{complaint} after {PATIENCE_S:.0f} s")
         time.sleep(0.2)

@@ -15,10 +15,11 @@ QUEUE = "root.default"
 SICK_HOST = "127.0.0.13"
 # Executors take seconds to start in their containers, so tasks last longer than on a standing cluster: nominally 2 s.
 BYTES_PER_SECOND = 512 * 1024
-# Two executors and all three masters fit on a node, and three executors never do: eight slots wherever masters are.
+# One executor and all three masters fit on a node, and two executors never do: one on each node, wherever masters are.
 # YARN counts what was asked for; nobody uses that much.
+EXECUTOR_CORES = 2
 EXECUTOR_MB = 1536
-NODE_MB = 4096
+NODE_MB = 2560
 STOCK_ORDERS = {f"stock-{order.value}": order for order in Base}
 
 
@@ -49,15 +50,13 @@ def workload() -> Workload:
     return Workload(jobs=[replace(job, arrival_s=0.0) for job in jobs])
 
 
-def yarn_for(contestant: Contestant, server: str | None, folder: Path) -> LocalYarn:
-    """The contestant's own YARN, not yet started: without our jar, or with the plug-in in its only queue."""
-    if server is None:
-        order = {f"yarn.scheduler.capacity.{QUEUE}.ordering-policy": STOCK_ORDERS[contestant.name].value}
-        return LocalYarn(memory_per_node_mb=NODE_MB, capacity=order, folder=folder)
-    return LocalYarn(
-        memory_per_node_mb=NODE_MB,
-        capacity=queue_properties((QUEUE,)),
-        site=rm_properties(server),
-        plugin_jar=plugin_jar(),
-        folder=folder,
-    )
+def order_of(contestant: Contestant) -> dict[str, object]:
+    """What capacity-scheduler.xml says of the queue while it is the contestant's turn."""
+    if contestant.allocator:
+        return queue_properties((QUEUE,))
+    return {f"yarn.scheduler.capacity.{QUEUE}.ordering-policy": STOCK_ORDERS[contestant.name].value}
+
+
+def yarn_of_all(server: str, folder: Path) -> LocalYarn:
+    """The YARN on which contestants take turns, not yet started; in stock turns the plug-in covers no queue."""
+    return LocalYarn(memory_per_node_mb=NODE_MB, site=rm_properties(server), plugin_jar=plugin_jar(), folder=folder)

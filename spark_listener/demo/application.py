@@ -106,7 +106,13 @@ def run_application(
 
 
 def driver_task(
-    name: str, *, conf: Mapping[str, str], jobs: list[ModelJob], inputs: Mapping[str, Path], server: str | None
+    name: str,
+    *,
+    conf: Mapping[str, str],
+    jobs: list[ModelJob],
+    inputs: Mapping[str, Path],
+    server: str | None,
+    warm_executors: bool = True,
 ) -> str:
     """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs."""
     task = {
@@ -114,6 +120,7 @@ def driver_task(
         "conf": COMMON_CONF | conf,
         "server": server,
         "warm_up_url": TRACE_PATH.as_uri(),
+        "warm_executors": warm_executors,
         "jobs": [
             {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
             | {"url": f"paced://{inputs[job.job_id].resolve()}"}

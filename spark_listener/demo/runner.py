@@ -53,20 +53,20 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
             outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
         stock = outcomes[four[0].name]
         rows = [row(contestant, outcomes[contestant.name], stock, world_kind) for contestant in four]
-        conclude(rows, report, work_dir, addresses[four[-1].name], console)
+        conclude(rows, report, work_dir, console)
+        keep_page(addresses[four[-1].name], console)
+    check_results(rows)
 
 
-def conclude(
-    rows: list[Row], report: Path, work_dir: Path, address: str, console: Console, subject: str = "job"
-) -> None:
-    """Print the table, write the report, keep the page at `address`.  Raises SystemExit if results differ.
-
-    `subject` is what the times are of.
-    """
+def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console, subject: str = "job") -> None:
+    """Print the table and write the report; `subject` is what the times are of."""
     print_table(rows, console, subject)
     write_json(rows, report)
     console.print(f"Written: {report}; logs and event logs: {work_dir}")
-    keep_page(address, console)
+
+
+def check_results(rows: list[Row]) -> None:
+    """Raises SystemExit if any contestant's results differ from stock's."""
     if not all(one.results_equal_stock for one in rows):
         raise SystemExit("a contestant's results differ from stock's")
 
@@ -142,8 +142,13 @@ def take_turns(
 
 def keep_page(address: str, console: Console) -> None:
     """Keep the decision page up until Enter; end at once when nobody can press it."""
-    if os.environ.get("CI") == "true" or not sys.stdin.isatty():
+    if not is_attended():
         return
     console.print(f"Why was an attempt copied, and why was another one not? {address}/   (Enter ends the demo)")
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         input()
+
+
+def is_attended() -> bool:
+    """Whether somebody may look at a page and press Enter."""
+    return os.environ.get("CI") != "true" and sys.stdin.isatty()
