@@ -63,26 +63,20 @@ def run_applications(
 
     Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
     """
-    rm = RmClient(yarn.rm_url, timeout_s=30)
     conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
-        drivers = []
-        submitted = len(rm.apps())
-        for job in jobs:
-            driver = Driver(job, work_dir / f"driver-{job.job_id}.log", on_event)
+        drivers = [Driver(job, work_dir / f"driver-{job.job_id}.log", on_event) for job in jobs]
+        rm = RmClient(yarn.rm_url, timeout_s=30)
+        before = len(rm.apps())
+        for count, driver in enumerate(drivers, start=1):
             stack.enter_context(driver.process(yarn))
-            driver.say(
-                driver_task(
-                    f"demo-{job.job_id}", conf=conf, jobs=[job], inputs=inputs, server=server, warm_executors=False
-                )
-            )
-            drivers.append(driver)
-            _wait(lambda: len(rm.apps()) == submitted + len(drivers), "an application is not submitted")
+            driver.say_task(conf, inputs, server)
+            _wait(lambda: len(rm.apps()) == before + count, "an application is not submitted")  # noqa: B023
         ids = [driver.expect("ready")["app_id"] for driver in drivers]
         _wait(lambda: server is None or PlaneClient(server).queues(), "the control plane does not hear from the queue")
         with sick_node(yarn, world):
             for driver in drivers:
-                driver.say("go")
+                driver.go()
             finished = {driver.job.job_id: driver.expect("finished") for driver in drivers}
         for driver in drivers:
             driver.expect("stopped")
@@ -113,8 +107,16 @@ class Driver:
             self._events = read_events(self._process)
             yield
 
-    def say(self, line: str) -> None:
-        say(self._process, line)
+    def say_task(self, conf: dict[str, str], inputs: dict[str, Path], server: str | None) -> None:
+        """The first thing that it reads.  It plans a query before it is ready, and asks for no executor yet."""
+        name = f"demo-{self.job.job_id}"
+        say(
+            self._process,
+            driver_task(name, conf=conf, jobs=[self.job], inputs=inputs, server=server, warm_executors=False),
+        )
+
+    def go(self) -> None:
+        say(self._process, "go")
 
     def expect(self, name: str) -> dict[str, Any]:
         """The next event of this name.  Raises ApplicationError if the driver ends before."""

@@ -56,9 +56,9 @@ def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:
     mark = f"GRASSHOPPER_TEST_RUN={tmp_path}"
     # Whoever runs the tests in the background may have told them to ignore Ctrl-C, which a child would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    program = "import pathlib, sys; from controlplane import yarn_demo; yarn_demo.run(build_dir=pathlib.Path(sys.argv[1]))"
+    program = "from controlplane import yarn_demo; yarn_demo.run(build_dir=pathlib.Path(sys.argv[1]))"
     demo = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
+        [sys.executable, "-c", f"import pathlib, sys; {program}", str(tmp_path)],
         cwd=ROOT, env={**os.environ, "GRASSHOPPER_TEST_RUN": str(tmp_path)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
