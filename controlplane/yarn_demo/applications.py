@@ -46,6 +46,7 @@ ALLOCATION_CONF = {
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
 PATIENCE_S = 120.0
+TIMEOUT_S = 600.0
 
 
 def run_applications(
@@ -102,8 +103,9 @@ class Driver:
     @contextlib.contextmanager
     def process(self, yarn: LocalYarn) -> Iterator[None]:
         """The driver runs as a client of `yarn` in this context."""
-        conf_dir = str(yarn.conf_dir)
-        with driver_process(installed_spark_home(), self._log_path, HADOOP_CONF_DIR=conf_dir) as self._process:
+        with driver_process(
+            installed_spark_home(), self._log_path, timeout_s=TIMEOUT_S, HADOOP_CONF_DIR=str(yarn.conf_dir)
+        ) as self._process:
             self._events = read_events(self._process)
             yield
 

@@ -139,8 +139,10 @@ def was_steered(server: str, app_id: str) -> bool:
 
 
 @contextlib.contextmanager
-def driver_process(spark_home: Path, log_path: Path, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """The driver and its JVM in one process group, which ends with the context or after TIMEOUT_S.
+def driver_process(
+    spark_home: Path, log_path: Path, *, timeout_s: float = TIMEOUT_S, **variables: str
+) -> Iterator[subprocess.Popen[str]]:
+    """The driver and its JVM in one process group, which ends with the context or after `timeout_s`.
 
     `variables` are added to its environment.
     """
@@ -158,7 +160,7 @@ def driver_process(spark_home: Path, log_path: Path, **variables: str) -> Iterat
             env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True,
         )  # fmt: skip
-    watchdog = threading.Timer(TIMEOUT_S, end_group, [driver.pid])
+    watchdog = threading.Timer(timeout_s, end_group, [driver.pid])
     watchdog.start()
     try:
         yield driver
