@@ -40,7 +40,7 @@ test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.p
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test-full
 
-bench: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
+bench: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
 	@$(BIN)/python -m tests.bench $(ROWS)
 
 bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over six rounds in both worlds; half an hour.

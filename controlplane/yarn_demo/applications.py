@@ -149,7 +149,7 @@ def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
 
 def _conf(work_dir: Path) -> dict[str, str]:
     """Where an application's parts run, and how much it asks for."""
-    return MASTER_CONF | ALLOCATION_CONF | {
+    own = {
         "spark.master": "yarn",
         "spark.driver.extraJavaOptions": COMMON_CONF["spark.executor.extraJavaOptions"],
         "spark.executor.cores": str(EXECUTOR_CORES),
@@ -162,6 +162,7 @@ def _conf(work_dir: Path) -> dict[str, str]:
         "spark.yarn.stagingDir": (work_dir / "staging").resolve().as_uri(),
         "spark.eventLog.dir": work_dir.resolve().as_uri(),
     }
+    return MASTER_CONF | ALLOCATION_CONF | own
 
 
 def _wait(condition: Callable[[], object], complaint: str) -> None:
