@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ import typer
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
-from controlplane.simulator import cluster_record, run
+from controlplane.simulator import cluster_record, run, sweep
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
 from controlplane.simulator.experiments import EXPERIMENTS, journal
@@ -75,6 +76,9 @@ POLICY = {Model.MASTERWORKER: PolicyName.NONE.value, Model.CLUSTER: "hopper+late
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
 ScaleChoice = Annotated[Scale, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Papers or experiments, for example redundancy/figure-6.")]
+OnMaster = Annotated[
+    str | None, typer.Option("--on", help="Compute on Spark: local[2], spark://host:7077. By default in this process.")
+]
 
 
 @app.command()
@@ -100,6 +104,7 @@ def simulate(
     workload: Annotated[WorkloadName, typer.Option(help="cluster: its jobs.")] = WorkloadName.SYNTHETIC,
     shared: Annotated[float, typer.Option(help="cluster: share of tasks slow because of their data.")] = 0.0,
     noise: Annotated[float, typer.Option(help="cluster: noise of estimated remaining times.")] = 0.3,
+    on: OnMaster = None,
     output: AsOption = Output.TABLE,
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
@@ -139,11 +144,13 @@ def simulate(
                     slowdown_tail_index=tail_index,
                 ),
             )
-    runs = []
-    with _progress(f"simulating {policy}", len(numbers)) as advance:
-        for seed in numbers:
-            runs.append(scenario.simulate(seed))
+    cells = [partial(scenario.simulate, seed) for seed in numbers]
+    by_seed: dict[int, Any] = {}
+    with _computing(on) as compute, _progress(f"simulating {policy}", len(cells)) as advance:
+        for position, summary in compute(cells):
+            by_seed[position] = summary
             advance()
+    runs = [by_seed[position] for position in range(len(cells))]
     record, tell = (
         (cluster_record.record, _tell_cluster) if model is Model.CLUSTER else (run.record, _tell_masterworker)
     )
@@ -167,17 +174,20 @@ def list_experiments(output: AsOption = Output.TABLE) -> None:
 
 
 @experiment.command("run")
-def run_experiments(names: Names = None, scale: ScaleChoice = Scale.SMOKE, folder: FolderOption = REPORTS) -> None:
+def run_experiments(
+    names: Names = None, scale: ScaleChoice = Scale.SMOKE, folder: FolderOption = REPORTS, on: OnMaster = None
+) -> None:
     """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
     chosen = _chosen(names)
     points = journal.missing(chosen, scale, folder)
     try:
-        with _progress("computing", len(points)) as advance:
-            for point in points:
-                journal.measure(point, scale, folder)
+        with _computing(on) as compute, _progress("computing", len(points)) as advance:
+            for position, result in compute([point.measure for point in points]):
+                journal.keep(points[position], result, scale, folder)
                 advance()
     except KeyboardInterrupt:
         fail("stopped; what was computed is kept, run again to go on", REFUSED)
+    journal.sort(scale, folder)
     findings = journal.findings(chosen, scale, folder)
     print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
@@ -246,6 +256,18 @@ def _cells(name: str, one: Estimate) -> tuple[str, ...]:
 
 def _short(value: float | str) -> str:
     return f"{value:.4g}" if isinstance(value, float) else value
+
+
+@contextmanager
+def _computing(on: str | None) -> Iterator[sweep.Compute]:
+    """What computes cells; where that cannot be, an exit code with the reason."""
+    try:
+        with _refusals(), sweep.computing(on) as compute:
+            yield compute
+    except ImportError:
+        fail("--on needs pyspark: pip install 'grasshopper-scheduler[spark]'", USAGE)
+    except sweep.OtherCode as other:
+        fail(str(other), REFUSED)
 
 
 @contextmanager

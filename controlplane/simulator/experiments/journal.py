@@ -1,15 +1,16 @@
 """What has been computed already? Points' results, a line each, appended as they come: a killed run goes on from there.
 
-Only lines of the same code count (`controlplane.simulator.provenance`).
+Only lines of the same code count (`controlplane.simulator.provenance`). Sorted at the end, the file has the same bytes
+wherever and in whatever order its points were measured.
 """
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from controlplane.processes import write_whole
 from controlplane.simulator.experiments.experiment import Experiment, Finding, Point, Results, Scale
 from controlplane.simulator.provenance import provenance
 
@@ -21,15 +22,18 @@ def missing(experiments: Iterable[Experiment], scale: Scale, folder: Path) -> li
     return [point for name, point in points.items() if name not in known]
 
 
-def measure(point: Point, scale: Scale, folder: Path) -> None:
-    """Measure one point and keep its result."""
-    started_s = time.perf_counter()
-    result = point.measure()
-    seconds = round(time.perf_counter() - started_s, 3)
-    line = {"point": repr(point), **asdict(provenance()), "seconds": seconds, "result": result}
+def keep(point: Point, result: Any, scale: Scale, folder: Path) -> None:
+    """Write down what a point measured."""
     folder.mkdir(parents=True, exist_ok=True)
     with _path(scale, folder).open("a") as file:
-        file.write("\n" + json.dumps(line))
+        file.write("\n" + json.dumps({"point": repr(point), **asdict(provenance()), "result": result}))
+
+
+def sort(scale: Scale, folder: Path) -> None:
+    """Order the lines by code and point, and drop torn ones."""
+    lines = _lines(_path(scale, folder))
+    if lines:
+        write_whole(_path(scale, folder), "\n".join(json.dumps(lines[key]) for key in sorted(lines)))
 
 
 def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> list[tuple[Experiment, Finding]]:
@@ -39,16 +43,20 @@ def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> l
 
 
 def _read(scale: Scale, folder: Path) -> dict[str, Any]:
-    """Results by point. A line starts with its line break, so one torn by a kill spoils only itself."""
-    path = _path(scale, folder)
-    found: dict[str, Any] = {}
+    """This code's results by point."""
+    lines = _lines(_path(scale, folder))
+    return {point: line["result"] for (code, point), line in lines.items() if code == provenance().code}
+
+
+def _lines(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Lines by code and point. A line starts with its line break, so one torn by a kill spoils only itself."""
+    found = {}
     for text in path.read_text().splitlines() if path.exists() else ():
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
             continue
-        if line["code"] == provenance().code:
-            found[line["point"]] = line["result"]
+        found[line["code"], line["point"]] = line
     return found
 
 
