@@ -47,6 +47,7 @@ ALLOCATION_CONF = {
 }
 PATIENCE_S = 120.0
 TIMEOUT_S = 600.0
+REST_S = 30.0
 
 
 def run_applications(
@@ -67,14 +68,16 @@ def run_applications(
     conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
         drivers = [Driver(job, work_dir / f"driver-{job.job_id}.log", on_event) for job in jobs]
-        rm = RmClient(yarn.rm_url, timeout_s=30)
+        rm = RmClient(yarn.rm_url, timeout_s=REST_S)
         before = len(rm.apps())
         for count, driver in enumerate(drivers, start=1):
             stack.enter_context(driver.process(yarn))
             driver.say_task(conf, inputs, server)
             _wait(lambda: len(rm.apps()) == before + count, "an application is not submitted")  # noqa: B023
         ids = [driver.expect("ready")["app_id"] for driver in drivers]
-        _wait(lambda: server is None or PlaneClient(server).queues(), "the control plane does not hear from the queue")
+        if server:
+            plane = PlaneClient(server, timeout_s=REST_S)
+            _wait(plane.queues, "the control plane has not heard from the queue")
         with sick_node(yarn, world):
             for driver in drivers:
                 driver.go()
