@@ -162,7 +162,8 @@ def _conf(work_dir: Path) -> dict[str, str]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
-        "spark.yarn.stagingDir": (work_dir / "staging").resolve().as_uri(),
+        # A path, which is not decoded as an address would be.
+        "spark.yarn.stagingDir": f"file:{(work_dir / 'staging').resolve()}",
         "spark.eventLog.dir": work_dir.resolve().as_uri(),
     }
     return MASTER_CONF | ALLOCATION_CONF | own
