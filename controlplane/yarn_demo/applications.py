@@ -65,7 +65,7 @@ def run_applications(
 
     Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
     """
-    conf = _conf(work_dir) | world.spark_conf() | contestant.spark_conf
+    conf = _conf(work_dir, yarn.folder / "staging") | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
         drivers = [Driver(job, work_dir / f"driver-{job.job_id}.log", on_event) for job in jobs]
         rm = RmClient(yarn.rm_url, timeout_s=REST_S)
@@ -150,7 +150,7 @@ def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
         sick.stop()
 
 
-def _conf(work_dir: Path) -> dict[str, str]:
+def _conf(work_dir: Path, staging: Path) -> dict[str, str]:
     """Where an application's parts run, and how much it asks for."""
     own = {
         "spark.master": "yarn",
@@ -162,8 +162,8 @@ def _conf(work_dir: Path) -> dict[str, str]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
-        # A path, which is not decoded as an address would be.
-        "spark.yarn.stagingDir": f"file:{(work_dir / 'staging').resolve()}",
+        # Spark takes it for a path, not an address: encoded, the plus of a contestant's name would be another folder.
+        "spark.yarn.stagingDir": f"file:{staging}",
         "spark.eventLog.dir": work_dir.resolve().as_uri(),
     }
     return MASTER_CONF | ALLOCATION_CONF | own
