@@ -7,7 +7,7 @@ from controlplane.engine.admission import Admission
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Record
+from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
@@ -23,7 +23,6 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     A grant is a lease: it is said again when half of its time is over.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
-    cycle.learning.review_tail(cluster, source, cycle.now_s)
     rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
     if not len(rows):
         return
@@ -35,34 +34,33 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     jobs.virtual_size[rows] = allocation["virtual_size"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
-    for place in (changed | stale).nonzero()[0].tolist():
-        _grant(cycle, source, claimants[place], int(rows[place]), bool(changed[place]))
+    said = changed | stale
+    _grant(cycle, source, claimants[said], rows[said], changed[said])
 
 
-def _grant(cycle: Cycle, source: SourceState, claimant: Record, row: int, is_new: bool) -> None:
-    jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
-    target, cap = int(jobs.target[row]), int(jobs.cap[row])
-    jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
-    controls = cycle.steering.mode_of_job(cycle.cluster, source, row) is Mode.CONTROL
-    order = next(cycle.ids) if controls and source.attached.capabilities.order_pending else 0
-    record: DecisionRecord | None = None
-    if is_new:
-        inputs = {
-            "target": float(target),
-            "cap": float(cap),
-            "slots": float(cycle.cluster.pools.slots[source.row]),
-            "virtual_size": float(jobs.virtual_size[row]),
-        }
-        inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
-        record = cycle.record(
-            source, action=Action.GRANT, reason=Reason.ALLOCATOR, job=info.key, order=order, inputs=inputs
-        )
-    if order:
-        grant = ContainerGrant(
-            order=order,
-            ttl_ms=cycle.settings.grant_ttl_ms,
-            job=info.key,
-            target=target,
-            cap=None if cap < 0 else cap,
-        )
-        cycle.send(source, grant, record)
+def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:
+    jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
+    target, cap = jobs.target[rows], jobs.cap[rows]
+    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_s[rows] = target, cap, cycle.now_s
+    listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
+    ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
+    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap))
+    for claimant, row, records, orders, slots, most in zip(claimants, *columns, strict=True):
+        order, key = next(cycle.ids) if orders else 0, infos[row].key
+        record = _record(cycle, source, claimant, row, order) if records else None
+        if order:
+            grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=None if most < 0 else most)
+            cycle.send(source, grant, record)
+
+
+def _record(cycle: Cycle, source: SourceState, claimant: Record, row: int, order: int) -> DecisionRecord:
+    jobs, pools = cycle.cluster.jobs, cycle.cluster.pools
+    inputs = {
+        "target": float(jobs.target[row]),
+        "cap": float(jobs.cap[row]),
+        "slots": float(pools.slots[source.row]),
+        "virtual_size": float(jobs.virtual_size[row]),
+    }
+    inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
+    job = cycle.cluster.job_infos[row].key
+    return cycle.record(source, action=Action.GRANT, reason=Reason.ALLOCATOR, job=job, order=order, inputs=inputs)

@@ -34,12 +34,17 @@ class _Moment:
     steering: Steering
     now_s: float
     sums: JobSums | None
+    with_tasks: bool
 
 
-def take_snapshot(cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float) -> s.Snapshot:
-    """Everything that is live, at one moment."""
+def take_snapshot(
+    cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float, with_tasks: bool = True
+) -> s.Snapshot:
+    """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time."""
     sums = job_sums(cluster) if cluster.queues else None
-    moment = _Moment(cluster=cluster, learning=learning, steering=steering, now_s=now_s, sums=sums)
+    moment = _Moment(
+        cluster=cluster, learning=learning, steering=steering, now_s=now_s, sums=sums, with_tasks=with_tasks
+    )
     return s.Snapshot(
         cycle=cycle,
         now_s=now_s,
@@ -78,7 +83,8 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
     stage_rows = list(source.stages.values())
     live: dict[int, list[int]] = {}
     """Rows of live attempts by the row of their task."""
-    for attempt in source.attempts.values():
+    attempt_rows = source.attempts.values() if moment.with_tasks else ()
+    for attempt in attempt_rows:
         live.setdefault(int(cluster.attempts.task[attempt]), []).append(attempt)
     return s.PoolState(
         source=source.name,
@@ -115,7 +121,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         ],
         jobs=_jobs(moment, source),
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
-        attempts=[_attempt(moment, attempt) for attempt in source.attempts.values()],
+        attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=[
             s.RequestState(
                 request=fact.request,

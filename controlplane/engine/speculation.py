@@ -19,6 +19,8 @@ ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
+_SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts")
+"""What a recorded refusal tells of its task."""
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
 
@@ -56,7 +58,6 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
-        cycle.learning.review_tail(cycle.cluster, source, cycle.now_s)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
@@ -101,8 +102,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     room = copy_room(_free(cycle, sums, budgets), sums.waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
     queue = choose(view.rows, tasks.records, room, no_room(sums.waiting, before), view.answer, rivals)
-    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
         if not len(queue):
             return
@@ -136,7 +136,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             continue
         code[queue[same]] = answer
         queue = queue[~same]
-    code[queue] = Reason.ORDER_PENDING
+    code[queue] = Reason.NOT_TRIED
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
@@ -152,24 +152,25 @@ def choose(rows: Ints, tasks: Records, room: Ints, refusal: Ints, answer: Record
     places of the best tasks of each job.
     """
     wanted, score, reason = answer["wanted"], answer["score"], answer["reason"]
-    places = np.flatnonzero(wanted)
-    has_room = np.zeros(len(places), dtype=np.bool_)
+    places, n = np.flatnonzero(wanted), 0
+    job = np.empty(len(places), dtype=np.int64)
+    for place in places:
+        job[n] = tasks[rows[place]]["job"]
+        if room[job[n]] > 0:
+            places[n] = place
+            n += 1
+        else:
+            reason[place] = refusal[job[n]]
+    best_first = np.argsort(-score[places[:n]], kind="mergesort")
+    places, job = places[best_first], job[best_first]
+    fits, taken = np.zeros(n, dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
     for at, place in enumerate(places):
-        job = tasks[rows[place]]["job"]
-        has_room[at] = room[job] > 0
-        if not has_room[at]:
-            reason[place] = refusal[job]
-    places = places[has_room]
-    places = places[np.argsort(-score[places], kind="mergesort")]
-    fits, taken = np.zeros(len(places), dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
-    for at, place in enumerate(places):
-        job = tasks[rows[place]]["job"]
-        if taken[job] < rivals.shape[1]:
-            rivals[job, taken[job]] = place
-        fits[at] = taken[job] < room[job]
-        taken[job] += 1
+        if taken[job[at]] < rivals.shape[1]:
+            rivals[job[at], taken[job[at]]] = place
+        fits[at] = taken[job[at]] < room[job[at]]
+        taken[job[at]] += 1
         if not fits[at]:
-            reason[place] = refusal[job]
+            reason[place] = refusal[job[at]]
     return places[fits]
 
 
@@ -197,23 +198,19 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
 def _note_reasons(cycle: Cycle) -> None:
     """Keep every task's reason; record refusals that changed and matter."""
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
-    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
-    for place in changed[:RECORDS_PER_CYCLE].tolist():
-        row, seen = int(view.rows[place]), view.tasks[place]
-        info = cluster.stage_infos[int(seen["stage"])]
+    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)[:RECORDS_PER_CYCLE]
+    rows, seen = view.rows[changed], view.tasks[changed]
+    which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
+    numbers = (*(seen[name] for name in _SEEN), cluster.jobs.target[tasks.job[rows]])
+    for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
+        info = cluster.stage_infos[stage]
         cycle.record(
             cluster.sources[info.source],
             action=Action.REFUSE_COPY,
-            reason=Reason(int(view.answer["reason"][place])),
+            reason=Reason(reason),
             job=info.fact.job,
-            task=(info.fact.stage, info.fact.stage_attempt, int(tasks.index[row])),
-            inputs={
-                "elapsed_s": float(seen["elapsed_s"]),
-                "t_rem_s": float(seen["t_rem_s"]),
-                "t_new_s": float(seen["t_new_s"]),
-                "running_attempts": float(seen["running_attempts"]),
-                "target": float(cluster.jobs.target[tasks.job[row]]),
-            },
+            task=(info.fact.stage, info.fact.stage_attempt, index),
+            inputs=dict(zip((*_SEEN, "target"), map(float, inputs), strict=True)),
         )
 
 
@@ -223,6 +220,6 @@ def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks: Records) -
     changed, reason = np.zeros(len(rows), dtype=np.bool_), answer["reason"]
     for place in range(len(rows)):
         task = tasks[rows[place]]
-        changed[place] = task["reason"] != reason[place] and recorded[reason[place]]
-        task["reason"] = reason[place]
+        if task["reason"] != reason[place]:
+            changed[place], task["reason"] = recorded[reason[place]], reason[place]
     return np.flatnonzero(changed)

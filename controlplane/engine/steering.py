@@ -7,8 +7,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
 
-_BY_RANK = (Mode.OFF, Mode.SHADOW, Mode.CONTROL)
-_RANK = {mode: mode.rank for mode in Mode}
+_BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
 
 
 class Steering:
@@ -49,12 +48,12 @@ class Steering:
         server = self.mode_of_source.get(source.name, self.everywhere)
         if self.everywhere is Mode.OFF:
             server = Mode.OFF
-        rank = min(_RANK[server], _RANK[source.attached.mode])
+        rank = min(server.rank, source.attached.mode.rank)
         return Mode.SHADOW if rank == Mode.CONTROL.rank and source.standing in STRANGERS else _BY_RANK[rank]
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""
-        return _BY_RANK[min(_RANK[self.mode(source)], int(cluster.jobs.mode_rank[job]))]
+        return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults where it is not the configured one."""

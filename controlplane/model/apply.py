@@ -122,6 +122,9 @@ def _remove_executor(now: Applying, executor: str) -> None:
 
 
 def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
+    if fact.stage_tasks and len(fact.stage_tasks) != len(fact.stages):
+        what = f"stages ({len(fact.stages)}) rows"
+        raise BadFact("job_submitted.stage_tasks", len(fact.stage_tasks), what, now.source.name)
     now.mentioned.add(("job", fact.job))
     cluster, source = now.cluster, now.source
     row = source.jobs.get(fact.job)
@@ -188,6 +191,11 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
     stages = now.cluster.stages
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
+        closed = now.cluster.stage_infos[row].fact
+        requests = now.source.requests
+        for name in [name for name, (one, _) in requests.items() if one.stage == closed.stage >= 0]:
+            if requests[name][0].stage_attempt == closed.stage_attempt:
+                del requests[name]
         now.changes.jobs.add(int(stages.job[row]))
 
 

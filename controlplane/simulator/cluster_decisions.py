@@ -134,7 +134,7 @@ def see_attempts(state: State, slot: int, typical_s: float, task: Record) -> Non
         seen = False
 
 
-@rule
+@kernel
 def keep_wanted(state: State, n_tasks: int) -> None:
     """Chain each job's wanted tasks, the highest score first, of equal ones the upper row."""
     for place in range(state.counts[0]["n_active"]):

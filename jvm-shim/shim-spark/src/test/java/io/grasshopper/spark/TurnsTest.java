@@ -65,6 +65,16 @@ class TurnsTest {
   }
 
   @Test
+  void makesNoWayForAJobThatHasGone() {
+    JobShare left = share(0, 1, -1);
+    order(left, share(0, 1, -1));
+    left.started();
+    assertTrue(left.isGated());
+    assertEquals("[0]", order(left));
+    assertFalse(left.isGated());
+  }
+
+  @Test
   void aCapHoldsSlotsFreeUntilTheGrantEnds() {
     JobShare capped = share(3, 5, 3);
     assertTrue(capped.isGated());
