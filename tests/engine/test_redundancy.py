@@ -68,7 +68,7 @@ def test_under_load_only_small_demand_has_copies_at_the_start(took_s, reason):
         earlier_run(scenario, took_s)
     row = cluster.sources[SOURCE].row
     # A light tail, for which the moments exist.
-    scenario.scheduler.learning.review_tail = lambda *_: cluster.pools.tail_index.__setitem__(row, 3.0)
+    scenario.scheduler.learning.review_tails = lambda *_: cluster.pools.tail_index.__setitem__(row, 3.0)
     cluster.pools.offered_load[row] = cluster.pools.busy_share[row] = 0.3
     cluster.pools.load_seen_s[row] = scenario.now_s
     scenario.stage(2, name="map")
