@@ -59,6 +59,7 @@ _templates.filters |= FILTERS | {
     "quantity_of": lambda value, name: quantity(name, value),
     "silent_s": views.silent_s,
     "verdict": views.verdict,
+    "containers": views.containers,
 }
 _templates.globals |= {
     "job_path": job_path,

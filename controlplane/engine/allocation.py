@@ -1,14 +1,20 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
+from math import isfinite
+
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
+from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Ints
+from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
+
+SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
+"""What of a claimant is recorded with its grant, where it is known."""
 
 
 def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
@@ -17,8 +23,7 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     A grant is a lease: it is said again when half of its time is over.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
-    tail_index = float(cluster.pools.tail_index[source.row])
-    rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
+    rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
     if not len(rows):
         return
     policy, settings = cycle.steering.allocator(source.name)
@@ -33,10 +38,10 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     changed |= jobs.originals[rows] != jobs.granted_originals[rows]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     said = changed | stale
-    _grant(cycle, source, sums, rows[said], changed[said])
+    _grant(cycle, source, claimants[said], rows[said], changed[said])
 
 
-def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, rows: Ints, is_new: Flags) -> None:
+def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:
     jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
     target, cap, originals = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
     jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = target, cap, originals
@@ -44,9 +49,9 @@ def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, rows: Ints, i
     listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
     ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
     columns = (column.tolist() for column in (rows, is_new, ordered, target, cap, originals))
-    for row, records, orders, slots, most, most_originals in zip(*columns, strict=True):
+    for place, (row, records, orders, slots, most, most_originals) in enumerate(zip(*columns, strict=True)):
         order, key = next(cycle.ids) if orders else 0, infos[row].key
-        record = _record(cycle, source, sums, row, order) if records else None
+        record = _record(cycle, source, claimants[place], row, order) if records else None
         if order:
             limits = {"cap": _limit(most), "originals": _limit(most_originals)}
             cycle.send(source, ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, **limits), record)
@@ -57,23 +62,15 @@ def _limit(slots: int) -> int | None:
     return None if slots < 0 else slots
 
 
-def _record(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, order: int) -> DecisionRecord:
-    jobs, pools = cycle.cluster.jobs, cycle.cluster.pools
-    return cycle.record(
-        source,
-        action=Action.GRANT,
-        reason=Reason.ALLOCATOR,
-        job=cycle.cluster.job_infos[row].key,
-        order=order,
-        inputs={
-            "target": float(jobs.target[row]),
-            "cap": float(jobs.cap[row]),
-            "originals": float(jobs.originals[row]),
-            "slots": float(pools.slots[source.row]),
-            "virtual_size": float(jobs.virtual_size[row]),
-            "remaining_tasks": float(sums.remaining_tasks[row]),
-            "running": float(sums.running[row]),
-            "tail_index": float(pools.tail_index[source.row]),
-            "transfer_ratio": float(jobs.transfer_ratio[row]),
-        },
-    )
+def _record(cycle: Cycle, source: SourceState, claimant: Record, row: int, order: int) -> DecisionRecord:
+    jobs = cycle.cluster.jobs
+    inputs = {
+        "target": float(jobs.target[row]),
+        "cap": float(jobs.cap[row]),
+        "originals": float(jobs.originals[row]),
+        "slots": float(cycle.cluster.pools.slots[source.row]),
+        "virtual_size": float(jobs.virtual_size[row]),
+    }
+    inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
+    key = cycle.cluster.job_infos[row].key
+    return cycle.record(source, action=Action.GRANT, reason=Reason.ALLOCATOR, job=key, order=order, inputs=inputs)

@@ -138,7 +138,9 @@ class Budgets:
         by_job, ordered_by_job = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         by_pool = np.zeros(pools, dtype=np.int64)
         count_copies(now_s, cluster.tasks.records[: cluster.tasks.size], by_job, by_pool, ordered_by_job)
-        return cls(settings, cluster, by_job, by_pool, ordered_by_job, int(cluster.pools.slots.sum()))
+        in_queues = sum(int(cluster.pools.slots[queue.row]) for queue in cluster.queues.values())
+        slots_everywhere = int(cluster.pools.slots.sum()) - in_queues
+        return cls(settings, cluster, by_job, by_pool, ordered_by_job, slots_everywhere)
 
     def order(self, job: int, pool: int) -> None:
         """Count one more copy that is ordered."""

@@ -152,7 +152,7 @@ class _Books:
     def __post_init__(self) -> None:
         self.sick = {host.host for host in self.snapshot.hosts if host.sick}
         for pool in self.snapshot.pools:
-            self.slots_everywhere += pool.slots
+            self.slots_everywhere += 0 if pool.is_queue else pool.slots
             self.by_job.update({(pool.source, job.job): job.n_copies for job in pool.jobs})
             self.by_job.update((pool.source, task.job) for task in pool.tasks if _is_pending(task))
 
@@ -178,7 +178,7 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     steering = Steering(books.settings)
     steering.set_policy(pool.source, policy)
     max_copies = min(books.settings.max_copies_per_task, pool.capabilities.max_copies)
-    jobs = sorted((job for job in pool.jobs if job.remaining_tasks or job.n_running), key=lambda job: -job.age_s)
+    jobs = sorted(filter(_is_claimant, pool.jobs), key=lambda job: -job.age_s)
 
     allocator, allocator_settings = steering.allocator(pool.source)
     allocation = allocator.allocate(pool.slots, _claimants(pool, jobs, max_copies), allocator_settings)
@@ -245,7 +245,15 @@ def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Record
             typical = [each for each in t_new_s[stage.stage, stage.stage_attempt] if each < inf]
             mean_s = sum(typical) / len(typical) if typical else 1.0
             claimant["remaining_work_s"] += (stage.n_tasks - stage.n_done) * mean_s
+        if job.queued:
+            claimant["remaining_tasks"] = claimant["remaining_work_s"] = job.queued.wanted
+            claimant["usable"] = job.queued.running + job.queued.pending
+            claimant["tail_index"] = job.tail_index if job.queued.driver else inf
     return claimants
+
+
+def _is_claimant(job: JobState) -> bool:
+    return bool(job.remaining_tasks or job.n_running or (job.queued and job.queued.pending))
 
 
 def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray) -> Records:

@@ -13,6 +13,7 @@ import numpy as np
 
 from controlplane.engine import views
 from controlplane.engine.allocation import allocate
+from controlplane.engine.applications import review_standing
 from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
@@ -106,7 +107,9 @@ class Scheduler:
             decision=decision,
         )
 
-        # 3 end what was relaunched, and hear the operators
+        # 3 ask the queues about their drivers, end what was relaunched, and hear the operators
+        due = self._pools_due(changes, now_s)
+        review_standing(cycle, due)
         for source, row in replaced:
             order_kill(cycle, source, row, Reason.REPLACED, "")
         for stimulus in batch:
@@ -115,7 +118,6 @@ class Scheduler:
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
-        due = self._pools_due(changes, now_s)
         self.learning.review_tails(self.cluster, due, now_s)
         sums = views.job_sums(self.cluster)
         for source in due:

@@ -4,6 +4,7 @@ from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
 
 _BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
@@ -40,11 +41,15 @@ class Steering:
             self.policy_of_source.pop(source, None)
 
     def mode(self, source: SourceState) -> Mode:
-        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all."""
+        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all.
+
+        A driver that its queue does not know for what it says gets no orders.
+        """
         server = self.mode_of_source.get(source.name, self.everywhere)
         if self.everywhere is Mode.OFF:
             server = Mode.OFF
-        return _BY_RANK[min(server.rank, source.attached.mode.rank)]
+        rank = min(server.rank, source.attached.mode.rank)
+        return Mode.SHADOW if rank == Mode.CONTROL.rank and source.standing in STRANGERS else _BY_RANK[rank]
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""

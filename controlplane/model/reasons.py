@@ -15,6 +15,7 @@ class Action(IntEnum):
     RUN_NEXT = 5
     STOP_JOB = 6
     AVOID_HOST = 7
+    JOIN = 8
 
     @property
     def label(self) -> str:
@@ -76,6 +77,12 @@ class Reason(IntEnum):
     # hosts
     SICK_HOST = 70
     HOST_RECOVERED = 71
+    # applications of leaf queues, and drivers
+    NO_DRIVER = 80
+    JOINED = 81
+    OTHER_USER = 82
+    UNLISTED = 83
+    LISTED_TWICE = 84
 
     @property
     def label(self) -> str:
@@ -96,6 +103,9 @@ WHY_COPIED = frozenset(
     }
 )
 """The codes that speak for a copy."""
+
+STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
+"""The codes by which a driver gets no orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +192,15 @@ TEXTS: dict[Reason, ReasonText] = {
         2,
     ),
     Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
+    Reason.NO_DRIVER: ReasonText("No driver of it reports, so its size is what it runs and asks for.", 0),
+    Reason.JOINED: ReasonText(
+        "Its driver's jobs have {remaining_tasks:.0f} tasks to go, {container_slots:.3g} at a time in one container.", 1
+    ),
+    Reason.OTHER_USER: ReasonText(
+        "The ResourceManager lists this application for another user than the driver's, which gets no orders.", 3
+    ),
+    Reason.UNLISTED: ReasonText("The ResourceManager lists no such application, so its driver gets no orders.", 3),
+    Reason.LISTED_TWICE: ReasonText("Two queues list this application's id, so its driver counts in neither.", 2),
 }
 
 
