@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,22 +26,23 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 
 
-def test_stock_and_hopper_give_the_same_results_and_decisions_are_recorded(tmp_path) -> None:
-    stock, _, _, hopper = contestants()
+def test_all_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path) -> None:
+    four = contestants()
+    stock, hopper = four[0], four[-1]
     workload = Workload()
     workload = replace(workload, jobs=workload.jobs[:3])
-    with (
-        control_plane(hopper, work_dir=tmp_path, report=tmp_path / "demo.json") as address,
-        LocalCluster(log_dir=tmp_path / "cluster") as cluster,
-    ):
-        outcomes = run_rounds(
-            [stock, hopper], [World(seed=1)], workload, {hopper.name: address}, cluster, tmp_path, Console()
-        )
-        with urllib.request.urlopen(f"{address}/api/v1/decisions", timeout=10) as answer:
+    with ExitStack() as started:
+        addresses = {
+            one.name: started.enter_context(control_plane(one, work_dir=tmp_path, report=tmp_path / "demo.json"))
+            for one in four
+            if one.allocator
+        }
+        cluster = started.enter_context(LocalCluster(log_dir=tmp_path / "cluster"))
+        outcomes = run_rounds(four, [World(seed=1)], workload, addresses, cluster, tmp_path, Console())
+        with urllib.request.urlopen(f"{addresses[hopper.name]}/api/v1/decisions", timeout=10) as answer:
             decisions = json.load(answer)["items"]
-    ours = row(hopper, outcomes[hopper.name], outcomes[stock.name], "independent")
-    assert ours.results_equal_stock
-    assert ours.jobs == 3
+    rows = [row(one, outcomes[one.name], outcomes[stock.name], "independent") for one in four]
+    assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
     assert any(decision["action"] == "grant" for decision in decisions)
     assert row(stock, outcomes[stock.name], outcomes[stock.name], "independent").copies_launched == 0
 

@@ -12,6 +12,7 @@ from tests.integration.plane_process import ROOT, eventually
 
 pytestmark = pytest.mark.integration
 TASK_S = 1.0
+LONG_TASK_S = 4.0
 TASKS = 120
 SICK = "127.0.0.4"
 SUM = TASKS * (TASKS - 1) // 2
@@ -40,15 +41,15 @@ def assert_never_more(driver, cap):
     eventually(kept_the_cap)
 
 
-def naps(driver, group, gate):
+def naps(driver, group, gate, seconds=TASK_S):
     """A job of many tasks that ends soon after the gate has opened."""
-    return driver.start("naps", group=group, tasks=TASKS, seconds=TASK_S, gate=str(gate))
+    return driver.start("naps", group=group, tasks=TASKS, seconds=seconds, gate=str(gate))
 
 
 def test_two_jobs_follow_their_targets_within_one_task_duration(plane, driver, gate, record_property):
     """Targets are what Hopper's allocation acts through; nothing is preempted, so a task's time is the best."""
     source, pair = driver.source, ("left", "right")
-    jobs = [naps(driver, group, gate) for group in pair]
+    jobs = [naps(driver, group, gate, LONG_TASK_S) for group in pair]
     eventually(lambda: all(held_slots(plane, source, *pair)), about=lambda: plane.pool(source))
     for targets in ((6, 2), (2, 6)):
         began_s = time.monotonic()
@@ -56,12 +57,12 @@ def test_two_jobs_follow_their_targets_within_one_task_duration(plane, driver, g
             plane.set_target(source, f"group-{group}", target)
         hold(plane, source, pair, targets)
         took_s = time.monotonic() - began_s
-        print(f"targets {targets} held after {took_s:.2f} s, tasks take {TASK_S} s")
+        print(f"targets {targets} held after {took_s:.2f} s, tasks take {LONG_TASK_S} s")
         record_property(f"targets_{targets[0]}_{targets[1]}_held_after_s", round(took_s, 2))
-        # A task that started just before the change ends after TASK_S; the rest is launching, reporting and noise.
-        assert took_s < TASK_S + 3.0
+        # A task that started just before the change ends after LONG_TASK_S; the rest is launching and reporting.
+        assert took_s < 1.5 * LONG_TASK_S
         samples = []
-        while time.monotonic() < began_s + took_s + 2 * TASK_S:
+        while time.monotonic() < began_s + took_s + LONG_TASK_S:
             samples.append(held_slots(plane, source, *pair))
             time.sleep(0.1)
         means = [sum(column) / len(samples) for column in zip(*samples, strict=True)]
