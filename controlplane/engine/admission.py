@@ -90,7 +90,7 @@ class Admission:
         if not cluster.jobs.copies_enabled[tasks.job[task]]:
             return Reason.OPTED_OUT, Placement()
         if tasks.done[task] or not tasks.n_live[task] or cluster.stages.closing[stage]:
-            return Reason.UNKNOWN_DEMAND, Placement()
+            return Reason.TASK_OVER, Placement()
         if max_copies == 0 or (to_host and not capabilities.named_host):
             return Reason.HOST_CANNOT, Placement()
         ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0

@@ -14,6 +14,7 @@ from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
+from controlplane.policies.grass.ras import ras_saving_s
 from controlplane.policies.interfaces import UNKNOWN_FINISHED
 
 ORDERS_PER_CYCLE = 50
@@ -192,7 +193,12 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     task = int(cycle.view.rows[place])
     job = int(tasks.job[task])
     return {
-        "saving_s": float(cycle.view.answer["score"][place]),
+        "score": float(cycle.view.answer["score"][place]),
+        "saving_s": ras_saving_s(
+            running_attempts=float(seen["running_attempts"]),
+            t_rem_s=float(seen["t_rem_s"]),
+            t_new_s=float(seen["t_new_s"]),
+        ),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),

@@ -68,6 +68,7 @@ class Reason(IntEnum):
     ORIGINALS_WAIT = 40
     LEFT_ALONE = 41
     NOT_TRIED = 42
+    TASK_OVER = 43
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -173,13 +174,14 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NO_BUDGET_WASTE: ReasonText("Losing copies have used up their share of core-seconds.", 2),
     Reason.NO_SLOT_IN_TARGET: ReasonText("The job holds its target of {target:.0f} slots already.", 2),
     Reason.NO_OTHER_HOST: ReasonText("No other healthy host has room for a copy.", 2),
-    Reason.HOST_CANNOT: ReasonText("This host system cannot launch such a copy.", 2),
+    Reason.HOST_CANNOT: ReasonText("This host system cannot launch such a copy, or the settings allow none.", 2),
     Reason.MODE: ReasonText("The mode is not `control`, so nothing is ordered.", 1),
     Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
     Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
     Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and here copies come last.", 2),
     Reason.LEFT_ALONE: ReasonText("Its last order was refused or expired, so it is left alone for a moment.", 0),
     Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
+    Reason.TASK_OVER: ReasonText("The task has ended, or none of its attempts runs.", 1),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
