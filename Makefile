@@ -10,7 +10,6 @@ SPARK35 := build/spark-3.5/pyspark
 RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
 MAVEN := mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
-PYTEST := $(BIN)/python -m pytest
 PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 

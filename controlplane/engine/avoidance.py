@@ -3,7 +3,7 @@
 import numpy as np
 
 from controlplane.engine.cycle import Cycle
-from controlplane.estimators.host_slowness import HostHealth, waves_worth_waiting
+from controlplane.estimators.host_slowness import waves_worth_waiting
 from controlplane.model.cluster import SourceState
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AvoidHosts
@@ -13,7 +13,7 @@ PATIENCE_MS = 10_000
 """So long a stage may wait for a healthy slot in vain: what keeps it off all others is not ours to know."""
 
 
-def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
+def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
 
     Every host that comes or goes is recorded, the first one with the order.
@@ -21,7 +21,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
     if not source.attached.capabilities.avoid_hosts:
         return
     ttl_ms = cycle.settings.grant_ttl_ms
-    waves, known = _waves(cycle, source, health), source.avoided
+    waves, known = _waves(cycle, source), source.avoided
     is_stale = bool(waves) and cycle.now_s - source.avoided_s >= ttl_ms / 2000
     if waves == known and not is_stale:
         return
@@ -36,7 +36,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
             host=host,
             order=order if record is None else 0,
             inputs={
-                "slowness": float(health.slowness[row]) if row >= 0 else float("nan"),
+                "slowness": float(cycle.health.slowness[row]) if row >= 0 else float("nan"),
                 "waves": float(waves.get(host, 0)),
             },
         )
@@ -50,8 +50,9 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
         cycle.send(source, avoid, record)
 
 
-def _waves(cycle: Cycle, source: SourceState, health: HostHealth) -> dict[str, int]:
+def _waves(cycle: Cycle, source: SourceState) -> dict[str, int]:
     """Whole waves by name of the pool's sick hosts; none where all are sick."""
+    health = cycle.health
     if not health.sick.any():
         return {}
     of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))

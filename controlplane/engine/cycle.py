@@ -8,6 +8,7 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import TaskView
+from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
@@ -28,6 +29,8 @@ class Cycle:
     steering: Steering
     ids: count
     view: TaskView
+    health: HostHealth
+    """What is believed of every host, after this cycle's facts and before it looks at what runs."""
     now_s: float
     decision: Decision
 

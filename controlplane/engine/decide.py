@@ -41,6 +41,7 @@ _STANDING = {
         Reason.HOST_CANNOT,
         Reason.TOO_NEW,
         Reason.ORDER_PENDING,
+        Reason.LEFT_ALONE,
     )
 }
 """The engine's own reasons for leaving a task alone, which hold under any policy."""

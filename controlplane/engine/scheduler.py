@@ -72,16 +72,6 @@ class Scheduler:
         """
         self.cycle += 1
         decision, changes = Decision(cycle=self.cycle), Changes()
-        cycle = Cycle(
-            cluster=self.cluster,
-            learning=self.learning,
-            ledger=self.ledger,
-            steering=self.steering,
-            ids=self._ids,
-            view=self._view,
-            now_s=now_s,
-            decision=decision,
-        )
 
         # 1 apply: the only mutation of state by facts
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
@@ -99,6 +89,17 @@ class Scheduler:
         self.learning.learn(self.cluster, changes, now_s)
         views.count_downstream(self.cluster, changes.jobs)
         self._settle(changes, decision, now_s)
+        cycle = Cycle(
+            cluster=self.cluster,
+            learning=self.learning,
+            ledger=self.ledger,
+            steering=self.steering,
+            ids=self._ids,
+            view=self._view,
+            health=self.learning.host_health(self.cluster, now_s),
+            now_s=now_s,
+            decision=decision,
+        )
 
         # 3 hear the operators
         for stimulus in batch:
@@ -108,11 +109,11 @@ class Scheduler:
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
         due = self._pools_due(changes, now_s)
-        sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
+        sums = views.job_sums(self.cluster)
         for source in due:
             if source.row in changes.pools:
                 allocate(cycle, source, sums)
-                avoid_sick_hosts(cycle, source, health)
+                avoid_sick_hosts(cycle, source)
         speculate(cycle, due, sums)
 
         # 6 answer

@@ -101,8 +101,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     room = copy_room(_free(cycle, sums, budgets), sums.waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
     queue = choose(view.rows, tasks.records, room, no_room(sums.waiting, before), view.answer, rivals)
-    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
         if not len(queue):
             return
@@ -136,7 +135,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             continue
         code[queue[same]] = answer
         queue = queue[~same]
-    code[queue] = Reason.ORDER_PENDING
+    code[queue] = Reason.NOT_TRIED
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:

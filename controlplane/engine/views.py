@@ -12,7 +12,8 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
-TOO_NEW, ALREADY_COPIED, ORDER_PENDING = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED), int(Reason.ORDER_PENDING)
+TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
+ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +213,8 @@ def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, jo
         return TOO_NEW
     if task["n_live"] > pool["max_copies"]:
         return ALREADY_COPIED
-    if (task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s) or task["not_before_s"] > now_s:
+    if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:
         return ORDER_PENDING
+    if task["not_before_s"] > now_s:
+        return LEFT_ALONE
     return 0

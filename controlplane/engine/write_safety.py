@@ -29,6 +29,8 @@ FILE_WRITERS = (
     "org.apache.spark.sql.execution.datasources.WriteFilesExec",
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
+QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
+"""Packs a query's rows for the driver; which call the user made does not matter then, and may not even show."""
 DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
 _COORDINATED_COMMITTERS = """
     org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter
@@ -107,7 +109,7 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     ),
     (_writes_data_source, Verdict(Reason.UNSAFE_OUTPUT, "data source commit without coordination")),
     (
-        lambda s: s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE),
+        lambda s: s.writer == QUERY_PLAN or (s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE)),
         Verdict(Reason.NONE, "the result returns to the driver"),
     ),
 )

@@ -121,6 +121,9 @@ def _remove_executor(now: Applying, executor: str) -> None:
 
 
 def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
+    if fact.stage_tasks and len(fact.stage_tasks) != len(fact.stages):
+        what = f"stages ({len(fact.stages)}) rows"
+        raise BadFact("job_submitted.stage_tasks", len(fact.stage_tasks), what, now.source.name)
     now.mentioned.add(("job", fact.job))
     cluster, source = now.cluster, now.source
     row = source.jobs.get(fact.job)

@@ -61,6 +61,8 @@ class Reason(IntEnum):
     LAST_ATTEMPT = 38
     ORDER_PENDING = 39
     ORIGINALS_WAIT = 40
+    LEFT_ALONE = 41
+    NOT_TRIED = 42
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -148,6 +150,8 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
     Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
     Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and here copies come last.", 2),
+    Reason.LEFT_ALONE: ReasonText("Its last order was refused or expired, so it is left alone for a moment.", 0),
+    Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.ALLOCATOR: ReasonText(

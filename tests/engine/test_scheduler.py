@@ -292,6 +292,39 @@ def test_a_refused_order_is_not_repeated_at_once():
     assert len(scenario.go_on(3, 8, 1.0)) == 1
 
 
+def reason_of(scenario, index):
+    """What stands in the state about a task of the first stage."""
+    (pool,) = scenario.scheduler.snapshot(scenario.now_s).pools
+    return next(task.reason for task in pool.tasks if task.index == index)
+
+
+def test_a_task_whose_copy_is_on_its_way_is_told_from_one_that_is_left_alone():
+    """On call these are two stories: one waits for a slot, the other for a host that said no."""
+    scenario = Scenario()
+    copy = scenario.run_with_straggler(slow=3)[0]
+    scenario.tell()
+    assert reason_of(scenario, 3) == "order_pending"
+    scenario.tell([f.OrderOutcome(order=copy.order, result=f.OrderResult.REFUSED, reason="above_clamp")])
+    assert reason_of(scenario, 3) == "left_alone"
+    scenario.go_on(3, 8, 0.8)
+    assert reason_of(scenario, 3) == "left_alone"
+
+
+def test_a_copy_that_a_cycle_has_no_time_for_comes_in_the_next(monkeypatch):
+    """A cycle tries a bounded number of copies; the others are not pending, for nobody has ordered them."""
+    monkeypatch.setattr("controlplane.engine.speculation.ORDERS_PER_CYCLE", 1)
+    scenario, stuck = Scenario(hosts=8), (0, 1)
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    reasons = []
+    while not reasons or "order_pending" not in reasons[-1]:
+        scenario.now_s += 0.1
+        scenario.tell(progress={i: round((20 + i if i in stuck else 50) * scenario.now_s) for i in range(8)})
+        reasons.append({reason_of(scenario, i) for i in stuck})
+    ordering = next(told for told in reasons if "not_tried" in told)
+    assert ordering == {"saves_slot_time", "not_tried"}
+
+
 def test_an_order_that_nobody_answers_expires():
     """Lost replies leave no trace but a record."""
     scenario = Scenario()

@@ -10,7 +10,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from pyspark import TaskContext
+from pyspark import InheritableThread, TaskContext
 
 LIMIT_S = 120.0
 """A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
@@ -53,6 +53,12 @@ def naps(spark, *, group, tasks, seconds, gate):
     _enter(context, group)
     body = partial(_nap, seconds=seconds, gate=gate)
     return sum(context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect())
+
+
+def naps_at_home(spark, *, group, homes, seconds):
+    """One task that takes so long for each of `homes`, the host that it prefers; how many ran on another."""
+    _enter(spark.sparkContext, group)
+    return spark._jvm.Homes.strays(spark.sparkContext._jsc.sc(), homes, int(1000 * seconds))
 
 
 def _tag(index, rows, *, held, gate):
@@ -133,6 +139,16 @@ def joined(spark, *, group, gate, held=(0,), tasks=4, rows=2000):
     right = spark.range(7).withColumnRenamed("id", "key").repartition(4, "key")
     counts = left.join(right.hint("merge"), "key").groupBy("key").count().orderBy("key")
     return [list(row) for row in counts.collect()]
+
+
+def collected_in_a_thread(spark, *, group, gate, held=(0,), tasks=4):
+    """How many rows a query has that is run in a thread with its starter's local properties."""
+    _enter(spark.sparkContext, group)
+    query, rows = _held_rows(spark, 100, tasks, held, gate), []
+    thread = InheritableThread(target=lambda: rows.extend(query.collect()))
+    thread.start()
+    thread.join()
+    return len(rows)
 
 
 def cached(spark, *, group, gate, held=(0,), tasks=4):

@@ -97,6 +97,21 @@ def test_killing_chosen_attempts_again_and_again_is_no_failure(plane, driver, ga
     assert sorted(attempt["outcome"] for attempt in ended) == ["killed"] * 5 + ["success"]
 
 
+def test_a_kill_is_on_the_meter_of_the_time_under_the_lock(plane, driver, gate):
+    """What we tell of our share of the scheduler's lock is worth nothing if some of our ways there are left out."""
+    job = driver.start("squares", group="metered", tasks=1, held=[0], gate=str(gate), hold_copies=True)
+    original = plane.running(driver.source, "metered", 0)[0]
+    plane.copy(original, driver.source)
+    copy = plane.running(driver.source, "metered", 0, count=2)[-1]
+    before = driver.run("shim_status")["lock_calls"]
+    plane.kill_attempt(copy, driver.source)
+    eventually(lambda: len(plane.attempts(driver.source, "metered")) == 1)
+    # The attempt is condemned, and later taken off the count of its job.
+    assert driver.run("shim_status")["lock_calls"] >= before + 2
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [0]
+
+
 def test_the_last_attempt_of_a_task_is_not_killed(plane, driver, gate):
     """A task without an attempt is a task that Spark has to start again: the kill is refused."""
     job = driver.start("squares", group="last", tasks=1, held=[0], gate=str(gate))
@@ -127,6 +142,14 @@ def test_a_file_write_with_copies_has_every_row_once(plane, driver, gate, tmp_pa
         answer = plane.copy(plane.running(driver.source, "write", index)[0], driver.source)
         assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
     assert job.result(timeout=JOB_S) == [1000, 1000]
+
+
+def test_a_query_that_is_run_in_a_thread_is_copied(plane, driver, gate):
+    """In an InheritableThread Spark calls the stage after PySpark's own wrapper; what it does is in its last step."""
+    job = driver.start("collected_in_a_thread", group="threaded", gate=str(gate))
+    answer = plane.copy(plane.running(driver.source, "threaded", 0)[0], driver.source)
+    assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
+    assert job.result(timeout=JOB_S) == 100
 
 
 def test_a_job_that_writes_where_it_likes_is_never_copied(plane, driver, gate, tmp_path):

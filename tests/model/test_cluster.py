@@ -154,6 +154,15 @@ def test_a_bad_fact_is_refused_by_itself_and_names_its_field():
     assert list(scenario.scheduler.cluster.sources[SOURCE].attempts) == [1]
 
 
+def test_a_job_whose_stages_and_their_tasks_do_not_match_is_refused():
+    """Which number of tasks belongs to which stage is then anybody's guess; not to know it is no mistake."""
+    scenario = Scenario()
+    decision = scenario.tell([f.JobSubmitted(job="torn", stages=[1, 2], stage_tasks=[4])])
+    assert decision.bad_facts == [(SOURCE, "spark:app reported job_submitted.stage_tasks = 1, want stages (2) rows")]
+    assert not scenario.tell([f.JobSubmitted(job="whole", stages=[1, 2])]).bad_facts
+    assert list(scenario.scheduler.cluster.sources[SOURCE].jobs) == ["whole"]
+
+
 def test_progress_columns_of_different_lengths_are_refused_whole():
     """A torn message must not give one attempt another's bytes."""
     scenario = Scenario()

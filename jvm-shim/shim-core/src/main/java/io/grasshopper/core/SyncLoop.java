@@ -105,10 +105,9 @@ public final class SyncLoop {
     outcome(order, "applied", "", attempt);
   }
 
-  /** The host's present state forbids the order. May be called from any thread. */
+  /** The host's present state forbids the order. May be called from any thread, also under a lock: it wakes nobody. */
   public void refused(long order, String reason) {
     outcome(order, "refused", reason, -1);
-    wakeUrgently();
   }
 
   /** The order's time was over before it could have its effect. May be called from any thread. */
@@ -118,8 +117,13 @@ public final class SyncLoop {
 
   private void outcome(long order, String result, String reason, long attempt) {
     long now = System.nanoTime();
-    queue.offer(() -> emit(Fact.at("order_outcome", now)
-        .with("order", order).with("result", result).withText("reason", reason).with("attempt", attempt)));
+    queue.offer(() -> {
+      if (result.equals("refused")) {
+        urgent = true;
+      }
+      emit(Fact.at("order_outcome", now)
+          .with("order", order).with("result", result).withText("reason", reason).with("attempt", attempt));
+    });
   }
 
   /** Says good-bye and ends; waits at most about a second, and not at all where the control plane is known to be away. */

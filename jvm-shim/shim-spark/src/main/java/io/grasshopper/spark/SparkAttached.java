@@ -8,7 +8,8 @@ import org.apache.spark.SparkContext;
 
 /** Builds {@code driver_attached}. */
 final class SparkAttached {
-  static final String SHIM_VERSION = "0.1.0";
+  /** As the jar's manifest has it. */
+  static final String SHIM_VERSION = SparkAttached.class.getPackage().getImplementationVersion();
 
   private SparkAttached() {}
 
