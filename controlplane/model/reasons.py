@@ -71,6 +71,7 @@ class Reason(IntEnum):
     # hosts
     SICK_HOST = 70
     HOST_RECOVERED = 71
+    HEALTHY_SLOTS_HELD = 72
 
     @property
     def label(self) -> str:
@@ -163,6 +164,9 @@ TEXTS: dict[Reason, ReasonText] = {
         2,
     ),
     Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
+    Reason.HEALTHY_SLOTS_HELD: ReasonText(
+        "Work takes {slowness:.1f} times as long there, but too few slots elsewhere come free for those who wait.", 2
+    ),
 }
 
 

@@ -37,7 +37,7 @@ final class OrderedTaskSet extends TaskSetManager {
   private Wish launching;
   /** Whether the offer that Spark asks about is one that we have kept its originals from. */
   private boolean declined;
-  /** When it was submitted, or launched something last. */
+  /** When it was submitted, or launched something last on a host that was not to be avoided. */
   private long movedNanos = System.nanoTime();
 
   OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
@@ -268,9 +268,11 @@ final class OrderedTaskSet extends TaskSetManager {
     }
     long start = System.nanoTime();
     share.started();
-    movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
+      if (!control.avoided.names(info.host())) {
+        movedNanos = start;
+      }
       Wish wish = launching != null && launching.index == info.index() ? launching : null;
       launching = null;
       control.facts.attemptStarted(stageId(), taskSet().stageAttemptId(), info, wish == null ? 0 : wish.order);
