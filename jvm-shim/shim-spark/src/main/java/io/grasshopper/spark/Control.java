@@ -38,13 +38,26 @@ final class Control {
     return shares.get(job);
   }
 
-  void forget(String job) {
+  /** The job has ended; its share goes with the last of its attempts. */
+  void jobEnded(String job) {
     JobShare share = shares.get(job);
     if (share != null) {
       clear(share);
-      if (share.isOver()) {
-        shares.remove(job);
-      }
+      share.end();
+      forgetIfOver(job, share);
+    }
+  }
+
+  /** An attempt of the job has ended. */
+  void attemptEnded(String job, JobShare share) {
+    share.ended();
+    forgetIfOver(job, share);
+  }
+
+  private void forgetIfOver(String job, JobShare share) {
+    if (share.isOver()) {
+      clear(share);
+      shares.remove(job, share);
     }
   }
 
@@ -52,7 +65,6 @@ final class Control {
     grants += share.hasGrant() ? 0 : 1;
     share.grant(target, cap, endNanos);
   }
-
 
   void clear(JobShare share) {
     grants -= share.hasGrant() ? 1 : 0;

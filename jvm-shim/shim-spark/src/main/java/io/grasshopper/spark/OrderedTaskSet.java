@@ -24,7 +24,7 @@ import scala.Tuple3;
  * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants, hosts to avoid and
  * lease every override is the stock method; so it is once the guard has switched the shim off.
  */
-final class OrderedTaskSet extends TaskSetManager {
+final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
 
   private final TaskSchedulerImpl scheduler;
@@ -56,6 +56,17 @@ final class OrderedTaskSet extends TaskSetManager {
 
   JobShare share() {
     return share;
+  }
+
+  @Override
+  public boolean isOver() {
+    return isZombie() && runningTasks() == 0;
+  }
+
+  /** Originals that have not started; less the copies that run, which is near enough. */
+  @Override
+  public int waiting() {
+    return isZombie() ? 0 : Math.max(0, numTasks() - tasksSuccessful() - runningTasks());
   }
 
   /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
@@ -292,7 +303,7 @@ final class OrderedTaskSet extends TaskSetManager {
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
       long start = System.nanoTime();
-      share.ended();
+      control.attemptEnded(job.key, share);
       dying.remove(attempt);
       control.meter.leave(start);
     }

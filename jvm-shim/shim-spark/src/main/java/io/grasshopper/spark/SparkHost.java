@@ -244,7 +244,7 @@ final class SparkHost implements Host {
   }
 
   private void jobEnded(String job) {
-    locked(() -> control.forget(job));
+    locked(() -> control.jobEnded(job));
   }
 
   private void dueBy(long nanos) {
