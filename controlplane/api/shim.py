@@ -9,6 +9,7 @@ import zlib
 from http import HTTPStatus
 
 import msgspec
+import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,6 +17,8 @@ from controlplane.api.auth import header
 from controlplane.api.problems import FieldProblem, of_error, problem
 from controlplane.runtime.live import Runtime
 from controlplane.wire.envelope import PROTOCOL, decode_request, encode_reply
+
+_log = structlog.get_logger()
 
 PATH = "/shim/v1/sync"
 BODY_S = 30.0
@@ -57,6 +60,9 @@ class ShimEndpoint:
         try:
             content = await self._exchange(scope, receive)
         except _Refused as refused:
+            status = refused.response.status_code
+            self._runtime.metrics.refused_syncs.labels(status).inc()
+            _log.warning("sync_refused", status=status, client=(scope.get("client") or ("",))[0])
             await refused.response(scope, receive, send)
             return
         except Exception as error:

@@ -259,6 +259,10 @@ public final class SyncLoop {
         accept(reply);
       }
     } catch (Transport.Rejected error) {
+      LOG.warn("Grasshopper: {}; a full report comes next", error.getMessage());
+      if (error.isTooLong && outbox.isBatchFull()) {
+        outbox.beBrief();
+      }
       outbox.discard();
       failed(error);
     } catch (IOException error) {

@@ -186,6 +186,25 @@ class SyncLoopTest {
   }
 
   @Test
+  void sendsAShorterFullReportAfterOneThatWasTooLong() throws Exception {
+    plane.behaviour = (http, request) -> {
+      if (request.get("facts").toString().contains("attempt_ended")) {
+        http.sendResponseHeaders(413, -1);
+      } else {
+        FakePlane.reply(http, FakePlane.acknowledging(request, ""));
+      }
+    };
+    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings());
+    loop.emit(Fact.at("stage_submitted", 0).with("stage", 3L).with("stage_attempt", 0L));
+    loop.emit(Fact.at("attempt_ended", 0).with("stage", 3L).with("stage_attempt", 0L).with("attempt", 9L)
+        .with("index", 4).with("outcome", "success"));
+    loop.start("app-1", 5);
+    assertTrue(plane.nextRequest().get("facts").toString().contains("attempt_ended"));
+    assertTrue(plane.nextRequest().get("facts").toString().contains("done=[[4, 4]]"));
+    assertEquals(false, plane.nextRequest().get("full"));
+  }
+
+  @Test
   void exchangesSoonAfterEachUrgentEvent() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http,
         FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
