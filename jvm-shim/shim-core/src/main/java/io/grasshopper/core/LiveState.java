@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * The latest fact about each live executor, job, stage and attempt, the ends of attempts in live stages, and snapshots.
@@ -54,11 +55,8 @@ public final class LiveState {
         requestsByStage.computeIfAbsent(stageOf(fact), stage -> new ArrayList<>()).add(fact);
         break;
       case "stage_ended":
-        String stage = stageOf(fact);
-        stages.remove(stage);
-        requestsByStage.remove(stage);
-        endedByStage.remove(stage);
-        doneByStage.remove(stage);
+        stages.remove(stageOf(fact));
+        forgetEndedStages();
         break;
       case "attempt_started":
         running.put(fact.number("attempt"), fact);
@@ -75,6 +73,20 @@ public final class LiveState {
         }
         break;
     }
+  }
+
+  private void forgetEndedStages() {
+    requestsByStage.keySet().retainAll(stages.keySet());
+    endedByStage.keySet().retainAll(stages.keySet());
+    doneByStage.keySet().retainAll(stages.keySet());
+  }
+
+  /** Forgets the attempts, stages and executors that are not there any more; each is told by its fact. */
+  public void retain(Predicate<Fact> isThere) {
+    running.values().removeIf(isThere.negate());
+    stages.values().removeIf(isThere.negate());
+    executors.values().removeIf(isThere.negate());
+    forgetEndedStages();
   }
 
   private void keepEnd(String stage, Fact fact) {

@@ -150,6 +150,19 @@ class OutboxTest {
   }
 
   @Test
+  void leavesOutWhatTheHostNoLongerHas() {
+    happens(executor("1"));
+    happens(executor("2"));
+    for (long stage = 1; stage <= 2; stage++) {
+      live.apply(Fact.at("stage_submitted", 0).with("stage", stage).with("stage_attempt", 0));
+      finishes(stage, 0, "success");
+      live.apply(Fact.at("attempt_started", 0).with("stage", stage).with("stage_attempt", 0).with("attempt", stage));
+    }
+    live.retain(fact -> "1".equals(fact.get("executor")) || Long.valueOf(1).equals(fact.get("stage")));
+    assertEquals("[driver_attached, executor_added, stage_submitted, attempt_ended, attempt_started]", next().toString());
+  }
+
+  @Test
   void reportsOnlyWhatIsAlive() {
     happens(executor("1"));
     happens(Fact.at("job_submitted", 0).with("job", "sql-1"));

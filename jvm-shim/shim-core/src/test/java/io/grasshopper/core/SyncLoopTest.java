@@ -261,6 +261,26 @@ class SyncLoopTest {
     throw new AssertionError("drops did not lead to a full report");
   }
 
+  /** The end of an attempt may have been dropped, and a report that goes on naming it repairs nothing. */
+  @Test
+  void asksTheHostWhatIsStillThereAfterDroppedEvents() throws Exception {
+    start("queue.capacity", "100");
+    loop.queue().offer(() -> loop.emit(Fact.at("attempt_started", 0).with("attempt", 1L)));
+    plane.nextRequest();
+    Thread.sleep(100);
+    for (int i = 0; i < 100_000; i++) {
+      loop.queue().offer(() -> { });
+    }
+    assertEquals("forget gone", nextCall());
+    for (int i = 0; i < 1000; i++) {
+      Map<?, ?> request = plane.nextRequest();
+      if (request.get("full").equals(true) && !request.get("facts").toString().contains("attempt_started")) {
+        return;
+      }
+    }
+    throw new AssertionError("every full report names what has gone");
+  }
+
   @Test
   void saysGoodBye() throws Exception {
     start();

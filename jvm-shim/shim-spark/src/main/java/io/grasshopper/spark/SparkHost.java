@@ -22,6 +22,9 @@ import org.apache.spark.scheduler.TaskSetManager;
  * nothing is waited for there.
  */
 final class SparkHost implements Host {
+  /** The driver's own, which the scheduler gets to know with its first task only. */
+  private static final String LOCAL_EXECUTOR = "driver";
+
   private final SyncLoop loop;
   private final JobBook jobs;
   private final SparkFacts facts;
@@ -245,6 +248,23 @@ final class SparkHost implements Host {
 
   private void jobEnded(String job) {
     locked(() -> control.jobEnded(job));
+  }
+
+  @Override
+  public void forgetGone() {
+    locked(() -> loop.live().retain(this::isThere));
+  }
+
+  private boolean isThere(Fact fact) {
+    switch (fact.type()) {
+      case "attempt_started":
+        return scheduler.taskIdToTaskSetManager().containsKey(fact.number("attempt"));
+      case "stage_submitted":
+        return gate.set((int) fact.number("stage"), (int) fact.number("stage_attempt")) != null;
+      default:
+        String executor = (String) fact.get("executor");
+        return executor.equals(LOCAL_EXECUTOR) || scheduler.isExecutorAlive(executor);
+    }
   }
 
   private void dueBy(long nanos) {
