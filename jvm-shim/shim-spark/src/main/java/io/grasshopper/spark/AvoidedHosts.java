@@ -37,6 +37,15 @@ final class AvoidedHosts {
     return waves.isEmpty();
   }
 
+  /** Whether there were hosts to avoid, until now. */
+  boolean isOver(long nowNanos) {
+    return !isEmpty() && nowNanos - endNanos >= 0;
+  }
+
+  long nanosToEnd(long nowNanos) {
+    return isEmpty() ? Long.MAX_VALUE : endNanos - nowNanos;
+  }
+
   /** Whether a launch on this host is no sign that waiting for another one helps. */
   boolean names(String host) {
     return waves.containsKey(host);

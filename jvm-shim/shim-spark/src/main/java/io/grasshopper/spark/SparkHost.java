@@ -205,6 +205,7 @@ final class SparkHost implements Host {
       control.avoided = hosts;
     });
     revive = true;
+    dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);
     return null;
   }
@@ -300,6 +301,10 @@ final class SparkHost implements Host {
         next = Math.min(next, share.endNanos() - nowNanos);
       }
     }
-    return next;
+    if (control.avoided.isOver(nowNanos)) {
+      control.avoided = AvoidedHosts.NONE;
+      revive = true;
+    }
+    return Math.min(next, control.avoided.nanosToEnd(nowNanos));
   }
 }
