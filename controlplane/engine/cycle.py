@@ -58,8 +58,11 @@ class Cycle:
         self.decision.records.append(record)
         return record
 
-    def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None) -> None:
-        """Give an order to a source; with a record, what becomes of it is remembered."""
+    def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
+        """Give an order to a source; with a record, what becomes of it is remembered.
+
+        `replaces` is the attempt that ends once what is launched runs; -1 for none.
+        """
         self.decision.orders.setdefault(source.name, []).append(order)
         if record is not None:
             entry = OpenOrder(
@@ -70,5 +73,6 @@ class Cycle:
                 launches=isinstance(order, LaunchCopy),
                 kills=order.attempt if isinstance(order, KillAttempt) else -1,
                 host=order.host if isinstance(order, LaunchCopy) else "",
+                replaces=replaces,
             )
             self.ledger.ordered(order.order, entry)

@@ -37,8 +37,7 @@ def kill_copies_where_off(cycle: Cycle) -> None:
     for source in cycle.cluster.sources.values():
         if cycle.steering.mode(source) is Mode.OFF:
             for row in list(source.attempts.values()):
-                ours = attempts.speculative[row] and attempts.order[row]
-                if ours and Admission.kill_refusal(cycle.cluster, source, row, 0) is Reason.NONE:
+                if attempts.speculative[row] and attempts.order[row]:
                     order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
 
 

@@ -31,6 +31,8 @@ FILE_WRITERS = (
 )
 QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
 """Packs a query's rows for the driver; which call the user made does not matter then, and may not even show."""
+FOREACH = "org.apache.spark.rdd.RDD.foreach"
+"""Hands rows to a user's function, whatever call site another thread of a PySpark driver has left behind."""
 DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
 _COORDINATED_COMMITTERS = """
     org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter
@@ -89,7 +91,10 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     (lambda s: s.pipelined, Verdict(Reason.PIPELINED, "pipelined stage")),
     (lambda s: s.streaming, Verdict(Reason.STREAMING, "streaming query")),
     (lambda s: s.kind == "shuffle_map", Verdict(Reason.NONE, "shuffle output is kept apart by attempt")),
-    (lambda s: s.action.startswith("foreach"), Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes")),
+    (
+        lambda s: s.action.startswith("foreach") or s.writer == FOREACH,
+        Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes"),
+    ),
     (
         lambda s: _writes_files(s) and not s.commit_coordinated,
         Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination"),

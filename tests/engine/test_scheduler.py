@@ -187,6 +187,20 @@ def test_shadow_records_once_and_orders_nothing():
     assert 20 < outcome.saved_s < 33
 
 
+def test_shadow_keeps_to_the_budgets():
+    """What it says control would do must be what control could do: one copy where one may run."""
+    scenario = Scenario(replace(CONTROL, mode=f.Mode.SHADOW, pool_copy_share=1 / 16), slots=4)
+    scenario.stage(16, input_bytes=1000)
+    scenario.start_all(16)
+    for step in range(1, 60):
+        scenario.now_s = step / 10
+        over = range(8) if step == 34 else ()
+        read = {i: round((300 if i < 8 else 30) * scenario.now_s) for i in range(16) if i >= 8 or step < 34}
+        scenario.tell([scenario.ended(i, scenario.now_s, bytes_read=1000) for i in over], progress=read)
+    assert len([one for one in scenario.records() if one.action is Action.LAUNCH_COPY]) == 1
+    assert Reason.NO_BUDGET_POOL in {one for index in range(8, 16) for one in refusals(scenario, index)}
+
+
 @pytest.mark.parametrize("user_mode", [f.Mode.OFF, f.Mode.SHADOW])
 def test_the_lower_mode_counts(user_mode):
     """A user who allows less than the server gets less."""
@@ -243,6 +257,17 @@ def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
     scenario.now_s += 3.0
     assert not scenario.tell().orders
     assert scenario.go_on(3, 8, 2.0) == []
+
+
+def test_the_kill_switch_is_silent_about_what_it_leaves_alive():
+    """Of two copies without an original one dies; that the other must live is no news, cycle after cycle."""
+    scenario = Scenario()
+    copy = with_copy(scenario)
+    second = scenario.started(101, 1, index=3, speculative=True, order=copy.order, attempt_number=2)
+    scenario.tell([second, scenario.ended(3, 8.0, outcome=f.Outcome.LOST)])
+    kills = [o for o in scenario.handle(ModeSet(mode=f.Mode.OFF)).orders[SOURCE] if isinstance(o, KillAttempt)]
+    assert len(kills) == 1
+    assert not [one for _ in range(5) for one in scenario.tell().records if one.action is Action.KILL_ATTEMPT]
 
 
 def test_the_kill_switch_catches_a_copy_that_is_reported_late():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.engine.write_safety import verdict
+from controlplane.engine.write_safety import FOREACH, verdict
 from controlplane.model.facts import StageSubmitted
 from controlplane.model.reasons import Reason
 
@@ -86,3 +86,10 @@ def test_a_query_that_returns_its_rows_is_safe_however_it_is_called(writer, word
         job="j", stage=1, stage_attempt=0, n_tasks=1, kind="result", action="copy_local_properties", writer=writer
     )
     assert verdict(stage).reason is word
+
+
+def test_rows_given_to_a_function_are_unsafe_though_the_call_is_named_like_one_that_returns():
+    """PySpark may leave a thread with the call site of an earlier call."""
+    place = {"job": "j", "stage": 1, "stage_attempt": 0, "n_tasks": 1, "kind": "result", "action": "collect"}
+    words = [verdict(StageSubmitted(**place, writer=writer)).reason for writer in (FOREACH, "org.apache.spark.rdd.RDD")]
+    assert words == [Reason.UNSAFE_OUTPUT, Reason.NONE]

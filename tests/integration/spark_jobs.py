@@ -41,6 +41,20 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
+def _later(index, values, *, gates):
+    if index == 1 and TaskContext.get().attemptNumber() == 0:
+        raise RuntimeError("the first attempt of task 1 fails, on purpose")
+    wait_at(gates[index])
+    return list(values)
+
+
+def straggler(spark, *, group, gates):
+    """Two tasks that wait at their gates; task 1 starts a second time, so when it ends, task 0 has run for longer."""
+    context = spark.sparkContext
+    _enter(context, group)
+    return context.parallelize(range(2), 2).mapPartitionsWithIndex(partial(_later, gates=tuple(gates))).collect()
+
+
 def _nap(index, values, *, seconds, gate):
     if not Path(gate).exists():
         time.sleep(seconds)
@@ -98,6 +112,22 @@ def write_pairs(spark, *, group, path, output_format, tasks=4, held=(), gate="")
     _enter(context, group)
     body = partial(_tag, held=tuple(held), gate=gate)
     context.parallelize(range(100), tasks).mapPartitionsWithIndex(body).saveAsNewAPIHadoopFile(path, output_format)
+
+
+def misnamed_foreach(spark, *, group, tasks=4, held=(), gate=""):
+    """Give rows to a user's function, as `DataFrameWriter.jdbc` does, under the call site of a call that has returned.
+
+    PySpark leaves it behind where another thread was in a call when this one's ended.
+    """
+    context = spark.sparkContext
+    _enter(context, group)
+    rows = _held_rows(spark, 100, tasks, held, gate)._jdf.toJavaRDD()
+    loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    context._jsc.setCallSite("collect at notebook.py:1")
+    try:
+        rows.foreachPartition(loader.loadClass("Sinks$Nowhere").getConstructor(None).newInstance(None))
+    finally:
+        context._jsc.clearCallSite()
 
 
 def _append(indices, *, path, held, gate):

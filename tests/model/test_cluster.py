@@ -29,6 +29,15 @@ def test_rows_are_reused_after_growth():
     assert table.value[table.rows()].tolist() == [0, 9, 2, 3, 4]
 
 
+def test_a_stage_takes_its_requests_along():
+    """Spark asks for slots when a stage comes and says nothing when it goes; a retry of it asks anew."""
+    scenario = Scenario()
+    scenario.stage(2)
+    asked = [f.ResourceRequested(request=f"{n}", count=2, job="job", stage=1, stage_attempt=n) for n in (0, 1)]
+    scenario.tell([*asked, f.StageEnded(stage=1, stage_attempt=0)])
+    assert list(scenario.scheduler.cluster.sources[SOURCE].requests) == ["1"]
+
+
 def counts(cluster: Cluster) -> dict:
     """Everything that is counted, for comparisons."""
     stages = cluster.stages.rows()

@@ -14,13 +14,15 @@ import org.slf4j.LoggerFactory;
 /**
  * One daemon thread that turns events into facts, keeps one exchange under way at most, and applies replies on the host.
  *
- * <p>It exchanges at the interval the last reply asked for, or 5 ms after an urgent event. It never waits for the network: an
- * exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no answer.
+ * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. It never waits for
+ * the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
+ * answer.
  */
 public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
   private static final long MILLI = 1_000_000;
   private static final long COALESCE_NANOS = 5 * MILLI;
+  private static final long RING_GAP_NANOS = 20 * MILLI;
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_NAP_NANOS = 500 * MILLI;
   private static final long LONGEST_INTERVAL_MS = 60_000;
@@ -31,7 +33,8 @@ public final class SyncLoop {
   private final String sourceKind;
   private final Host host;
   private final Guard guard;
-  private final Courier courier;
+  private final Courier<Reply> courier;
+  private final Doorbell doorbell;
   private final FactQueue queue;
   private final LiveState live = new LiveState();
   private final Outbox outbox;
@@ -49,6 +52,7 @@ public final class SyncLoop {
   private long earliestNanos = nextDueNanos;
   private boolean soon;
   private long soonNanos;
+  private boolean rung;
   private boolean isInControl = true;
   private long planeEpoch = -1;
   private long queueDropsReported;
@@ -57,14 +61,12 @@ public final class SyncLoop {
 
   /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
   public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
-    this(sourceKind, host, guard, settings, new HttpTransport(settings));
-  }
-
-  SyncLoop(String sourceKind, Host host, Guard guard, Settings settings, Transport transport) {
     this.sourceKind = sourceKind;
     this.host = host;
     this.guard = guard;
-    this.courier = new Courier(transport, settings.timeoutMs() * MILLI, this::wake);
+    Transport transport = new HttpTransport(settings, settings.endpoint(), settings.timeoutMs());
+    this.courier = new Courier<>(transport, settings.timeoutMs() * MILLI, this::wake, Reply::decode);
+    this.doorbell = new Doorbell(settings, source, this::wake);
     this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
     this.outbox = new Outbox(settings.queueCapacity());
     this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
@@ -195,6 +197,7 @@ public final class SyncLoop {
       soonNanos = now + COALESCE_NANOS;
       soon = isInControl;
     }
+    rung |= doorbell.hasRung();
     if (!courier.isUnderWay() && now - dueNanos() >= 0) {
       urgent = false;
       translateEvents();
@@ -209,7 +212,13 @@ public final class SyncLoop {
   }
 
   private long dueNanos() {
-    long due = soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
+    long due = nextDueNanos;
+    if (soon) {
+      due = Math.min(due, soonNanos);
+    }
+    if (rung) {
+      due = Math.min(due, courier.sentNanos() + RING_GAP_NANOS);
+    }
     return Math.max(due, earliestNanos);
   }
 
@@ -242,6 +251,7 @@ public final class SyncLoop {
 
   private void send() {
     soon = false;
+    rung = false;
     try {
       courier.send(request(System.nanoTime()));
     } catch (IOException error) {
@@ -305,6 +315,7 @@ public final class SyncLoop {
       if (planeEpoch != -1) {
         seenOrders.forget();
         outbox.requireFull();
+        doorbell.reset();
         guard.run("plane change", () -> host.standDown(""));
       }
       planeEpoch = reply.planeEpoch;
@@ -322,6 +333,9 @@ public final class SyncLoop {
     }
     guard.run("settle", host::settle);
     translateEvents();
+    if (isInControl) {
+      doorbell.listen();
+    }
   }
 
   /** The plane sets the pace: a full report is due when it says so, urgent events count only where orders may follow. */

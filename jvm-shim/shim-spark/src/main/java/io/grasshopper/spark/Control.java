@@ -49,8 +49,8 @@ final class Control {
   }
 
   /** An attempt of the job has ended. */
-  void attemptEnded(String job, JobShare share) {
-    share.ended();
+  void attemptEnded(String job, JobShare share, boolean isCopy) {
+    share.ended(isCopy);
     forgetIfOver(job, share);
   }
 
@@ -61,9 +61,9 @@ final class Control {
     }
   }
 
-  void grant(JobShare share, int target, int cap, long endNanos) {
+  void grant(JobShare share, int target, int cap, int originals, long endNanos) {
     grants += share.hasGrant() ? 0 : 1;
-    share.grant(target, cap, endNanos);
+    share.grant(target, cap, originals, endNanos);
   }
 
   void clear(JobShare share) {

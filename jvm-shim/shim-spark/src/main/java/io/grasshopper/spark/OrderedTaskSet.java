@@ -198,6 +198,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
+        if (!speculative && share.isFullOfOriginals(start)) {
+          declined = true;
+          return Option.empty();
+        }
         if (!speculative && isOurs && control.avoided.has(host, share, share::waiting, start - movedNanos, start)) {
           declined = true;
           return Option.empty();
@@ -278,7 +282,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
       return;
     }
     long start = System.nanoTime();
-    share.started();
+    share.started(isCopy(attempt));
     try {
       TaskInfo info = taskInfos().apply(attempt);
       if (!control.avoided.names(info.host())) {
@@ -303,10 +307,15 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
       long start = System.nanoTime();
-      control.attemptEnded(job.key, share);
+      control.attemptEnded(job.key, share, isCopy(attempt));
       dying.remove(attempt);
       control.meter.leave(start);
     }
+  }
+
+  private boolean isCopy(long attempt) {
+    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
+    return info != null && info.speculative();
   }
 
   @Override

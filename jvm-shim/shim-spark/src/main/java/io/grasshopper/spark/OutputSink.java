@@ -1,7 +1,9 @@
 // Who decides which attempt's output of a result stage counts?
 package io.grasshopper.spark;
 
+import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -27,7 +29,8 @@ final class OutputSink {
 
   /**
    * The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. Where an RDD
-   * only collects the rows that a query plan has packed for the driver, the plan.
+   * only collects the rows that a query plan has packed for the driver, the plan; where it gives rows to a user's function, what
+   * that method is called.
    */
   final String writer;
   /** Of a file write: Spark's commit protocol, then the Hadoop committer that it drives. */
@@ -49,6 +52,9 @@ final class OutputSink {
     String writer = owner(inner);
     if (writer.equals(RDD) && isPackedByPlan(rdd)) {
       return new OutputSink(QUERY_PLAN, Collections.emptyList(), coordinatesFiles);
+    }
+    if (writer.equals(RDD) && method(inner).contains("foreach")) {
+      return new OutputSink(RDD + ".foreach", Collections.emptyList(), coordinatesFiles);
     }
     if (writer.equals(DATA_SOURCE_V2)) {
       return new OutputSink(writer, Collections.emptyList(), Boolean.TRUE.equals(captured(inner, Boolean.class, 0)));
@@ -106,6 +112,17 @@ final class OutputSink {
       }
     }
     return null;
+  }
+
+  /** The method in which a lambda was written, as the compiler named it; empty where that is not to be had. */
+  private static String method(Object lambda) {
+    try {
+      Method replace = lambda.getClass().getDeclaredMethod("writeReplace");
+      replace.setAccessible(true);
+      return ((SerializedLambda) replace.invoke(lambda)).getImplMethodName();
+    } catch (ReflectiveOperationException error) {
+      return "";
+    }
   }
 
   /** The class in which a closure was written: what stands before the first dollar sign of its own class. */

@@ -192,7 +192,8 @@ final class SparkHost implements Host {
     }
     int target = (int) order.number("target");
     int cap = (int) order.number("cap", -1);
-    locked(() -> control.grant(control.share(job), target, cap, order.expiresNanos()));
+    int originals = (int) order.number("originals", -1);
+    locked(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
     revive = true;
     dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);

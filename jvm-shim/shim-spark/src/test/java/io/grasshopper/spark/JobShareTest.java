@@ -34,7 +34,7 @@ class JobShareTest {
   private JobShare running(Set set) {
     JobShare share = control.share(JOB);
     share.add(set);
-    share.started();
+    share.started(false);
     return share;
   }
 
@@ -43,12 +43,12 @@ class JobShareTest {
   void aShareGoesWithTheLastAttemptWhereTheJobEndsFirst() {
     Set set = new Set();
     JobShare share = running(set);
-    control.grant(share, 4, -1, Long.MAX_VALUE);
+    control.grant(share, 4, -1, -1, Long.MAX_VALUE);
     control.jobEnded(JOB.key);
     assertSame(share, control.share(JOB.key));
     assertFalse(control.hasGrants());
     set.over = true;
-    control.attemptEnded(JOB.key, share);
+    control.attemptEnded(JOB.key, share, false);
     assertTrue(control.shares().isEmpty());
   }
 
@@ -57,7 +57,7 @@ class JobShareTest {
     Set set = new Set();
     JobShare share = running(set);
     set.over = true;
-    control.attemptEnded(JOB.key, share);
+    control.attemptEnded(JOB.key, share, false);
     assertSame(share, control.share(JOB.key), "the job's next stage will want it");
     control.jobEnded(JOB.key);
     assertTrue(control.shares().isEmpty());
@@ -72,7 +72,7 @@ class JobShareTest {
     control.jobEnded(JOB.key);
     assertSame(share, running(second));
     first.over = true;
-    control.attemptEnded(JOB.key, share);
+    control.attemptEnded(JOB.key, share, false);
     assertSame(share, control.share(JOB));
     assertEquals(3, share.waiting());
   }
@@ -84,10 +84,10 @@ class JobShareTest {
     JobShare old = running(set);
     control.jobEnded(JOB.key);
     set.over = true;
-    control.attemptEnded(JOB.key, old);
+    control.attemptEnded(JOB.key, old, false);
     JobShare next = running(new Set());
     assertNotSame(old, next);
-    control.attemptEnded(JOB.key, old);
+    control.attemptEnded(JOB.key, old, false);
     assertSame(next, control.share(JOB.key));
   }
 }
