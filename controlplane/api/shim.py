@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 import msgspec
+import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,6 +26,8 @@ from controlplane.wire.envelope import (
     decode_request,
     encode_reply,
 )
+
+_log = structlog.get_logger()
 
 PATH = "/shim/v1/sync"
 DOORBELL_PATH = "/shim/v1/doorbell"
@@ -74,6 +77,9 @@ class ShimEndpoint:
         try:
             content = await answer(await self._body(scope, receive))
         except _Refused as refused:
+            status = refused.response.status_code
+            self._runtime.metrics.refused_syncs.labels(status).inc()
+            _log.warning("sync_refused", status=status, client=(scope.get("client") or ("",))[0])
             await refused.response(scope, receive, send)
             return
         except Exception as error:

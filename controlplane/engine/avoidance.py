@@ -32,7 +32,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         change = cycle.record(
             source,
             action=Action.AVOID_HOST,
-            reason=Reason.SICK_HOST if host in waves else Reason.HOST_RECOVERED,
+            reason=_reason(cycle, row, host in waves),
             host=host,
             order=order if record is None else 0,
             inputs={
@@ -50,16 +50,35 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         cycle.send(source, avoid, record)
 
 
+def _reason(cycle: Cycle, row: int, is_avoided: bool) -> Reason:
+    if is_avoided:
+        return Reason.SICK_HOST
+    return Reason.HEALTHY_SLOTS_HELD if row >= 0 and cycle.health.sick[row] else Reason.HOST_RECOVERED
+
+
 def _waves(cycle: Cycle, source: SourceState) -> dict[str, int]:
-    """Whole waves by name of the pool's sick hosts; none where all are sick."""
+    """Whole waves by name of the pool's sick hosts, in times a job's target over all slots.
+
+    Only healthy slots that come free in time serve who waits; where there are none, nobody had better wait.
+    """
     health = cycle.health
     if not health.sick.any():
         return {}
     of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
-    rows = np.unique(cycle.cluster.executors.host[of_pool])
+    executors = cycle.cluster.executors
+    rows = np.unique(executors.host[of_pool])
     sick = rows[health.sick[rows]]
-    if len(sick) == len(rows):
-        return {}
-    waves = waves_worth_waiting(health.slowness[sick], cycle.settings.slow_host_patience)
+    slots, is_healthy = executors.slots[of_pool], ~health.sick[executors.host[of_pool]]
+    serving = max(0, slots[is_healthy].sum() - _held_long(cycle, source)) / max(1, slots.sum())
+    waves = serving * waves_worth_waiting(health.slowness[sick], cycle.settings.slow_host_patience)
     whole = zip(sick.tolist(), np.rint(waves).astype(np.int64).tolist(), strict=True)
     return {cycle.cluster.host_names[row]: each for row, each in whole if each > 0}
+
+
+def _held_long(cycle: Cycle, source: SourceState) -> int:
+    """Attempts on healthy hosts that have held their slots for longer than the patience, and may well go on so."""
+    attempts = cycle.cluster.attempts
+    rows = np.fromiter(source.attempts.values(), dtype=np.int64, count=len(source.attempts))
+    rows = rows[~cycle.health.sick[attempts.host[rows]]]
+    is_old = cycle.now_s - attempts.start_s[rows] >= PATIENCE_MS / 1000
+    return int(np.count_nonzero(is_old & (attempts.t_rem_s[rows] > PATIENCE_MS / 1000)))

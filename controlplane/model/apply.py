@@ -10,7 +10,7 @@ from typing import Any
 
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
-from controlplane.model.attempts import attempt_ended, attempt_started, end_lost
+from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
 from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
@@ -163,9 +163,13 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     for name, values in (("input_bytes", fact.input_bytes), ("preferred_hosts", fact.preferred_hosts)):
         if values and len(values) != fact.n_tasks:
             raise BadFact(f"stage_submitted.{name}", len(values), f"n_tasks ({fact.n_tasks}) rows", source.name)
+    for _, last in fact.done:
+        if last >= fact.n_tasks:
+            raise BadFact("stage_submitted.done", last, f"< n_tasks ({fact.n_tasks})", source.name)
     key = (fact.stage, fact.stage_attempt)
     now.mentioned.add(("stage", key))
     if key in source.stages:
+        _tasks_done(now, fact)
         return
     if fact.job not in source.jobs:
         _job_submitted(now, f.JobSubmitted(job=fact.job, age_ms=fact.age_ms))
@@ -178,6 +182,14 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     cluster.jobs.ended[job] = False
     now.mentioned.add(("job", fact.job))
     now.changes.stages_submitted.append(row)
+    _tasks_done(now, fact)
+
+
+def _tasks_done(now: Applying, fact: f.StageSubmitted) -> None:
+    info = now.cluster.stage_infos[now.source.stages[fact.stage, fact.stage_attempt]]
+    for first, last in fact.done:
+        for index in range(first, last + 1):
+            done_unseen(now.cluster, info, index)
 
 
 def _stage_ended(now: Applying, fact: f.StageEnded) -> None:

@@ -86,7 +86,8 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
         _end(now, info, source.attempts[fact.attempt], fact, now.at_s(fact))
     else:
         info.ended.add(fact.attempt)
-        _done_unseen(now.cluster, info, fact)
+        if fact.outcome is f.Outcome.SUCCESS:
+            done_unseen(now.cluster, info, fact.index)
 
 
 def end_lost(now: Applying, attempt: int, reason: str) -> None:
@@ -108,6 +109,18 @@ def end_lost(now: Applying, attempt: int, reason: str) -> None:
         reason=reason,
     )
     _end(now, info, row, fact, now.received_s)
+
+
+def done_unseen(cluster: Cluster, info: StageInfo, index: int) -> None:
+    """A task is finished, and nothing more is known of the attempt that has done it."""
+    if info.done[index]:
+        return
+    info.done[index] = 1
+    cluster.stages.n_done[info.row] += 1
+    task = info.task_rows.get(index)
+    if task is not None:
+        cluster.tasks.done[task] = True
+        cluster.stages.n_active[info.row] -= bool(cluster.tasks.n_live[task])
 
 
 def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded) -> StageInfo | None:
@@ -142,18 +155,6 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
             done=info.done[index],
         )
     return row
-
-
-def _done_unseen(cluster: Cluster, info: StageInfo, fact: f.AttemptEnded) -> None:
-    """A task was finished by an attempt whose executor has gone, so that only its end is known."""
-    if fact.outcome is not f.Outcome.SUCCESS or info.done[fact.index]:
-        return
-    info.done[fact.index] = 1
-    cluster.stages.n_done[info.row] += 1
-    task = info.task_rows.get(fact.index)
-    if task is not None:
-        cluster.tasks.done[task] = True
-        cluster.stages.n_active[info.row] -= bool(cluster.tasks.n_live[task])
 
 
 def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:

@@ -152,6 +152,8 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     """Bytes each task will read, by task index; empty where the host cannot know."""
     preferred_hosts: list[list[Key]] = []
     """Hosts that hold each task's input, by task index; empty for no preference."""
+    done: list[tuple[Id, Id]] = []
+    """Runs of tasks, first and last index, that are finished and whose ends a full report leaves out."""
     kind: Text = ""
     """`shuffle_map` or `result`."""
     action: Text = ""

@@ -78,6 +78,7 @@ class Reason(IntEnum):
     # hosts
     SICK_HOST = 70
     HOST_RECOVERED = 71
+    HEALTHY_SLOTS_HELD = 72
     # applications of leaf queues, and drivers
     NO_DRIVER = 80
     JOINED = 81
@@ -194,6 +195,9 @@ TEXTS: dict[Reason, ReasonText] = {
         2,
     ),
     Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
+    Reason.HEALTHY_SLOTS_HELD: ReasonText(
+        "Work takes {slowness:.1f} times as long there, but too few slots elsewhere come free for those who wait.", 2
+    ),
     Reason.NO_DRIVER: ReasonText("No driver of it reports, so its size is what it runs and asks for.", 0),
     Reason.JOINED: ReasonText(
         "Its driver's jobs have {remaining_tasks:.0f} tasks to go, {container_slots:.3g} at a time in one container.", 1

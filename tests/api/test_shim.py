@@ -143,6 +143,8 @@ def test_bodies_are_bounded_before_and_after_decompression(tmp_path):
         assert len(bomb["content"]) < 2000
         assert plane.client.post("/shim/v1/sync", **bomb).status_code == 413
         assert plane.sync(GOOD).status_code == 200
+        counted = 'grasshopper_shim_requests_refused_total{status="413"} 2.0'
+        assert counted in plane.client.get("/metrics").text, "a driver that never gets through must not go unnoticed"
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"no gzip", lambda b: b[:20] + b"\0" * 9 + b[29:]])

@@ -64,6 +64,43 @@ def test_originals_are_kept_off_a_sick_host_and_back_once_it_has_recovered():
     assert changes == [(Reason.SICK_HOST, "h2"), (Reason.HOST_RECOVERED, "h2")]
 
 
+def sick_beside_long_job(healthy_slots: int, seconds: int = 15) -> tuple[Scenario, list[AvoidHosts]]:
+    """Work crawls on the four slots of h1; a job whose tasks never end then holds all of h0, and another one waits."""
+    scenario, orders = Scenario(hosts=0), []
+    slots = {"h0": healthy_slots, "h1": 4}
+    scenario.tell([f.ExecutorAdded(executor=f"e{host[1]}", host=host, slots=n) for host, n in slots.items()])
+    scenario.stage(8, input_bytes=1000)
+    scenario.tell([scenario.started(i, int(i in (2, 6))) for i in range(8)])
+    for step in range(1, 40):
+        scenario.now_s = step / 10
+        live = scenario.scheduler.cluster.sources[SOURCE].attempts
+        read = {i: round((20 if i in (2, 6) else 300) * scenario.now_s) for i in live}
+        over = [scenario.ended(i, scenario.now_s, bytes_read=1000) for i, n in read.items() if n >= 1000]
+        orders += scenario.tell(over, progress=read).orders.get(SOURCE, [])
+    scenario.stage(healthy_slots, job="long", stage=2)
+    scenario.tell([scenario.started(100 + i, 0, index=i, stage=2) for i in range(healthy_slots)])
+    orders += scenario.stage(2, job="waiting", stage=3).orders.get(SOURCE, [])
+    for _ in range(seconds):
+        scenario.now_s += 1.0
+        orders += scenario.tell().orders.get(SOURCE, [])
+    return scenario, avoided(orders)
+
+
+def test_nobody_waits_for_healthy_slots_that_others_hold():
+    """Within its patience no healthy slot would serve the waiting job, and the sick host idles for nothing."""
+    scenario, told = sick_beside_long_job(8)
+    assert told[0].hosts == ["h1"]
+    assert told[-1].hosts == []
+    changes = [r.reason for r in scenario.records() if r.action is Action.AVOID_HOST]
+    assert changes == [Reason.SICK_HOST, Reason.HEALTHY_SLOTS_HELD]
+
+
+def test_a_small_healthy_host_holds_back_fewer_than_a_large_one():
+    """A job's target counts the sick slots, too, but who waits is served by the healthy ones only."""
+    small, large = (sick_beside_long_job(n, seconds=0)[1] for n in (8, 36))
+    assert max(order.waves[0] for order in small) < max(order.waves[0] for order in large)
+
+
 def test_a_driver_in_shadow_is_not_told_which_hosts_to_avoid():
     """Shadow records what it would do, and orders nothing."""
     scenario, orders = crawling_on_h2(4.0, mode=f.Mode.SHADOW)

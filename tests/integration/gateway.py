@@ -39,6 +39,7 @@ class Gateway:
         self.fault = ""
         self.avoid_hosts: list[str] = []
         """Hosts that the driver is told to stay off, as if they were sick."""
+        self.patience_ms = 10_000
         self.passed = 0
         """Answers passed on as they were."""
         self._upstream = upstream
@@ -76,7 +77,7 @@ class Gateway:
             return real.status_code, real.content
         reply = real.json()
         if reply["mode"] == "control":
-            avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "patience_ms": 10_000}
+            avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "patience_ms": self.patience_ms}
             avoid |= {"hosts": self.avoid_hosts, "waves": [MANY_WAVES] * len(self.avoid_hosts)}
             reply["orders"] = [*reply.get("orders", []), avoid]
         self._last = reply | {"orders": []}

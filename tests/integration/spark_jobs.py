@@ -240,6 +240,18 @@ def trivial(spark, *, tasks):
     return spark.range(0, tasks, 1, tasks)._jdf.toJavaRDD().count()
 
 
+def deaf(spark, *, group, seconds):
+    """One task that takes so long, and no Python; it does not hear that it is to die."""
+    _enter(spark.sparkContext, group)
+    nap = spark.range(0, 1, 1, 1).selectExpr(f"java_method('java.lang.Thread', 'sleep', {1000 * seconds}L)")
+    return nap._jdf.toJavaRDD().count()
+
+
+def cancel(spark, *, group):
+    """Cancel the jobs of a group."""
+    spark.sparkContext.cancelJobGroup(group)
+
+
 def overhead(spark, *, pairs, tasks, settle_s, seed):
     """Trivial jobs in pairs, with the shim and without it in an order that is drawn.
 

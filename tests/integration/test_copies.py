@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.integration.driver import JOB_S, Driver, plugged
+from tests.integration.driver import JOB_S, Driver, JobError, plugged
 from tests.integration.plane_process import Plane, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
@@ -78,6 +78,23 @@ def test_a_copy_runs_on_the_host_that_was_named(plane, driver, hosts, gate):
         assert plane.running(driver.source, "named", 0, count=count)[-1]["host"] == host
     gate.touch()
     assert job.result(timeout=JOB_S) == [0]
+
+
+def test_the_shim_forgets_a_job_that_ends_before_its_last_attempt(plane, driver):
+    """When the attempt ends at last, nobody else would ever drop what is kept of its job."""
+
+    def jobs_kept():
+        return driver.run("shim_status")["jobs"]
+
+    before = jobs_kept()
+    job = driver.start("deaf", group="deaf", seconds=8)
+    plane.running(driver.source, "deaf", 0)
+    assert jobs_kept() == before + 1
+    driver.run("cancel", group="deaf")
+    with pytest.raises(JobError):
+        job.result(timeout=JOB_S)
+    assert driver.run("running_tasks") == 1
+    eventually(lambda: jobs_kept() == before, about=jobs_kept)
 
 
 @pytest.mark.parametrize("first", [True, False])

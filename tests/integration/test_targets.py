@@ -117,6 +117,16 @@ def test_originals_stay_off_the_hosts_that_the_driver_is_told_to_avoid(hosts, pl
         assert job.result(timeout=JOB_S) == SUM
 
 
+def test_a_job_that_has_waited_in_vain_for_other_hosts_uses_all_slots(hosts, plane, gate, tmp_path):
+    """With nothing but avoided hosts each launch is on one of them, and must not start the wait anew."""
+    with Gateway(plane.address) as gateway, Driver(hosts, tmp_path / "driver", **plugged(gateway.address)) as driver:
+        gateway.avoid_hosts, gateway.patience_ms = list(hosts.hosts), round(2000 * TASK_S)
+        job = naps(driver, "in-vain", gate)
+        hold(plane, driver.source, ["in-vain"], (8,))
+        gate.touch()
+        assert job.result(timeout=JOB_S) == SUM
+
+
 def test_two_drivers_of_two_spark_versions_each_share_out_their_own_slots(plane, driver, gate, tmp_path):
     """A driver cannot lend its executors, so targets are made per pool; one control plane serves both versions."""
     older = LocalCluster(spark_home=ROOT / "build" / "spark-3.5" / "pyspark", workers=2, log_dir=tmp_path / "cluster")

@@ -163,6 +163,20 @@ def test_a_bad_fact_is_refused_by_itself_and_names_its_field():
     assert list(scenario.scheduler.cluster.sources[SOURCE].attempts) == [1]
 
 
+def test_tasks_are_done_whose_ends_a_full_report_leaves_out():
+    """A driver with many finished tasks tells their numbers only; a task that runs again is told as running."""
+    scenario = Scenario()
+    cluster = scenario.scheduler.cluster
+    done = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=10, done=[(0, 3), (7, 7)])
+    for _ in range(2):
+        scenario.tell([scenario.attached, *scenario.executors, f.JobSubmitted(job="job"), done], full=True)
+        assert counts(cluster)["stages"] == [[5, 0, 0]]
+    scenario.tell([scenario.started(9, 0, index=9), scenario.started(3, 1, speculative=True)])
+    assert recounted(cluster) == counts(cluster)["stages"] == [[5, 1, 2]]
+    bad = f.StageSubmitted(job="job", stage=2, stage_attempt=0, n_tasks=3, done=[(2, 3)])
+    assert "stage_submitted.done = 3, want < n_tasks (3)" in scenario.tell([bad]).bad_facts[0][1]
+
+
 def test_a_job_whose_stages_and_their_tasks_do_not_match_is_refused():
     """Which number of tasks belongs to which stage is then anybody's guess; not to know it is no mistake."""
     scenario = Scenario()

@@ -50,6 +50,17 @@ public final class Fact {
     return with(name, text(value));
   }
 
+  /** The same with one more field. */
+  Fact plus(String name, Object value) {
+    Fact more = new Fact(type, atNanos);
+    more.fields.putAll(fields);
+    return more.with(name, value);
+  }
+
+  long atNanos() {
+    return atNanos;
+  }
+
   /** The wire's name for this kind of fact. */
   public String type() {
     return type;

@@ -25,6 +25,9 @@ public interface Host {
    */
   void standDown(String reason);
 
+  /** Events were lost, perhaps the ends of something: what the host no longer has leaves the live state. */
+  default void forgetGone() {}
+
   /** Ends wishes whose time is over; answers nanoseconds until the next one, or {@link Long#MAX_VALUE}. */
   long endOverdue(long nowNanos);
 

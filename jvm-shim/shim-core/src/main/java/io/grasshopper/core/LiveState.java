@@ -3,20 +3,27 @@ package io.grasshopper.core;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * The latest fact about each live executor, job, stage and attempt, the ends of attempts in live stages, and snapshots.
  *
- * <p>Used by the sync loop's thread only. Finished attempts are bounded; the oldest are forgotten first.
+ * <p>Used by the sync loop's thread only. Finished attempts are bounded, for a full report must be sent and taken in quickly;
+ * the oldest are forgotten first, and of them only which tasks they have finished is told.
  */
 public final class LiveState {
-  private static final int MAX_ENDED_PER_STAGE = 20_000;
+  private static final int MAX_ENDED_PER_STAGE = 1_000;
+  private static final int MAX_ENDED = 2_000;
 
   private final Map<String, Fact> executors = new LinkedHashMap<>();
   private final Map<String, Fact> jobs = new LinkedHashMap<>();
@@ -25,6 +32,7 @@ public final class LiveState {
   private final Map<String, Fact> snapshots = new LinkedHashMap<>();
   private final Map<Long, Fact> running = new LinkedHashMap<>();
   private final Map<String, Deque<Fact>> endedByStage = new HashMap<>();
+  private final Map<String, BitSet> doneByStage = new HashMap<>();
 
   void apply(Fact fact) {
     switch (fact.type()) {
@@ -47,10 +55,8 @@ public final class LiveState {
         requestsByStage.computeIfAbsent(stageOf(fact), stage -> new ArrayList<>()).add(fact);
         break;
       case "stage_ended":
-        String stage = stageOf(fact);
-        stages.remove(stage);
-        requestsByStage.remove(stage);
-        endedByStage.remove(stage);
+        stages.remove(stageOf(fact));
+        forgetEndedStages();
         break;
       case "attempt_started":
         running.put(fact.number("attempt"), fact);
@@ -58,11 +64,7 @@ public final class LiveState {
       case "attempt_ended":
         running.remove(fact.number("attempt"));
         if (stages.containsKey(stageOf(fact))) {
-          Deque<Fact> ended = endedByStage.computeIfAbsent(stageOf(fact), s -> new ArrayDeque<>());
-          ended.add(fact);
-          if (ended.size() > MAX_ENDED_PER_STAGE) {
-            ended.poll();
-          }
+          keepEnd(stageOf(fact), fact);
         }
         break;
       default:
@@ -73,23 +75,88 @@ public final class LiveState {
     }
   }
 
+  private void forgetEndedStages() {
+    requestsByStage.keySet().retainAll(stages.keySet());
+    endedByStage.keySet().retainAll(stages.keySet());
+    doneByStage.keySet().retainAll(stages.keySet());
+  }
+
+  /** Forgets the attempts, stages and executors that are not there any more; each is told by its fact. */
+  public void retain(Predicate<Fact> isThere) {
+    running.values().removeIf(isThere.negate());
+    stages.values().removeIf(isThere.negate());
+    executors.values().removeIf(isThere.negate());
+    forgetEndedStages();
+  }
+
+  private void keepEnd(String stage, Fact fact) {
+    Deque<Fact> ended = endedByStage.computeIfAbsent(stage, s -> new ArrayDeque<>());
+    ended.add(fact);
+    if (ended.size() > MAX_ENDED_PER_STAGE) {
+      ended.poll();
+    }
+    if (isSuccess(fact) || "lost".equals(fact.get("outcome"))) {
+      doneByStage.computeIfAbsent(stage, s -> new BitSet()).set((int) fact.number("index"), isSuccess(fact));
+    }
+  }
+
+  private static boolean isSuccess(Fact ended) {
+    return "success".equals(ended.get("outcome"));
+  }
+
   /** Whether a fact says everything by itself, so that only the latest of its kind counts. */
   static boolean isSnapshot(Fact fact) {
     return fact.type().equals("queue_demand");
   }
 
-  /** Everything that is alive, parents first. */
-  List<Fact> report() {
+  /**
+   * Everything that is alive, parents first.
+   *
+   * @param brief without what may be missing, as where a longer report was refused
+   */
+  List<Fact> report(boolean brief) {
+    List<Fact> ended = brief ? Collections.emptyList() : newestEnded();
+    Map<String, BitSet> untold = untold(ended);
     List<Fact> all = new ArrayList<>(snapshots.values());
     all.addAll(executors.values());
     all.addAll(jobs.values());
     for (Map.Entry<String, Fact> stage : stages.entrySet()) {
-      all.add(stage.getValue());
-      all.addAll(requestsByStage.getOrDefault(stage.getKey(), new ArrayList<>()));
+      Fact fact = brief ? stage.getValue().plus("preferred_hosts", Collections.emptyList()) : stage.getValue();
+      BitSet done = untold.get(stage.getKey());
+      all.add(done == null || done.isEmpty() ? fact : fact.plus("done", runs(done)));
+      all.addAll(requestsByStage.getOrDefault(stage.getKey(), Collections.emptyList()));
     }
-    endedByStage.values().forEach(all::addAll);
+    all.addAll(ended);
     all.addAll(running.values());
     return all;
+  }
+
+  private List<Fact> newestEnded() {
+    List<Fact> ended = new ArrayList<>();
+    endedByStage.values().forEach(ended::addAll);
+    ended.sort(Comparator.comparingLong(Fact::atNanos));
+    return ended.subList(Math.max(0, ended.size() - MAX_ENDED), ended.size());
+  }
+
+  /** The tasks that are done and that none of these ends tells of, by stage. */
+  private Map<String, BitSet> untold(List<Fact> ended) {
+    Map<String, BitSet> untold = new HashMap<>();
+    doneByStage.forEach((stage, done) -> untold.put(stage, (BitSet) done.clone()));
+    for (Fact fact : ended) {
+      if (isSuccess(fact)) {
+        untold.get(stageOf(fact)).clear((int) fact.number("index"));
+      }
+    }
+    return untold;
+  }
+
+  /** First and last of each run of set bits. */
+  private static List<List<Integer>> runs(BitSet bits) {
+    List<List<Integer>> runs = new ArrayList<>();
+    for (int first = bits.nextSetBit(0); first >= 0; first = bits.nextSetBit(bits.nextClearBit(first))) {
+      runs.add(Arrays.asList(first, bits.nextClearBit(first) - 1));
+    }
+    return runs;
   }
 
   /** The start of an attempt that is still running, or null. */

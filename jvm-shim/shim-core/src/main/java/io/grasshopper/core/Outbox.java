@@ -22,6 +22,7 @@ final class Outbox {
   private List<Fact> batch;
   private boolean batchIsFull;
   private boolean wantFull = true;
+  private boolean isBrief;
   private long sequence;
   private long dropped;
 
@@ -75,7 +76,7 @@ final class Outbox {
       waiting.clear();
       batch = new ArrayList<>();
       batch.add(attached);
-      batch.addAll(live.report());
+      batch.addAll(live.report(isBrief));
       batch.addAll(others);
       batchIsFull = true;
       wantFull = false;
@@ -111,6 +112,11 @@ final class Outbox {
     dropped += batch == null ? 0 : batch.size();
     batch = null;
     wantFull = true;
+  }
+
+  /** Full reports say no more than they must from here on: one was too long. */
+  void beBrief() {
+    isBrief = true;
   }
 
   boolean isBatchFull() {

@@ -26,6 +26,8 @@ public final class SyncLoop {
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_NAP_NANOS = 500 * MILLI;
   private static final long LONGEST_INTERVAL_MS = 60_000;
+  /** So long after events were lost, those that were not have come in: what the host has no more by then has ended. */
+  private static final long STRAY_EVENTS_NANOS = 3_000 * MILLI;
   private static final long LAST_WORDS_NANOS = 900 * MILLI;
 
   private final String sourceKind;
@@ -54,6 +56,8 @@ public final class SyncLoop {
   private boolean isInControl = true;
   private long planeEpoch = -1;
   private long queueDropsReported;
+  private boolean hasLostEvents;
+  private long forgetNanos;
 
   /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
   public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
@@ -184,6 +188,11 @@ public final class SyncLoop {
     collect();
     endLeases();
     long now = System.nanoTime();
+    if (hasLostEvents && now - forgetNanos >= 0) {
+      hasLostEvents = false;
+      guard.run("lost events", host::forgetGone);
+      outbox.requireFull();
+    }
     if (urgent && !soon) {
       soonNanos = now + COALESCE_NANOS;
       soon = isInControl;
@@ -235,6 +244,8 @@ public final class SyncLoop {
     if (queue.dropped() != queueDropsReported) {
       queueDropsReported = queue.dropped();
       outbox.requireFull();
+      forgetNanos = hasLostEvents ? forgetNanos : System.nanoTime() + STRAY_EVENTS_NANOS;
+      hasLostEvents = true;
     }
   }
 
@@ -269,6 +280,10 @@ public final class SyncLoop {
         accept(reply);
       }
     } catch (Transport.Rejected error) {
+      LOG.warn("Grasshopper: {}; a full report comes next", error.getMessage());
+      if (error.isTooLong && outbox.isBatchFull()) {
+        outbox.beBrief();
+      }
       outbox.discard();
       failed(error);
     } catch (IOException error) {

@@ -25,8 +25,11 @@ interface Transport {
 
   /** The control plane understood us and wants no repetition of this message. */
   final class Rejected extends IOException {
+    final boolean isTooLong;
+
     Rejected(int status) {
       super("the control plane rejects this message with status " + status);
+      isTooLong = status == 413;
     }
   }
 }

@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -93,6 +95,71 @@ class OutboxTest {
     happens(Fact.timeless("driver_detached"));
     outbox.requireFull();
     assertEquals("[driver_attached, executor_added, driver_detached]", next().toString());
+  }
+
+  private void finishes(long stage, int index, String outcome) {
+    live.apply(Fact.at("attempt_ended", index).with("stage", stage).with("stage_attempt", 0)
+        .with("attempt", stage * 100_000 + index).with("index", index).with("outcome", outcome));
+  }
+
+  private static long ends(List<Fact> report) {
+    return report.stream().filter(fact -> fact.type().equals("attempt_ended")).count();
+  }
+
+  /** A driver with many finished tasks must get back after the control plane has restarted, and hold up nobody else. */
+  @Test
+  void tellsTheNewestEndsAndOfTheOthersWhatIsDone() {
+    for (long stage = 1; stage <= 3; stage++) {
+      live.apply(Fact.at("stage_submitted", 0).with("stage", stage).with("stage_attempt", 0));
+      for (int index = 0; index < 20_000; index++) {
+        finishes(stage, index, index == 7 ? "failed" : "success");
+      }
+    }
+    finishes(3, 5, "lost");
+    List<Fact> report = outbox.next(attached, live);
+    assertEquals(2_000, ends(report));
+    Set<Object> done = new HashSet<>();
+    for (Fact fact : report) {
+      if (fact.type().equals("attempt_ended") && fact.get("outcome").equals("success")) {
+        assertTrue(done.add(fact.get("stage") + "." + fact.get("index")));
+      } else if (fact.type().equals("stage_submitted")) {
+        for (Object run : (List<?>) fact.get("done")) {
+          for (int index = (int) ((List<?>) run).get(0); index <= (int) ((List<?>) run).get(1); index++) {
+            assertTrue(done.add(fact.get("stage") + "." + index), "told twice, so that its end would teach nothing");
+          }
+        }
+      }
+    }
+    assertEquals(3 * 19_999 - 1, done.size());
+    assertFalse(done.contains("1.7"));
+    assertFalse(done.contains("3.5"), "its output is lost");
+  }
+
+  @Test
+  void tellsStillLessOnceAReportWasTooLong() {
+    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0).with("preferred_hosts", "many"));
+    finishes(1, 0, "success");
+    finishes(1, 2, "success");
+    assertEquals(2, ends(outbox.next(attached, live)));
+    outbox.beBrief();
+    outbox.discard();
+    List<Fact> report = outbox.next(attached, live);
+    assertEquals("[[0, 0], [2, 2]]", report.get(1).get("done").toString());
+    assertEquals("[]", report.get(1).get("preferred_hosts").toString());
+    assertEquals(2, report.size());
+  }
+
+  @Test
+  void leavesOutWhatTheHostNoLongerHas() {
+    happens(executor("1"));
+    happens(executor("2"));
+    for (long stage = 1; stage <= 2; stage++) {
+      live.apply(Fact.at("stage_submitted", 0).with("stage", stage).with("stage_attempt", 0));
+      finishes(stage, 0, "success");
+      live.apply(Fact.at("attempt_started", 0).with("stage", stage).with("stage_attempt", 0).with("attempt", stage));
+    }
+    live.retain(fact -> "1".equals(fact.get("executor")) || Long.valueOf(1).equals(fact.get("stage")));
+    assertEquals("[driver_attached, executor_added, stage_submitted, attempt_ended, attempt_started]", next().toString());
   }
 
   @Test

@@ -39,6 +39,12 @@ final class RecordingHost implements Host {
   }
 
   @Override
+  public void forgetGone() {
+    calls.add("forget gone");
+    loop.live().retain(fact -> false);
+  }
+
+  @Override
   public long endOverdue(long nowNanos) {
     return Long.MAX_VALUE;
   }

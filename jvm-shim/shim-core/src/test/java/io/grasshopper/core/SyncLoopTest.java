@@ -186,6 +186,25 @@ class SyncLoopTest {
   }
 
   @Test
+  void sendsAShorterFullReportAfterOneThatWasTooLong() throws Exception {
+    plane.behaviour = (http, request) -> {
+      if (request.get("facts").toString().contains("attempt_ended")) {
+        http.sendResponseHeaders(413, -1);
+      } else {
+        FakePlane.reply(http, FakePlane.acknowledging(request, ""));
+      }
+    };
+    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings());
+    loop.emit(Fact.at("stage_submitted", 0).with("stage", 3L).with("stage_attempt", 0L));
+    loop.emit(Fact.at("attempt_ended", 0).with("stage", 3L).with("stage_attempt", 0L).with("attempt", 9L)
+        .with("index", 4).with("outcome", "success"));
+    loop.start("app-1", 5);
+    assertTrue(plane.nextRequest().get("facts").toString().contains("attempt_ended"));
+    assertTrue(plane.nextRequest().get("facts").toString().contains("done=[[4, 4]]"));
+    assertEquals(false, plane.nextRequest().get("full"));
+  }
+
+  @Test
   void exchangesSoonAfterEachUrgentEvent() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http,
         FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
@@ -240,6 +259,26 @@ class SyncLoopTest {
       }
     }
     throw new AssertionError("drops did not lead to a full report");
+  }
+
+  /** The end of an attempt may have been dropped, and a report that goes on naming it repairs nothing. */
+  @Test
+  void asksTheHostWhatIsStillThereAfterDroppedEvents() throws Exception {
+    start("queue.capacity", "100");
+    loop.queue().offer(() -> loop.emit(Fact.at("attempt_started", 0).with("attempt", 1L)));
+    plane.nextRequest();
+    Thread.sleep(100);
+    for (int i = 0; i < 100_000; i++) {
+      loop.queue().offer(() -> { });
+    }
+    assertEquals("forget gone", nextCall());
+    for (int i = 0; i < 1000; i++) {
+      Map<?, ?> request = plane.nextRequest();
+      if (request.get("full").equals(true) && !request.get("facts").toString().contains("attempt_started")) {
+        return;
+      }
+    }
+    throw new AssertionError("every full report names what has gone");
   }
 
   @Test

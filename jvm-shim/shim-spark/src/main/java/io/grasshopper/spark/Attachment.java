@@ -116,7 +116,9 @@ final class Attachment {
 
   private String status() {
     LockMeter meter = host.control().meter;
-    return String.format("{\"on\": %b, \"errors\": %d, \"lock_calls\": %d, \"lock_total_us\": %d, \"lock_longest_us\": %d}",
-        guard.isOn(), guard.errors(), meter.calls(), meter.totalNanos() / 1000, meter.longestNanos() / 1000);
+    return String.format(
+        "{\"on\": %b, \"errors\": %d, \"jobs\": %d, \"lock_calls\": %d, \"lock_total_us\": %d, \"lock_longest_us\": %d}",
+        guard.isOn(), guard.errors(), host.control().shares().size(), meter.calls(), meter.totalNanos() / 1000,
+        meter.longestNanos() / 1000);
   }
 }

@@ -37,7 +37,25 @@ final class AvoidedHosts {
     return waves.isEmpty();
   }
 
-  /** Whether an original had better wait than start on this host. @param idleNanos since its task set launched anything */
+  /** Whether there were hosts to avoid, until now. */
+  boolean isOver(long nowNanos) {
+    return !isEmpty() && nowNanos - endNanos >= 0;
+  }
+
+  long nanosToEnd(long nowNanos) {
+    return isEmpty() ? Long.MAX_VALUE : endNanos - nowNanos;
+  }
+
+  /** Whether a launch on this host is no sign that waiting for another one helps. */
+  boolean names(String host) {
+    return waves.containsKey(host);
+  }
+
+  /**
+   * Whether an original had better wait than start on this host.
+   *
+   * @param idleNanos since its task set launched anything on another: once it has waited in vain, it takes every slot
+   */
   boolean has(String host, JobShare share, IntSupplier waiting, long idleNanos, long nowNanos) {
     Integer enough = waves.get(host);
     return enough != null && nowNanos - endNanos < 0 && idleNanos < patienceNanos && share.isShortOf(enough, waiting);

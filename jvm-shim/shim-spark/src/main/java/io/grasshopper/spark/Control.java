@@ -38,13 +38,26 @@ final class Control {
     return shares.get(job);
   }
 
-  void forget(String job) {
+  /** The job has ended; its share goes with the last of its attempts. */
+  void jobEnded(String job) {
     JobShare share = shares.get(job);
     if (share != null) {
       clear(share);
-      if (share.isOver()) {
-        shares.remove(job);
-      }
+      share.end();
+      forgetIfOver(job, share);
+    }
+  }
+
+  /** An attempt of the job has ended. */
+  void attemptEnded(String job, JobShare share, boolean isCopy) {
+    share.ended(isCopy);
+    forgetIfOver(job, share);
+  }
+
+  private void forgetIfOver(String job, JobShare share) {
+    if (share.isOver()) {
+      clear(share);
+      shares.remove(job, share);
     }
   }
 

@@ -4,10 +4,18 @@ package io.grasshopper.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntSupplier;
-import org.apache.spark.scheduler.TaskSetManager;
 
 /** One job's running attempts, and its container grant while that lives. Touched under the scheduler's lock only. */
 final class JobShare {
+  /** A task set, as far as its job's share is concerned. */
+  interface Part {
+    /** Whether it launches no more and nothing of it runs. */
+    boolean isOver();
+
+    /** Originals that have not started. */
+    int waiting();
+  }
+
   private static final int NONE = -1;
 
   final int weight;
@@ -19,7 +27,8 @@ final class JobShare {
   private long endNanos;
   private boolean yieldsAtTarget;
   /** Its task sets, and perhaps some that are over. */
-  private final List<TaskSetManager> sets = new ArrayList<>();
+  private final List<Part> sets = new ArrayList<>();
+  private boolean isEnded;
 
   JobShare(int weight) {
     this.weight = weight;
@@ -32,28 +41,27 @@ final class JobShare {
     endNanos = newEndNanos;
   }
 
-  void add(TaskSetManager set) {
-    forgetEnded();
+  void add(Part set) {
+    sets.removeIf(Part::isOver);
     sets.add(set);
+    isEnded = false;
   }
 
-  /** Whether it has no task set left: a job's end may be heard when the next one of the same key has begun. */
+  /** Its job has ended, as far as anybody has heard: a next one of the same key may have begun. */
+  void end() {
+    isEnded = true;
+  }
+
+  /** Whether its job has ended and no task set of it is left, for the last attempts outlive their job. */
   boolean isOver() {
-    forgetEnded();
-    return sets.isEmpty();
-  }
-
-  private void forgetEnded() {
-    sets.removeIf(set -> set.isZombie() && set.runningTasks() == 0);
-  }
-
-  /** Originals that have not started; less the copies that run, which is near enough. */
-  int waiting() {
-    int waiting = 0;
-    for (TaskSetManager set : sets) {
-      waiting += set.isZombie() ? 0 : Math.max(0, set.numTasks() - set.tasksSuccessful() - set.runningTasks());
+    if (isEnded) {
+      sets.removeIf(Part::isOver);
     }
-    return waiting;
+    return isEnded && sets.isEmpty();
+  }
+
+  int waiting() {
+    return sets.stream().mapToInt(Part::waiting).sum();
   }
 
   /** Back to stock. */

@@ -19,8 +19,12 @@ final class OrderGate {
 
   /** The task set an order is about, or null. Under the scheduler's lock. */
   TaskSetManager set(Order order) {
-    return Scala.orNull(
-        scheduler.taskSetManagerForAttempt((int) order.number("stage"), (int) order.number("stage_attempt")));
+    return set((int) order.number("stage"), (int) order.number("stage_attempt"));
+  }
+
+  /** The task set of a stage's attempt, or null. Under the scheduler's lock. */
+  TaskSetManager set(int stage, int stageAttempt) {
+    return Scala.orNull(scheduler.taskSetManagerForAttempt(stage, stageAttempt));
   }
 
   /** For launches. Under the scheduler's lock. */

@@ -24,7 +24,7 @@ import scala.Tuple3;
  * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants, hosts to avoid and
  * lease every override is the stock method; so it is once the guard has switched the shim off.
  */
-final class OrderedTaskSet extends TaskSetManager {
+final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
 
   private final TaskSchedulerImpl scheduler;
@@ -37,7 +37,7 @@ final class OrderedTaskSet extends TaskSetManager {
   private Wish launching;
   /** Whether the offer that Spark asks about is one that we have kept its originals from. */
   private boolean declined;
-  /** When it was submitted, or launched something last. */
+  /** When it was submitted, or launched something last on a host that was not to be avoided. */
   private long movedNanos = System.nanoTime();
 
   OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
@@ -56,6 +56,17 @@ final class OrderedTaskSet extends TaskSetManager {
 
   JobShare share() {
     return share;
+  }
+
+  @Override
+  public boolean isOver() {
+    return isZombie() && runningTasks() == 0;
+  }
+
+  /** Originals that have not started; less the copies that run, which is near enough. */
+  @Override
+  public int waiting() {
+    return isZombie() ? 0 : Math.max(0, numTasks() - tasksSuccessful() - runningTasks());
   }
 
   /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
@@ -272,9 +283,11 @@ final class OrderedTaskSet extends TaskSetManager {
     }
     long start = System.nanoTime();
     share.started(isCopy(attempt));
-    movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
+      if (!control.avoided.names(info.host())) {
+        movedNanos = start;
+      }
       Wish wish = launching != null && launching.index == info.index() ? launching : null;
       launching = null;
       control.facts.attemptStarted(stageId(), taskSet().stageAttemptId(), info, wish == null ? 0 : wish.order);
@@ -294,7 +307,7 @@ final class OrderedTaskSet extends TaskSetManager {
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
       long start = System.nanoTime();
-      share.ended(isCopy(attempt));
+      control.attemptEnded(job.key, share, isCopy(attempt));
       dying.remove(attempt);
       control.meter.leave(start);
     }

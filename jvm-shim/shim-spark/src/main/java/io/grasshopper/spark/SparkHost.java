@@ -22,6 +22,9 @@ import org.apache.spark.scheduler.TaskSetManager;
  * nothing is waited for there.
  */
 final class SparkHost implements Host {
+  /** The driver's own, which the scheduler gets to know with its first task only. */
+  private static final String LOCAL_EXECUTOR = "driver";
+
   private final SyncLoop loop;
   private final JobBook jobs;
   private final SparkFacts facts;
@@ -203,6 +206,7 @@ final class SparkHost implements Host {
       control.avoided = hosts;
     });
     revive = true;
+    dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);
     return null;
   }
@@ -245,7 +249,24 @@ final class SparkHost implements Host {
   }
 
   private void jobEnded(String job) {
-    locked(() -> control.forget(job));
+    locked(() -> control.jobEnded(job));
+  }
+
+  @Override
+  public void forgetGone() {
+    locked(() -> loop.live().retain(this::isThere));
+  }
+
+  private boolean isThere(Fact fact) {
+    switch (fact.type()) {
+      case "attempt_started":
+        return scheduler.taskIdToTaskSetManager().containsKey(fact.number("attempt"));
+      case "stage_submitted":
+        return gate.set((int) fact.number("stage"), (int) fact.number("stage_attempt")) != null;
+      default:
+        String executor = (String) fact.get("executor");
+        return executor.equals(LOCAL_EXECUTOR) || scheduler.isExecutorAlive(executor);
+    }
   }
 
   private void dueBy(long nanos) {
@@ -281,6 +302,10 @@ final class SparkHost implements Host {
         next = Math.min(next, share.endNanos() - nowNanos);
       }
     }
-    return next;
+    if (control.avoided.isOver(nowNanos)) {
+      control.avoided = AvoidedHosts.NONE;
+      revive = true;
+    }
+    return Math.min(next, control.avoided.nanosToEnd(nowNanos));
   }
 }

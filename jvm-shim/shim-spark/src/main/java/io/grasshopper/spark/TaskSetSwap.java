@@ -36,10 +36,10 @@ final class TaskSetSwap implements SchedulableBuilder {
     synchronized (scheduler) {
       TargetPool targets = inControl ? new TargetPool(scheduler.rootPool(), control) : null;
       TaskSetSwap swap = new TaskSetSwap(scheduler, control, targets);
+      Scala.set(BUILDER, scheduler, swap);
       if (inControl) {
         targets.install();
       }
-      Scala.set(BUILDER, scheduler, swap);
     }
   }
 

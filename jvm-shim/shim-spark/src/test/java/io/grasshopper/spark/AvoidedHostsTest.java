@@ -41,6 +41,15 @@ class AvoidedHostsTest {
   void nothingIsAvoidedAfterItsEnd() {
     assertTrue(SAID.has("sick", granted(2), () -> 1, 0, 999));
     assertFalse(SAID.has("sick", granted(2), () -> 1, 0, 1_000));
+    assertFalse(SAID.isOver(999));
+    assertTrue(SAID.isOver(1_000));
+    assertFalse(AvoidedHosts.NONE.isOver(1_000));
     assertFalse(AvoidedHosts.NONE.has("sick", granted(2), () -> 1, 0, 0));
+  }
+
+  @Test
+  void onlyALaunchElsewhereShowsThatWaitingHelps() {
+    assertTrue(SAID.names("sick"));
+    assertFalse(SAID.names("healthy"));
   }
 }
