@@ -19,6 +19,7 @@ from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.warming import warm
+from controlplane.model.facts import Mode
 from controlplane.runtime.live import CHOICES, Runtime
 from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
 from controlplane.store.store import Store
@@ -52,12 +53,15 @@ def build_app(
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        _recall(runtime, settings, store.open())
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        store.open()
+        _recall(runtime, settings)
+        recalling = asyncio.create_task(_recall_late(app), name="grasshopper-recall")
         runtime.start()
         try:
             yield
         finally:
+            recalling.cancel()
             await runtime.stop()
             store.close()
 
@@ -69,7 +73,7 @@ def build_app(
         pages=pages.router,
     )
     app.state.demo_report = settings.server.demo_report
-    app.state.settings = settings
+    app.state.settings = app.state.loaded = settings
     return app
 
 
@@ -83,6 +87,7 @@ def reload(app: FastAPI) -> None:
     try:
         found = started.again()
         runtime.configure(in_force(found, runtime.store.settings, runtime.choices.mode))
+        app.state.loaded = found
     except BadSettings as error:
         _log.error("settings_refused", problems=[str(problem) for problem in error.problems])
         return
@@ -172,19 +177,33 @@ def set_up_logs(settings: Settings) -> None:
     )
 
 
-def _recall(runtime: Runtime, settings: Settings, learned: dict[str, Any]) -> None:
-    """Takes up what was learned, changed and chosen before the restart."""
-    engine, stored = runtime.scheduler, runtime.store.settings
-    if learned:
+async def _recall_late(app: FastAPI) -> None:
+    """Tries again to read a store that could not be read at the start, and then recalls."""
+    runtime: Runtime = app.state.runtime
+    store: Store = runtime.store
+    while store.unread:
+        await asyncio.sleep(app.state.settings.store_settings().retry_s)
+        if (stored := await asyncio.to_thread(store.read)) is not None:
+            store.take_up(stored)
+            _recall(runtime, app.state.loaded)
+
+
+def _recall(runtime: Runtime, settings: Settings) -> None:
+    """Takes up what was learned, changed and chosen before the restart, as far as the store has been read."""
+    store, stored = runtime.store, runtime.store.settings
+    if store.learned:
         try:
-            engine.restore(learned)
+            runtime.scheduler.restore(store.learned)
         except Exception:
             _log.exception("learned_not_restored")
-    runtime.recall(stored.get(CHOICES, []))
+    if store.unread:
+        _log.error("choices_not_read", mode_at_most=Mode.SHADOW.value)
+    else:
+        runtime.recall(stored.get(CHOICES, []))
     try:
-        engine.configure(in_force(settings, stored, runtime.choices.mode))
+        runtime.configure(in_force(settings, stored, runtime.choices.mode))
     except BadSettings as error:
         _log.warning("changed_settings_not_restored", error=str(error))
-        engine.configure(in_force(settings, {}, runtime.choices.mode))
+        runtime.configure(in_force(settings, {}, runtime.choices.mode))
     if stored:
         _log.info("changed_settings_restored", names=sorted(stored), mode=runtime.mode.value)

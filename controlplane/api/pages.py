@@ -273,6 +273,7 @@ async def _overview(
         modes=views.MODES,
         notice=notice,
         store_failure=read.store_failure,
+        store_unread=read.store_unread,
     )
 
 

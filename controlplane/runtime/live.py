@@ -56,6 +56,8 @@ class Stats(Struct, frozen=True, kw_only=True):
     dropped_events: int
     store_failure: str
     """Why nothing is recorded; empty while all is well."""
+    store_unread: str
+    """Why it is not known what operators chose before the start; empty once it is."""
     rows_dropped: int
 
 
@@ -90,6 +92,10 @@ class Runtime:
         self.clock = clock
         self.sources = Sources(settings)
         self.choices = Choices()
+        self.recalled = False
+        """Whether it is known what operators had chosen before the start; until then shadow is the most."""
+        self._unmerged: list[Choice] = []
+        """Choices made until then, oldest first."""
         self.feed = Feed(settings)
         self.history = History(settings)
         self.metrics = Metrics()
@@ -127,6 +133,7 @@ class Runtime:
             engine_failures=self.failures,
             dropped_events=sum(source.dropped_events for source in self.sources),
             store_failure=self.store.failure,
+            store_unread=self.store.unread,
             rows_dropped=self.store.dropped,
         )
 
@@ -134,7 +141,8 @@ class Runtime:
         """What is wrong, by the name of the check; an empty sentence means all is well."""
         pumping = self._pump is not None and not self._pump.done()
         engine = "the last cycle failed" if self.failing else "" if pumping else "no cycle is running"
-        return {"engine": engine, "store": self.store.failure}
+        unread = f"shadow is the most until what operators chose can be read: {self.store.unread}"
+        return {"engine": engine, "store": unread if self.store.unread else self.store.failure}
 
     async def sync(self, request: SyncRequest) -> SyncReply:
         """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
@@ -165,7 +173,7 @@ class Runtime:
         if not source:
             self.configure(replace(self.scheduler.settings, mode=mode))
         self._choose("mode", source, mode.value, reason=reason, role=role)
-        await self.post(ModeSet(mode=mode, source=source, reason=reason))
+        await self.post(ModeSet(mode=self._allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
@@ -173,11 +181,18 @@ class Runtime:
         return await self.post(PolicySet(source=source, policy=policy))
 
     def recall(self, stored: Any) -> None:
-        """Takes up what operators had chosen for single sources; what no longer exists is told and left out."""
+        """Takes up what operators had chosen for single sources; what no longer exists is told and left out.
+
+        What they have chosen since the start is newer, and is stored only here: never in place of what was not read.
+        """
+        self.recalled, self.choices = True, Choices()
         try:
             self.choices.load(stored)
         except (msgspec.ValidationError, ValueError) as error:
             _log.error("choices_not_restored", error=str(error))
+        for choice in self._unmerged:
+            self._add(choice)
+        self._unmerged = []
         for choice in self.choices:
             try:
                 if choice.what == "policy":
@@ -189,7 +204,7 @@ class Runtime:
 
     def configure(self, settings: EngineSettings) -> None:
         """Changes the engine's settings from the next cycle on; raises `BadSetting`."""
-        self.scheduler.configure(settings)
+        self.scheduler.configure(replace(settings, mode=self._allowed(settings.mode)))
         self._due_s = self.clock()
         self._wake.set()
 
@@ -208,9 +223,18 @@ class Runtime:
 
     def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
         at_ms = self.store.wall_ms()
-        self.choices.add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
-        self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
+        self._add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
         self.store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
+
+    def _add(self, choice: Choice) -> None:
+        self.choices.add(choice)
+        if self.recalled:
+            self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
+        else:
+            self._unmerged.append(choice)
+
+    def _allowed(self, mode: Mode) -> Mode:
+        return mode if self.recalled else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
 
     # -- life -----------------------------------------------------------------------------------------------------
 

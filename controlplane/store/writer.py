@@ -33,6 +33,7 @@ class Writer:
         self.failure = ""
         self.dropped = 0
         self.migrated = False
+        """Whether the tables have the newest shape."""
         self._engine = engine
         self._settings = settings
         self._start_ms = wall_ms() - int(time.monotonic() * 1000)
@@ -43,12 +44,21 @@ class Writer:
         self._wake = threading.Condition()
         self._stopping = False
         self._busy = self._busy_kept = False
+        self._migrating = threading.Lock()
         self._sweep_s = time.monotonic() + settings.sweep_every_s
         self._thread = threading.Thread(target=self._run, name="grasshopper-store", daemon=True)
 
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
+
+    def migrate(self) -> None:
+        """Brings the tables to the newest shape, once; raises what the database says while it cannot."""
+        with self._migrating:
+            if not self.migrated:
+                with self._engine.begin() as connection:
+                    migrate(connection)
+                self.migrated = True
 
     def put(self, added: list[_Row]) -> None:
         """Queues rows of (table, values); what does not fit is dropped and counted. Never waits for the disk."""
@@ -116,7 +126,7 @@ class Writer:
         """Writes the rows; returns those to try again. Where some are refused for ever, only those are given up."""
         parts = [batch]
         try:
-            self._migrate()
+            self.migrate()
             while parts:
                 try:
                     self._write(parts[-1])
@@ -144,12 +154,6 @@ class Writer:
             return []
         middle = len(part) // 2
         return [part[middle:], part[:middle]]
-
-    def _migrate(self) -> None:
-        if not self.migrated:
-            with self._engine.begin() as connection:
-                migrate(connection)
-            self.migrated = True
 
     def _write(self, batch: list[_Row]) -> None:
         with self._engine.begin() as connection:

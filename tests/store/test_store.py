@@ -244,7 +244,8 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
 def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     """The folder does not exist; deciding goes on, and the answer says that it is not complete."""
     store = Store(StoreSettings(url=str(tmp_path / "missing" / "store.db"), retry_s=0.02))
-    assert (store.open(), store.settings) == ({}, {})
+    store.open()
+    assert (store.learned, store.settings, bool(store.unread)) == ({}, {}, True)
     store.record([record(1)], [], now_s=5.0)
     page = find(store)
     assert (ids(page), page.complete) == ([1], False)
@@ -315,9 +316,34 @@ def test_learned_samples_and_settings_are_kept_by_key(opened):
     assert store.flush()
     store.close()
     again = Store(StoreSettings(url=store.engine.url.render_as_string()))
-    assert again.open() == {"tail": [1.7], "hosts": {"a": 1.0}}
+    again.open()
+    assert again.learned == {"tail": [1.7], "hosts": {"a": 1.0}}
     assert again.settings == {"mode": "off"}
     again.close()
+
+
+def test_what_could_not_be_read_is_never_written_over(opened):
+    """Read once it can be, and then joined with what has been changed since, which is newer."""
+    first = opened()
+    first.save_learned({"tail": [1.5]})
+    first.save_settings({"lease_ms": 2000, "max_copies_per_task": 1})
+    first.audit(role="operate", action="settings", reason="before")
+    assert first.flush()
+    first.close()
+    store = Store(first._settings)
+    event.listen(store.engine, "connect", refuse := lambda *_: (_ for _ in ()).throw(OSError("no disk")))
+    store.open()
+    assert "no disk" in store.unread
+    store.save_learned({"tail": [9.9]})
+    store.save_settings({"lease_ms": 3000})
+    store.audit(role="operate", action="settings", reason="since")
+    assert not asyncio.run(store.recorded())
+    event.remove(store.engine, "connect", refuse)
+    store.take_up(store.read())
+    assert store.settings == {"lease_ms": 3000, "max_copies_per_task": 1}
+    assert store.learned == {"tail": [1.5]}
+    assert [entry.reason for entry in store.audit_log()] == ["since", "before"]
+    store.close()
 
 
 def test_the_audit_log_outlives_a_restart(opened):
