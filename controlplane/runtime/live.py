@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.decisions import Decision, JobClaim, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
@@ -348,16 +348,18 @@ class Runtime:
         want_full = source.key in decision.want_full
         if want_full:
             self.metrics.full_asked.inc()
+        mode = decision.modes.get(source.key, self.mode)
+        source.outbox.withhold(mode)
         return SyncReply(
             protocol=PROTOCOL,
             plane_epoch=self.plane_epoch,
             acknowledged=source.sequence,
             cycle=decision.cycle,
             next_interval_ms=0 if want_full else self._interval_ms(source, decision),
-            mode=decision.modes.get(source.key, self.mode),
+            mode=mode,
             want_full=want_full,
             orders=source.outbox.take(now_s),
-            claims=[Claim(claim.job, claim.lease_ms) for claim in decision.claims.get(source.key, ())],
+            claims=_claims(decision.claims.get(source.key, ())),
         )
 
     def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
@@ -395,11 +397,18 @@ class Runtime:
         )
 
     async def _repeat(self, source: KnownSource) -> SyncReply:
-        """The same reply again, without the orders whose time has run out."""
+        """The same reply again, in the mode that counts by now and without the orders whose time has run out."""
         assert source.answer is not None
         self.metrics.repeats.inc()
         reply = await asyncio.shield(source.answer)
-        return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
+        mode = self.scheduler.mode_of(source.key)
+        source.outbox.withhold(mode)
+        return msgspec.structs.replace(
+            reply,
+            mode=mode,
+            claims=_claims(self.scheduler.claims_of(source.key)),
+            orders=source.outbox.again(self.clock()),
+        )
 
     def _ask_full(self, source: KnownSource, treatment: Treatment, now_s: float) -> SyncReply:
         """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
@@ -470,3 +479,7 @@ class Runtime:
             "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
             "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),
         }
+
+
+def _claims(claims: Iterable[JobClaim]) -> list[Claim]:
+    return [Claim(claim.job, claim.lease_ms) for claim in claims]
