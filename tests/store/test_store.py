@@ -194,6 +194,39 @@ def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("is_put_right", [False, True])
+def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(opened, tmp_path, is_put_right):
+    """A machine that starts before its time service has answered must not take a month's decisions for old ones."""
+    first = opened()
+    first.record([record(1)], [], now_s=5.0)
+    assert first.flush()
+    first.close()
+    wall_ms = [WALL_MS + 400 * 86_400_000]
+    settings = StoreSettings(url=str(tmp_path / "store.db"), keep_days=30.0, sweep_every_s=0.02)
+    store = Store(settings, wall_ms=lambda: wall_ms[0])
+    store.open()
+    store.record([record(2)], [], now_s=5.0)
+    assert store.flush()
+    if is_put_right:
+        wall_ms[0] = WALL_MS
+    time.sleep(0.2)
+    assert store.flush()
+    assert count(store, schema.decisions) == 2
+    store.close()
+
+
+def test_decisions_grow_old_while_the_server_runs(opened):
+    """By the time since the start: of two rows of an earlier run only the one that was old by its end goes."""
+    day_s = 86_400.0
+    store = opened()
+    store.record([record(1, at_s=0.0), record(2, at_s=2 * day_s)], [], now_s=2 * day_s)
+    assert store.flush()
+    store.close()
+    again = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
+    assert eventually(lambda: count(again, schema.decisions) == 1)
+    assert ids(find(again)) == [2]
+
+
 def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
