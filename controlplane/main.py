@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from typing import Any
@@ -21,7 +21,7 @@ from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.facts import Mode
 from controlplane.runtime.live import CHOICES, Runtime
-from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
+from controlplane.settings import SECTIONS, BadSettings, Settings, holding, in_force
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
@@ -95,6 +95,7 @@ def reload(app: FastAPI) -> None:
     changed = [field.name for field in fields(engine) if getattr(engine, field.name) != getattr(before, field.name)]
     waiting = [name for name in SECTIONS if name != "engine" and getattr(found, name) != getattr(started, name)]
     _log.info("settings_reloaded", changed=changed, wait_for_restart=waiting)
+    _tell_left_out(found, runtime.store.settings)
     details = {name: getattr(engine, name) for name in changed}
     runtime.store.audit(role="local", action="reload", reason="SIGHUP", details=details)
 
@@ -200,10 +201,14 @@ def _recall(runtime: Runtime, settings: Settings) -> None:
         _log.error("choices_not_read", mode_at_most=Mode.SHADOW.value)
     else:
         runtime.recall(stored.get(CHOICES, []))
-    try:
-        runtime.configure(in_force(settings, stored, runtime.choices.mode))
-    except BadSettings as error:
-        _log.warning("changed_settings_not_restored", error=str(error))
-        runtime.configure(in_force(settings, {}, runtime.choices.mode))
+    runtime.configure(in_force(settings, stored, runtime.choices.mode))
     if stored:
-        _log.info("changed_settings_restored", names=sorted(stored), mode=runtime.mode.value)
+        _log.info("changed_settings_restored", names=sorted(holding(settings, stored)), mode=runtime.mode.value)
+    _tell_left_out(settings, stored)
+
+
+def _tell_left_out(settings: Settings, stored: Mapping[str, Any]) -> None:
+    """Logs what was changed at run time and yet does not hold."""
+    held = {CHOICES, *holding(settings, stored)}
+    if left_out := sorted(name for name, value in stored.items() if value is not None and name not in held):
+        _log.warning("changed_settings_not_restored", names=left_out)

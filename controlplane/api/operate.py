@@ -22,7 +22,7 @@ from controlplane.model.snapshot import Snapshot
 from controlplane.policies.registry import parse_policy
 from controlplane.runtime.choices import Choice
 from controlplane.runtime.live import Runtime
-from controlplane.settings import change_engine
+from controlplane.settings import change_engine, in_force
 from controlplane.store.recent import RecordedDecision
 from controlplane.store.store import AuditEntry
 
@@ -71,7 +71,7 @@ class CopyBody(_Wish):
 
 
 class SettingsWish(_Wish):
-    """Engine settings to change; those left out stay."""
+    """Engine settings to change; those left out stay, and null takes back what was changed at run time."""
 
     engine: dict[str, Any]
 
@@ -142,10 +142,14 @@ async def change_settings(
     _check_etag(if_match, etag(_settings_state(current)))
     if "mode" in wish.engine:
         raise BadSetting("engine.mode", wish.engine["mode"], "PUT /api/v1/mode for it")
-    changed = change_engine(current, wish.engine)
+    taken_back = {name for name, value in wish.engine.items() if value is None and hasattr(current, name)}
+    others = {name: value for name, value in runtime.store.settings.items() if name not in taken_back}
+    without = in_force(request.app.state.loaded, others, runtime.choices.mode)
+    changed = change_engine(current, wish.engine | {name: getattr(without, name) for name in taken_back})
     if not dry_run:
         runtime.configure(changed)
-        runtime.store.save_settings({name: getattr(changed, name) for name in wish.engine})
+        saved = {name: None if name in taken_back else getattr(changed, name) for name in wish.engine}
+        runtime.store.save_settings(saved)
         _audit(request, "settings", wish.reason, **wish.engine)
     state = _settings_state(changed)
     told = state if dry_run else msgspec.structs.replace(state, recorded=await runtime.store.recorded())
