@@ -201,6 +201,8 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
     jobs, source = now.cluster.jobs, now.source
+    if source.executors:
+        raise BadFact("queue_demand", f"{len(source.executors)} executors", "a source without executors", source.name)
     now.cluster.pools.slots[source.row] = fact.slots
     for application in fact.applications:
         key, weight, age_ms = application.job, application.weight, application.age_ms
