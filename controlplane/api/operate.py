@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Body, Header, Path, Query, Request
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -30,8 +30,9 @@ router = APIRouter(prefix="/api/v1")
 
 Number = Annotated[int, Path(ge=0, le=2**53)]
 IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
-Why = Annotated[str, Field(min_length=1, max_length=1000, description="Kept in the audit log.")]
-ReasonGiven = Annotated[str, Query(min_length=1, max_length=1000, description="Kept in the audit log.")]
+_WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)
+Why = Annotated[str, _WORDS, Field(description="Kept in the audit log.")]
+ReasonGiven = Annotated[str, _WORDS, Query(description="Kept in the audit log.")]
 
 
 class _Wish(BaseModel):
@@ -175,6 +176,8 @@ async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Res
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
     _find(request, lambda live: find_job(live, source, job))
+    if wish.cap is not None and wish.target > wish.cap:
+        raise BadSetting("target", wish.target, f"at most the cap ({wish.cap})")
     stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
     return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
 
