@@ -258,7 +258,7 @@ def holding(settings: Settings, changed: Mapping[str, Any]) -> dict[str, Any]:
     """
     names = [field.name for field in dataclasses.fields(EngineSettings) if field.name != "mode"]
     wanted = {name: changed[name] for name in names if changed.get(name) is not None and name not in _told(settings)}
-    engine, held = settings.engine_settings(), {}
+    engine, held = settings.engine_settings(), dict[str, Any]()
     for together in _TOGETHER + tuple((name,) for name in names if name not in itertools.chain(*_TOGETHER)):
         part = {name: wanted[name] for name in together if name in wanted}
         with contextlib.suppress(BadSettings):

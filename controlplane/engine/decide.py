@@ -31,7 +31,17 @@ LARGEST = 2**53
 MOST_COUNTED = 10**12
 """Slots, tasks or copies in a snapshot: no cluster has as many, and no sum of them overflows."""
 _COUNTED = frozenset(
-    ("slots", "running", "running_attempts", "remaining_tasks", "n_running", "n_copies", "n_tasks", "n_done", "n_waiting")
+    {
+        "slots",
+        "running",
+        "running_attempts",
+        "remaining_tasks",
+        "n_running",
+        "n_copies",
+        "n_tasks",
+        "n_done",
+        "n_waiting",
+    }
 )
 _STANDING = {
     reason.label: reason
