@@ -10,11 +10,10 @@ SPARK35 := build/spark-3.5/pyspark
 RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
 MAVEN := mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
-PYTEST := $(BIN)/python -m pytest
 PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 
-.PHONY: help demo test unit test-full bench bench-demo lint jars wheel lock clean
+.PHONY: help demo demo-yarn test unit test-full bench bench-demo lint jars wheel lock clean
 .DELETE_ON_ERROR:
 
 help: ## Show this list.
@@ -22,6 +21,9 @@ help: ## Show this list.
 
 demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick host: stock against Grasshopper, and the page.
 	@$(BIN)/grasshopper demo $(DEMO)
+
+demo-yarn: $(VENV)/run.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## A real YARN with a sick node and three applications: stock orders against Grasshopper.
+	@$(BIN)/grasshopper demo-yarn $(DEMO)
 
 test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
 	@./setup.sh chromium systemd
@@ -37,7 +39,7 @@ test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.p
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test-full
 
-bench: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
+bench: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
 	@$(BIN)/python -m tests.bench $(ROWS)
 
 bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over six rounds in both worlds; half an hour.

@@ -1,11 +1,13 @@
-"""What can be done from a terminal? `grasshopper serve`, `demo`, `decide`, `decisions`, `config`, `mode` and `jars`.
+"""What can be done from a terminal? `grasshopper serve`, `demo`, `demo-yarn`, `decide`, `config`, `mode` and more.
 
 Everything heavy is imported by the command that needs it, so help is quick.
 """
 
 import os
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -121,12 +123,28 @@ def demo(
     world: Annotated[World, typer.Option(help="Is slowness drawn per attempt, or does it lie in the data?")] = (
         World.INDEPENDENT
     ),
+    table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
     from spark_listener import demo as spark_demo
 
+    _run_demo(spark_demo.run_table1 if table1 else partial(spark_demo.run, rounds=rounds, world=world.value))
+
+
+@app.command("demo-yarn")
+def demo_yarn(
+    rounds: Annotated[int, typer.Option(help="Rounds of all contestants; more than one gives intervals.", min=1)] = 1,
+) -> None:
+    """Compare a stock YARN queue with Grasshopper: three Spark applications on a real local YARN with a sick node."""
+    from controlplane import yarn_demo
+
+    _run_demo(partial(yarn_demo.run, rounds=rounds))
+
+
+def _run_demo(run: Callable[[], None]) -> None:
+    """A demo; exit code 1 says what it lacks."""
     try:
-        spark_demo.run(rounds=rounds, world=world.value)
+        run()
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise

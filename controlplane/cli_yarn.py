@@ -28,7 +28,7 @@ from controlplane.terminal import (
 )
 from yarn_bridge.hadoop_jars import VERSIONS
 from yarn_bridge.install_conf import Base, SchedulerKind
-from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.plane_client import Grant, PlaneClient
 from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import RmClient
 
@@ -148,17 +148,26 @@ def status(
         ],
     )  # fmt: skip
     print_table(
-        ("application", "queue", "user", "type", "state", "priority", "running", "pending", "target", "cap"),
+        (
+            "application", "queue", "user", "type", "state", "priority", "running", "pending", "target", "cap",
+            "virtual size", "why",
+        ),
         [
             (
                 each.id, each.queue, each.user, each.type, each.state, each.priority,
-                each.running_containers, each.pending_containers,
-                grant.target if (grant := seen.grant(each)) else None,
-                grant.cap if grant and grant.cap >= 0 else None,
+                each.running_containers, each.pending_containers, *_granted(seen.grant(each)),
             )
             for each in seen.applications
         ],
     )  # fmt: skip
+
+
+def _granted(grant: Grant | None) -> tuple[object, ...]:
+    """Target, cap, virtual size, and by what it counts."""
+    if grant is None:
+        return (None,) * 4
+    size = None if grant.virtual_size is None else f"{grant.virtual_size:.3g}"
+    return (grant.target, None if grant.cap < 0 else grant.cap, size, grant.why)
 
 
 @local.command("up")

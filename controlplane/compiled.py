@@ -19,8 +19,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether kernels run as plain Python."""
 PACKAGE = Path(__file__).parent
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": True}
 """Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
+RULE_OPTIONS = {**OPTIONS, "_nrt": False}
+"""A rule makes no array, so it need not count references to those it is given, which takes longer than most rules."""
 
 _IMPORT = re.compile(r"^from (controlplane[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -40,12 +42,12 @@ def kernel(function: F) -> F:
 
 
 def rule(function: F) -> F:
-    """Let kernels call a formula of scalars; whoever else calls it gets the plain function."""
+    """Let kernels call a formula of scalars that makes no array; whoever else calls it gets the plain function."""
     if PLAIN:
         return function
     from numba.extending import register_jitable
 
-    return cast(F, register_jitable(**OPTIONS)(function))
+    return cast(F, register_jitable(**RULE_OPTIONS)(function))
 
 
 @cache

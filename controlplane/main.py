@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import resource
 import signal
 import sys
 import time
@@ -17,7 +18,7 @@ from fastapi import FastAPI
 
 from controlplane.api import app as web
 from controlplane.api import pages
-from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.facts import Mode
 from controlplane.runtime.live import CHOICES, Runtime
@@ -33,11 +34,6 @@ KEEP_ALIVE_S = 75
 """An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
 
 
-IDS_PER_SECOND = 2**20
-"""Ids of decisions start at the second of the start times this, but never below those of an earlier run: the wall clock
-may have been set back."""
-
-
 def build_app(
     settings: Settings,
     *,
@@ -45,10 +41,14 @@ def build_app(
     scheduler: Scheduler | None = None,
     plane_epoch: int | None = None,
 ) -> FastAPI:
-    """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock."""
+    """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock.
+
+    Ids of decisions start with the second of the start, but never below an earlier run's: the wall clock may have been
+    set back.
+    """
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     store = Store(settings.store_settings())
-    epoch = max(epoch, (store.newest_id() // IDS_PER_SECOND + 1) * 1000)
+    epoch = max(epoch, (store.newest_id() // IDS_PER_EPOCH + 1) * 1000)
     engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
@@ -105,10 +105,13 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
 
     It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
     SIGTERM is an end in good order from the first moment on, also as the first process of a container, which would
-    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process.
+    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process. A driver holds
+    two connections, so the usual soft limit of 1024 open files would do for some five hundred.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
     _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
     warm()
@@ -155,7 +158,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Ends what would not end by itself before it waits for the rest."""
-        self._app.state.runtime.feed.close()
+        runtime: Runtime = self._app.state.runtime
+        runtime.feed.close()
+        runtime.doorbell.close()
         await super().shutdown(sockets)
 
 

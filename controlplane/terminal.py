@@ -121,8 +121,17 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
     table = Table(*headings, box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text("" if cell is None else _harmless(str(cell))) for cell in row))
     console = Console()
     if not console.is_terminal:
         console.width = 1000
     console.print(table)
+
+
+def _harmless(text: str) -> str:
+    """Text of users without what would steer the reader's terminal.
+
+    >>> _harmless("nightly \x1b[2J report")
+    'nightly �[2J report'
+    """
+    return "".join(each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text)

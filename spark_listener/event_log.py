@@ -16,6 +16,7 @@ class Attempt:
     stage_attempt: int
     task: int
     attempt: int
+    executor: str
     host: str
     speculative: bool
     launch_ms: int
@@ -48,6 +49,7 @@ def read_attempts(path: Path) -> Iterator[Attempt]:
                     stage_attempt=event["Stage Attempt ID"],
                     task=task["Index"],
                     attempt=task["Attempt"],
+                    executor=task["Executor ID"],
                     host=task["Host"],
                     speculative=task["Speculative"],
                     launch_ms=task["Launch Time"],

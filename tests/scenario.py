@@ -25,11 +25,15 @@ class Scenario:
         slots: int = 2,
         capabilities: f.Capabilities = SPARK,
         user_mode: f.Mode = f.Mode.CONTROL,
+        source: str = SOURCE,
+        user: str = "",
     ) -> None:
         self.now_s = 0.0
+        self.source = source
         self.scheduler = Scheduler(settings or EngineSettings(mode=f.Mode.CONTROL))
         self.host_of: dict[int, int] = {}
-        self.attached = f.DriverAttached(application="app", capabilities=capabilities, mode=user_mode)
+        application = source.partition(":")[2]
+        self.attached = f.DriverAttached(application=application, user=user, capabilities=capabilities, mode=user_mode)
         self.executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=slots) for i in range(hosts)]
         self.decisions: list[Decision] = []
         self.tell([self.attached, *self.executors], full=True)
@@ -47,11 +51,17 @@ class Scenario:
         progress: dict[int, int] | None = None,
         full: bool = False,
         epoch: int = 1,
+        source: str = "",
     ) -> Decision:
         """One report, sent and handled at once; `progress` is bytes read by attempt."""
         columns = f.Progress(attempt=list(progress), bytes_read=list(progress.values())) if progress else f.Progress()
         report = Report(
-            source=SOURCE, epoch=epoch, received_s=self.now_s, facts=list(facts), progress=columns, full=full
+            source=source or self.source,
+            epoch=epoch,
+            received_s=self.now_s,
+            facts=list(facts),
+            progress=columns,
+            full=full,
         )
         return self.handle(report)
 
@@ -112,7 +122,7 @@ class Scenario:
     def go_on(self, slow: int, n_tasks: int, seconds: float) -> list[LaunchCopy]:
         """Let those tasks run in steps of 0.1 s; healthy ones end when they have read everything."""
         orders: list[AnyOrder] = []
-        live = set(self.scheduler.cluster.sources[SOURCE].attempts)
+        live = set(self.scheduler.cluster.sources[self.source].attempts)
         begin_s = self.now_s
         for step in range(1, round(seconds * 10) + 1):
             self.now_s = begin_s + step / 10
@@ -120,7 +130,7 @@ class Scenario:
             over = [i for i, n in read.items() if n >= 1000]
             facts = [self.ended(i, self.now_s, bytes_read=1000) for i in over]
             live -= set(over)
-            orders += self.tell(facts, progress=read).orders.get(SOURCE, [])
+            orders += self.tell(facts, progress=read).orders.get(self.source, [])
         return [order for order in orders if isinstance(order, LaunchCopy)]
 
     def records(self) -> list:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -33,12 +33,20 @@ class AttachedQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """How many containers an application should hold; a cap of -1 is none."""
+    """How many containers an application should hold, and what that rests on; a cap of -1 is none."""
 
+    source: str
+    """`yarn:CLUSTER:PATH`."""
     application: str
     target: int
     cap: int
     leased: bool
+    running: int
+    pending: int
+    virtual_size: float | None
+    driver: str
+    """The source by whose jobs it counts; empty where it counts by its containers."""
+    why: str
 
 
 class PlaneClient:
@@ -56,10 +64,7 @@ class PlaneClient:
 
     def grants(self) -> list[Grant]:
         """The grants of all attached queues' applications."""
-        return self._items(
-            "/grants",
-            lambda said: Grant(application=said["job"], target=said["target"], cap=said["cap"], leased=said["leased"]),
-        )
+        return [grant for grant in self._items("/grants", _grant) if grant is not None]
 
     def sync(self, report: SyncRequest) -> SyncReply:
         """One exchange of the shim protocol."""
@@ -83,3 +88,20 @@ class PlaneClient:
             )
             found += page
         return found
+
+
+def _grant(said: Mapping[str, Any]) -> Grant | None:
+    """The grant of an application; None for one that its queue does not list yet."""
+    queued = said["queued"]
+    return queued and Grant(
+        source=said["source"],
+        application=said["job"],
+        target=said["target"],
+        cap=said["cap"],
+        leased=said["leased"],
+        running=queued["running"],
+        pending=queued["pending"],
+        virtual_size=said["virtual_size"],
+        driver=queued["driver"],
+        why=queued["sentence"],
+    )

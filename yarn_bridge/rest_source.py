@@ -17,6 +17,8 @@ from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rm_client import Application, Node, Queue, RmClient
 
 MIB = 1 << 20
+LONGEST_TEXT = 1024
+"""What the protocol takes; names are user input, and one of them must not cost the whole report."""
 
 
 class RestSources:
@@ -75,9 +77,9 @@ def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[No
                 job=each.id,
                 running=each.held,
                 pending=each.due,
-                name=each.name,
-                user=each.user,
-                kind=each.type,
+                name=each.name[:LONGEST_TEXT],
+                user=each.user[:LONGEST_TEXT],
+                kind=each.type[:LONGEST_TEXT],
                 memory_bytes=each.ask_mb * MIB if each.due else -1,
                 age_ms=each.age_ms,
             )

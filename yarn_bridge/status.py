@@ -24,8 +24,12 @@ class Status:
         return next((each.mode for each in self.attached if each.is_queue(self.cluster, queue.path)), None)
 
     def grant(self, application: Application) -> Grant | None:
-        """The application's grant, if it has one."""
-        return next((each for each in self.grants if each.application == application.id), None)
+        """The application's grant, if it has one; another cluster may have an application of the same id."""
+        of_cluster = f"yarn:{self.cluster}:"
+        return next(
+            (each for each in self.grants if each.application == application.id and each.source.startswith(of_cluster)),
+            None,
+        )
 
 
 def look(rm: RmClient, plane: PlaneClient | None = None) -> Status:

@@ -13,7 +13,7 @@ from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.limits import BodyLimit
 from controlplane.api.paths import EncodedPaths
-from controlplane.api.shim import PATH, ShimEndpoint
+from controlplane.api.shim import DOORBELL_PATH, PATH, ShimEndpoint
 from controlplane.runtime.live import Runtime
 from controlplane.wire import schema
 
@@ -56,25 +56,28 @@ def build(
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, with our structs' schemas and the shim's path, which FastAPI does not see."""
+    """FastAPI's document, with our structs' schemas and the shim's paths, which FastAPI does not see."""
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, routes=app.routes)
         document.setdefault("components", {}).setdefault("schemas", {})
-        (request, reply), envelope = schema.components("#/components/schemas/{name}")
+        (request, reply, doorbell_request, doorbell_reply), envelope = schema.components("#/components/schemas/{name}")
         document["components"]["schemas"] |= shown_schemas() | envelope
-        document["paths"][PATH] = {"post": _sync_operation(request, reply)}
+        document["paths"][PATH] = {"post": _operation("sync", "Facts up, orders down", request, reply)}
+        document["paths"][DOORBELL_PATH] = {
+            "post": _operation("doorbell", "Do orders wait? Answered once they do", doorbell_request, doorbell_reply)
+        }
         app.openapi_schema = document
     return app.openapi_schema
 
 
-def _sync_operation(request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
+def _operation(name: str, summary: str, request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
     refusals = (400, 401, 403, 408, 409, 413, 415, 422, 426, 500, 503)
     return {
-        "summary": "Facts up, orders down",
-        "operationId": "sync",
+        "summary": summary,
+        "operationId": name,
         "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
         "responses": {
-            "200": {"description": "Orders", "content": {"application/json": {"schema": reply}}},
+            "200": {"description": summary, "content": {"application/json": {"schema": reply}}},
             **{str(code): {"description": problems.TITLES[code][1], "content": _PROBLEM} for code in refusals},
         },
     }

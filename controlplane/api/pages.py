@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParameter
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from controlplane.api.page import comparison, views
@@ -59,6 +59,7 @@ _templates.filters |= FILTERS | {
     "quantity_of": lambda value, name: quantity(name, value),
     "silent_s": views.silent_s,
     "verdict": views.verdict,
+    "containers": views.containers,
 }
 _templates.globals |= {
     "job_path": job_path,
@@ -215,9 +216,21 @@ async def decision_page(
 async def demo_page(request: Request, read: Read) -> Response:
     """How the contestants of `grasshopper demo` compared."""
     rows = comparison.read(_demo_report(request))
-    if rows is None:
+    has_picture = _table1_picture(request).is_file()
+    if rows is None and not has_picture:
         return _missing(request, read, "No comparison yet", "Run grasshopper demo, then look here again.")
-    return _page(request, read, "demo.html", view=comparison.comparison(rows))
+    return _page(
+        request, read, "demo.html", view=comparison.comparison(rows) if rows else None, has_picture=has_picture
+    )
+
+
+@router.get("/demo/table1.svg")
+async def table1_picture(request: Request, read: Read) -> Response:
+    """The schedules of `grasshopper demo --table1`."""
+    if not _table1_picture(request).is_file():
+        return _missing(request, read, "No picture yet", "Run grasshopper demo --table1, then look here again.")
+    headers = _HEADERS | {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+    return FileResponse(_table1_picture(request), media_type="image/svg+xml", headers=headers)
 
 
 @router.get("/static/{name}")
@@ -293,7 +306,7 @@ def _page(
 ) -> Response:
     """A page. With scripts it stays fresh if it is `live`; without, it is loaded again every `refresh_s`, if at all."""
     navigation = [("/", "Overview"), ("/decisions", "Decisions"), ("/api/v1/openapi.json", "API")]
-    if _demo_report(request).is_file():
+    if _demo_report(request).is_file() or _table1_picture(request).is_file():
         navigation.insert(2, ("/demo", "Comparison"))
     html = _compiled[template].render(
         mode=read.mode.value,
@@ -309,3 +322,7 @@ def _page(
 
 def _demo_report(request: Request) -> Path:
     return request.app.state.demo_report
+
+
+def _table1_picture(request: Request) -> Path:
+    return _demo_report(request).with_name("demo-table1.svg")

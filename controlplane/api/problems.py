@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from controlplane.model.errors import BadSetting
 from controlplane.runtime.live import CycleFailed
-from controlplane.runtime.sources import Busy, StaleReport
+from controlplane.runtime.sources import Busy, StaleReport, Unheard
 from controlplane.settings import BadSettings, bad_settings
 
 
@@ -125,6 +125,10 @@ def _stale(_request: Any, error: StaleReport) -> Response:
     return problem(409, str(error), code="stale", errors=[FieldProblem(field=error.field, detail=str(error))])
 
 
+def _unheard(_request: Any, error: Unheard) -> Response:
+    return problem(409, str(error), code="unheard")
+
+
 def _busy(_request: Any, error: Busy) -> Response:
     return problem(503, str(error), headers={"retry-after": str(error.retry_s)})
 
@@ -141,6 +145,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     BadSettings: _settings,
     BadSetting: _settings,
     StaleReport: _stale,
+    Unheard: _unheard,
     Busy: _busy,
     CycleFailed: _cycle,
 }

@@ -1,4 +1,4 @@
-"""What does a shim talk to? `POST /shim/v1/sync`, answered before any web framework looks at the request.
+"""What does a shim talk to? `POST /shim/v1/sync` and `.../doorbell`, before any web framework looks at the request.
 
 A thousand drivers talk here all the time, so the path is short: read, decode with msgspec, hand over, encode.
 """
@@ -6,7 +6,9 @@ A thousand drivers talk here all the time, so the path is short: read, decode wi
 import asyncio
 import re
 import zlib
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -15,9 +17,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from controlplane.api.auth import header
 from controlplane.api.problems import FieldProblem, of_error, problem
 from controlplane.runtime.live import Runtime
-from controlplane.wire.envelope import PROTOCOL, decode_request, encode_reply
+from controlplane.wire.envelope import (
+    PROTOCOL,
+    DoorbellRequest,
+    SyncRequest,
+    decode_doorbell,
+    decode_request,
+    encode_reply,
+)
 
 PATH = "/shim/v1/sync"
+DOORBELL_PATH = "/shim/v1/doorbell"
 BODY_S = 30.0
 """A body that comes more slowly is let go; a shim has given up long before."""
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
@@ -31,6 +41,8 @@ class _Version(msgspec.Struct):
     protocol: int = 0
 
 
+_Request = TypeVar("_Request", SyncRequest, DoorbellRequest)
+
 _decode_version = msgspec.json.Decoder(_Version).decode
 
 
@@ -42,20 +54,25 @@ class _Refused(Exception):
 
 
 class ShimEndpoint:
-    """ASGI middleware that answers the shim's path and passes everything else on."""
+    """ASGI middleware that answers the shim's paths and passes everything else on."""
 
     def __init__(self, app: ASGIApp, *, runtime: Runtime, max_body_bytes: int) -> None:
         self._app = app
         self._runtime = runtime
         self._max_body_bytes = max_body_bytes
+        self._answers: dict[str, Callable[[bytes], Awaitable[bytes]]] = {
+            PATH: self._sync,
+            DOORBELL_PATH: self._wait_for_orders,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One exchange."""
-        if scope["type"] != "http" or scope["path"] != PATH:
+        answer = self._answers.get(scope["path"]) if scope["type"] == "http" else None
+        if answer is None:
             await self._app(scope, receive, send)
             return
         try:
-            content = await self._exchange(scope, receive)
+            content = await answer(await self._body(scope, receive))
         except _Refused as refused:
             await refused.response(scope, receive, send)
             return
@@ -70,25 +87,22 @@ class ShimEndpoint:
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _exchange(self, scope: Scope, receive: Receive) -> bytes:
+    async def _sync(self, body: bytes) -> bytes:
+        return encode_reply(await self._runtime.sync(_decoded(body, decode_request)))
+
+    async def _wait_for_orders(self, body: bytes) -> bytes:
+        return encode_reply(await self._runtime.wait_for_orders(_decoded(body, decode_doorbell)))
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
         if scope["method"] != "POST":
             raise _Refused(problem(405, "POST it", headers={"allow": "POST"}))
         if not _JSON.match(header(scope, b"content-type")):
             raise _Refused(problem(415, "the Content-Type must be application/json"))
         try:
             async with asyncio.timeout(BODY_S):
-                body = await self._read(scope, receive)
+                return await self._read(scope, receive)
         except TimeoutError:
             raise _Refused(problem(408, f"no whole body within {BODY_S:g} s")) from None
-        try:
-            request = decode_request(body)
-        except msgspec.DecodeError as error:
-            raise _Refused(_explain(body, error)) from None
-        except (RecursionError, UnicodeDecodeError) as error:
-            raise _Refused(problem(400, str(error), code="bad_json")) from None
-        if request.protocol != PROTOCOL:
-            raise _Refused(_other_protocol(request.protocol))
-        return encode_reply(await self._runtime.sync(request))
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body, decompressed, within the bound."""
@@ -125,6 +139,19 @@ def _gunzip(body: bytes, limit: int) -> bytes:
     if not inflate.eof:
         raise _Refused(problem(400, "the gzip body ends early", code="bad_gzip"))
     return plain
+
+
+def _decoded(body: bytes, decode: Callable[[bytes], _Request]) -> _Request:
+    """A request of our protocol version."""
+    try:
+        request = decode(body)
+    except msgspec.DecodeError as error:
+        raise _Refused(_explain(body, error)) from None
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise _Refused(problem(400, str(error), code="bad_json")) from None
+    if request.protocol != PROTOCOL:
+        raise _Refused(_other_protocol(request.protocol))
+    return request
 
 
 def _explain(body: bytes, error: msgspec.DecodeError) -> Response:

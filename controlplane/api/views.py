@@ -8,13 +8,22 @@ from msgspec import Meta, Struct
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
 from controlplane.model.reasons import TEXTS, Action, sentence
-from controlplane.model.snapshot import AttemptState, ExecutorState, JobState, PoolState, StageState, TaskState
+from controlplane.model.snapshot import (
+    AttemptState,
+    ExecutorState,
+    JobState,
+    ListedState,
+    PoolState,
+    QueuedState,
+    StageState,
+    TaskState,
+)
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
 
 
 class PoolSummary(Struct, frozen=True, kw_only=True):
-    """The slots of one driver and how they are used."""
+    """The slots of one driver or leaf queue and how they are used."""
 
     source: str
     application: str
@@ -48,6 +57,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     mode: Mode
     last_heard_s: float
     jobs: list[str]
+    listed: ListedState | None
 
 
 class JobView(Struct, frozen=True, kw_only=True):
@@ -72,6 +82,7 @@ class JobView(Struct, frozen=True, kw_only=True):
     target: int
     cap: int
     leased: bool
+    queued: QueuedState | None
 
 
 class JobHistory(Struct, frozen=True, kw_only=True):
@@ -132,7 +143,9 @@ class GrantView(Struct, frozen=True, kw_only=True):
     target: int
     cap: int
     running: int
+    virtual_size: float | None
     leased: bool
+    queued: QueuedState | None
 
 
 class DecisionView(Struct, frozen=True, kw_only=True):
@@ -253,7 +266,8 @@ def result_of(decision: RecordedDecision) -> Result | None:
         return decision.outcomes[-1].result
     if record.order:
         return Result.PENDING
-    return Result.SHADOW if record.mode is Mode.SHADOW and record.action is not Action.REFUSE_COPY else None
+    ordered_nothing = record.action in (Action.REFUSE_COPY, Action.JOIN)
+    return Result.SHADOW if record.mode is Mode.SHADOW and not ordered_nothing else None
 
 
 def _outcome_view(outcome: DecisionOutcome, record: DecisionRecord) -> OutcomeView:

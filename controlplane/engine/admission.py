@@ -26,6 +26,8 @@ class Candidate:
     score: float
     reason: Reason
     before_waiting: bool
+    relaunches: bool = False
+    """Whether the attempt that it is copied from ends once the copy runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,20 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
+from math import isfinite
+
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
+from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
+from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
+
+SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
+"""What of a claimant is recorded with its grant, where it is known."""
 
 
 def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
@@ -16,54 +23,54 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     A grant is a lease: it is said again when half of its time is over.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
-    cycle.learning.review_tail(cluster, source, cycle.now_s)
-    tail_index = float(cluster.pools.tail_index[source.row])
-    rows, claimants = views.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source))
+    rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
     if not len(rows):
         return
     policy, settings = cycle.steering.allocator(source.name)
     slots = int(cluster.pools.slots[source.row])
     allocation = policy.allocate(slots, claimants, settings)
     Admission.check_allocation(slots, allocation["target"])
-    jobs.target[rows], jobs.cap[rows] = allocation["target"], allocation["cap"]
-    jobs.virtual_size[rows] = allocation["virtual_size"]
+    jobs.target[rows], jobs.virtual_size[rows] = allocation["target"], allocation["virtual_size"]
+    holds_slots = source.attached.capabilities.hold_slots
+    jobs.cap[rows] = allocation["cap"] if holds_slots else -1
+    jobs.originals[rows] = allocation["originals"] if holds_slots else -1
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
+    changed |= jobs.originals[rows] != jobs.granted_originals[rows]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
-    for row, is_new in zip(rows[changed | stale].tolist(), changed[changed | stale].tolist(), strict=True):
-        _grant(cycle, source, sums, row, tail_index, is_new)
+    said = changed | stale
+    _grant(cycle, source, claimants[said], rows[said], changed[said])
 
 
-def _grant(cycle: Cycle, source: SourceState, sums: views.JobSums, row: int, tail_index: float, is_new: bool) -> None:
-    jobs, info = cycle.cluster.jobs, cycle.cluster.job_infos[row]
-    target, cap = int(jobs.target[row]), int(jobs.cap[row])
-    jobs.granted_target[row], jobs.granted_cap[row], jobs.granted_s[row] = target, cap, cycle.now_s
-    controls = cycle.steering.mode_of_job(cycle.cluster, source, row) is Mode.CONTROL
-    order = next(cycle.ids) if controls and source.attached.capabilities.order_pending else 0
-    record: DecisionRecord | None = None
-    if is_new:
-        record = cycle.record(
-            source,
-            action=Action.GRANT,
-            reason=Reason.ALLOCATOR,
-            job=info.key,
-            order=order,
-            inputs={
-                "target": float(target),
-                "cap": float(cap),
-                "slots": float(cycle.cluster.pools.slots[source.row]),
-                "virtual_size": float(jobs.virtual_size[row]),
-                "remaining_tasks": float(sums.remaining_tasks[row]),
-                "running": float(sums.running[row]),
-                "tail_index": tail_index,
-                "transfer_ratio": float(jobs.transfer_ratio[row]),
-            },
-        )
-    if order:
-        grant = ContainerGrant(
-            order=order,
-            ttl_ms=cycle.settings.grant_ttl_ms,
-            job=info.key,
-            target=target,
-            cap=None if cap < 0 else cap,
-        )
-        cycle.send(source, grant, record)
+def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:
+    jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
+    target, cap, originals = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
+    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = target, cap, originals
+    jobs.granted_s[rows] = cycle.now_s
+    listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
+    ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
+    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap, originals))
+    for place, (row, records, orders, slots, most, most_originals) in enumerate(zip(*columns, strict=True)):
+        order, key = next(cycle.ids) if orders else 0, infos[row].key
+        record = _record(cycle, source, claimants[place], row, order) if records else None
+        if order:
+            limits = {"cap": _limit(most), "originals": _limit(most_originals)}
+            cycle.send(source, ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, **limits), record)
+
+
+def _limit(slots: int) -> int | None:
+    """A column's -1 is no limit."""
+    return None if slots < 0 else slots
+
+
+def _record(cycle: Cycle, source: SourceState, claimant: Record, row: int, order: int) -> DecisionRecord:
+    jobs = cycle.cluster.jobs
+    inputs = {
+        "target": float(jobs.target[row]),
+        "cap": float(jobs.cap[row]),
+        "originals": float(jobs.originals[row]),
+        "slots": float(cycle.cluster.pools.slots[source.row]),
+        "virtual_size": float(jobs.virtual_size[row]),
+    }
+    inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
+    key = cycle.cluster.job_infos[row].key
+    return cycle.record(source, action=Action.GRANT, reason=Reason.ALLOCATOR, job=key, order=order, inputs=inputs)

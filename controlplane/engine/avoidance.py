@@ -14,7 +14,7 @@ PATIENCE_MS = 10_000
 """So long a stage may wait for a healthy slot in vain: what keeps it off all others is not ours to know."""
 
 
-def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> None:
+def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
 
     Every host that falls sick or recovers is recorded, the first one with the order; one that only leaves the list,
@@ -26,6 +26,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState, health: HostHealth) -> N
     if mode is Mode.OFF:
         source.avoided = {}
         return
+    health = cycle.health
     if not (source.avoided or health.sick.any()):
         return
     ttl_ms = cycle.settings.grant_ttl_ms

@@ -66,6 +66,26 @@ def over_budget(
     return Reason.NONE
 
 
+def within_originals(
+    free: Ints, waiting: Ints, *, target: Ints, originals: Ints, running: Ints, copies: Ints
+) -> tuple[Ints, Ints]:
+    """What is free for copies, and which originals wait for a slot, where originals have a share of their own.
+
+    Shapes (n_jobs,); `originals` is -1 where they have not. `copies` run or are ordered; `running` are all attempts
+    that run. An original beyond its share waits for another original's end, not for a slot.
+
+    >>> shares = {"target": np.array([7]), "running": np.array([4]), "copies": np.array([0])}
+    >>> within_originals(np.array([3]), np.array([1]), originals=np.array([4]), **shares)
+    (array([3]), array([0]))
+    """
+    has_share = originals >= 0
+    may_start = np.clip(originals - (running - copies), 0, waiting)
+    return (
+        np.where(has_share, np.minimum(free, target - originals - copies), free),
+        np.where(has_share, may_start, waiting),
+    )
+
+
 def spare_room(free: Ints, waiting: Ints) -> Ints:
     """Slots of each job's target that are there for copies, as no original waits for them; shapes (n_jobs,).
 
@@ -118,7 +138,9 @@ class Budgets:
         by_job, ordered_by_job = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         by_pool = np.zeros(pools, dtype=np.int64)
         count_copies(now_s, cluster.tasks.records[: cluster.tasks.size], by_job, by_pool, ordered_by_job)
-        return cls(settings, cluster, by_job, by_pool, ordered_by_job, int(cluster.pools.slots.sum()))
+        in_queues = sum(int(cluster.pools.slots[queue.row]) for queue in cluster.queues.values())
+        slots_everywhere = int(cluster.pools.slots.sum()) - in_queues
+        return cls(settings, cluster, by_job, by_pool, ordered_by_job, slots_everywhere)
 
     def order(self, job: int, pool: int) -> None:
         """Count one more copy that is ordered."""

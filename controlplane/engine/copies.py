@@ -1,6 +1,6 @@
 """How does a wish for a copy, or for an attempt's end, become an order? Past admission, on the record."""
 
-from controlplane.engine.admission import Admission, Candidate
+from controlplane.engine.admission import Admission, Candidate, Placement
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.ledger import ShadowCopy
 from controlplane.model.cluster import SourceState
@@ -21,7 +21,8 @@ def order_copy(
 ) -> Reason:
     """Order one copy; returns its reason, or the one against it.
 
-    Outside control mode the decision is recorded once for as long as it stands, and nothing is ordered.
+    Outside control mode the decision is recorded once for as long as it stands, counts in the budgets so long, and
+    nothing is ordered.
     """
     cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
@@ -29,6 +30,7 @@ def order_copy(
     mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
     is_wish = candidate.reason is Reason.OPERATOR
     if mode is not Mode.CONTROL and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
+        admission.spend(source, task, Placement())
         return candidate.reason
     refusal, placement = admission.admit(source, candidate, cycle.steering.max_copies(source), to_host)
     if refusal:
@@ -50,11 +52,11 @@ def order_copy(
         inputs=inputs,
         alternatives=alternatives + placement.ranking,
     )
+    admission.spend(source, task, placement)
     if not record.order:
         t_new_s = float(cluster.attempts.t_new_s[straggler])
         cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))
         return candidate.reason
-    admission.spend(source, task, placement)
     tasks.ordered_copies[task] += 1
     tasks.ordered_until_s[task] = cycle.now_s + cycle.settings.order_ttl_ms / 1000
     order = LaunchCopy(
@@ -68,14 +70,15 @@ def order_copy(
         avoid_hosts=placement.avoid,
         before_waiting=candidate.before_waiting,
     )
-    cycle.send(source, order, record)
+    cycle.send(source, order, record, replaces=record.attempt if candidate.relaunches else -1)
     return candidate.reason
 
 
 def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why: str) -> None:
     """Order the end of the attempt in `row`, or record why it must live.
 
-    Only the kill switch orders anything outside control mode: it takes back what was launched in it.
+    Only the kill switch orders anything outside control mode: it takes back what was launched in it. It asks again in
+    every cycle, so what it must leave alive is not recorded.
     """
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
     fact = cluster.stage_infos[int(attempts.stage[row])].fact
@@ -88,6 +91,8 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
         refusal = Reason.MODE
     else:
         refusal = Admission.kill_refusal(cluster, source, row, len(dying))
+        if refusal and reason is Reason.KILL_SWITCH:
+            return
     record = cycle.record(
         source,
         action=Action.KILL_ATTEMPT,

@@ -8,6 +8,7 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import TaskView
+from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
@@ -28,6 +29,8 @@ class Cycle:
     steering: Steering
     ids: count
     view: TaskView
+    health: HostHealth
+    """What is believed of every host, after this cycle's facts and before it looks at what runs."""
     now_s: float
     decision: Decision
 
@@ -55,8 +58,11 @@ class Cycle:
         self.decision.records.append(record)
         return record
 
-    def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None) -> None:
-        """Give an order to a source; with a record, what becomes of it is remembered."""
+    def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
+        """Give an order to a source; with a record, what becomes of it is remembered.
+
+        `replaces` is the attempt that ends once what is launched runs; -1 for none.
+        """
         self.decision.orders.setdefault(source.name, []).append(order)
         if record is not None:
             entry = OpenOrder(
@@ -67,5 +73,6 @@ class Cycle:
                 launches=isinstance(order, LaunchCopy),
                 kills=order.attempt if isinstance(order, KillAttempt) else -1,
                 host=order.host if isinstance(order, LaunchCopy) else "",
+                replaces=replaces,
             )
             self.ledger.ordered(order.order, entry)

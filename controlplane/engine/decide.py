@@ -8,14 +8,15 @@ stand for them).
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, nan
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
 from controlplane.engine.admission import Admission
-from controlplane.engine.budgets import copy_room, no_room, over_budget, spare_room
+from controlplane.engine.budgets import copy_room, no_room, over_budget, spare_room, within_originals
+from controlplane.engine.redundancy import factor, limit_s
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
@@ -56,6 +57,7 @@ _STANDING = {
         Reason.HOST_CANNOT,
         Reason.TOO_NEW,
         Reason.ORDER_PENDING,
+        Reason.LEFT_ALONE,
     )
 }
 """The engine's own reasons for leaving a task alone, which hold under any policy."""
@@ -167,7 +169,7 @@ class _Books:
     def __post_init__(self) -> None:
         self.sick = {host.host for host in self.snapshot.hosts if host.sick}
         for pool in self.snapshot.pools:
-            self.slots_everywhere += pool.slots
+            self.slots_everywhere += 0 if pool.is_queue else pool.slots
             self.by_job.update({(pool.source, job.job): job.n_copies for job in pool.jobs})
             self.by_job.update((pool.source, task.job) for task in pool.tasks if _is_pending(task))
 
@@ -193,7 +195,7 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     steering = Steering(books.settings)
     steering.set_policy(pool.source, policy)
     max_copies = min(books.settings.max_copies_per_task, pool.capabilities.max_copies)
-    jobs = sorted((job for job in pool.jobs if job.remaining_tasks or job.n_running), key=lambda job: -job.age_s)
+    jobs = sorted(filter(_is_claimant, pool.jobs), key=lambda job: -job.age_s)
 
     allocator, allocator_settings = steering.allocator(pool.source)
     allocation = allocator.allocate(pool.slots, _claimants(pool, jobs, max_copies), allocator_settings)
@@ -201,12 +203,25 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     targets = {job.job: int(target) for job, target in zip(jobs, allocation["target"], strict=True)}
 
     speculator, speculator_settings = steering.speculator(pool.source)
-    standing = [_standing_reason(task, max_copies) for task in pool.tasks]
+    standing = [_standing_reason(task, max_copies, speculator.at_start) for task in pool.tasks]
     free, waiting, ordered = _room(pool, targets)
     spare = dict(zip((job.job for job in pool.jobs), spare_room(free, waiting).tolist(), strict=True))
     tasks = _running_tasks(pool, spare, np.array(standing) == Reason.NONE)
+    tasks["small_demand_s"] = limit_s(
+        speculator, speculator_settings, slots=pool.slots, offered_load=pool.offered_load, tail_index=pool.tail_index
+    )
+    tasks["relaunch_factor"] = [factor(speculator, int(n_tasks), pool.tail_index) for n_tasks in tasks["stage_tasks"]]
     answer = speculator.speculate(tasks, speculator_settings)
     reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
+    originals = dict(zip((job.job for job in jobs), allocation["originals"].tolist(), strict=True))
+    free, waiting = within_originals(
+        free,
+        waiting,
+        target=np.array([targets.get(job.job, 0) for job in pool.jobs], dtype=np.int64),
+        originals=np.array([originals.get(job.job, -1) for job in pool.jobs], dtype=np.int64),
+        running=np.array([job.n_running for job in pool.jobs], dtype=np.int64),
+        copies=np.array([job.n_copies for job in pool.jobs], dtype=np.int64) + ordered,
+    )
     before = np.full(len(free), speculator.before_waiting)
     rooms = Counter(dict(zip(spare, copy_room(free, waiting, ordered, before).tolist(), strict=True)))
     full = {job: Reason(code) for job, code in zip(spare, no_room(waiting, before).tolist(), strict=True)}
@@ -234,17 +249,28 @@ def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Record
     claimants = np.zeros(len(jobs), dtype=CLAIMANT)
     for claimant, job in zip(claimants, jobs, strict=True):
         waiting = sum(stage.n_waiting for stage in job.stages)
-        copyable = 0 if job.job in opted_out else (job.remaining_tasks - waiting) * max_copies - job.n_copies
+        most = 0 if job.job in opted_out else max_copies
+        running = (job.remaining_tasks - waiting) * most - job.n_copies
+        foreseen = job.remaining_tasks * most - job.n_copies
         claimant["arrival_s"], claimant["weight"] = -job.age_s, job.weight
         claimant["remaining_tasks"], claimant["running"] = job.remaining_tasks, job.n_running
-        claimant["usable"] = job.n_running + waiting + max(copyable, 0)
+        claimant["usable"] = job.n_running + waiting + max(running, 0)
+        claimant["foreseen"] = job.n_running + waiting + max(foreseen, 0)
         claimant["tail_index"], claimant["transfer_ratio"] = job.tail_index, job.transfer_ratio
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         for stage in job.stages:
             typical = [each for each in t_new_s[stage.stage, stage.stage_attempt] if each < inf]
             mean_s = sum(typical) / len(typical) if typical else 1.0
             claimant["remaining_work_s"] += (stage.n_tasks - stage.n_done) * mean_s
+        if job.queued:
+            claimant["remaining_tasks"] = claimant["remaining_work_s"] = job.queued.wanted
+            claimant["usable"] = job.queued.running + job.queued.pending
+            claimant["tail_index"] = job.tail_index if job.queued.driver else inf
     return claimants
+
+
+def _is_claimant(job: JobState) -> bool:
+    return bool(job.remaining_tasks or job.n_running or (job.queued and job.queued.pending))
 
 
 def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray) -> Records:
@@ -256,6 +282,8 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
     stages: dict[tuple[int, int], int] = {}
     pending = sum(map(_is_pending, pool.tasks))
     waiting = sum(stage.n_waiting for job in pool.jobs for stage in job.stages)
+    left = {job.job: job.remaining_tasks for job in pool.jobs}
+    stage_tasks = {(each.stage, each.stage_attempt): each.n_tasks for job in pool.jobs for each in job.stages}
     records = np.zeros(len(pool.tasks), dtype=RUNNING_TASK)
     records["eligible"], records["finished_from"] = eligible, -1
     records["pool_slots"], records["pool_copies"] = pool.slots, pool.n_copies + pending
@@ -266,6 +294,9 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
         record["running_attempts"], record["job_room"] = task.running_attempts, spare[task.job]
         record["elapsed_s"] = _seconds(task, "elapsed_s")
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
+        record["expected_s"] = _known(task.inputs.get("expected_s"), nan)
+        record["job_tasks"], record["stage_tasks"] = left.get(task.job, 0), stage_tasks.get(stage, 0)
+        record["attempts_started"] = 1 + max((a.attempt_number for a in attempts[_key(task)]), default=0)
         size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
         mine = attempts[_key(task)]
         record["progress_rate"] = max((_rate(size, a.elapsed_s + _known(a.t_rem_s)) for a in mine), default=0.0)
@@ -273,11 +304,11 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
     return records
 
 
-def _standing_reason(task: TaskState, max_copies: int) -> Reason:
-    """The engine's own reason for leaving a task alone; `NONE` where it has none."""
+def _standing_reason(task: TaskState, max_copies: int, at_start: bool) -> Reason:
+    """The engine's own reason for leaving a task alone; `NONE` where it has none. `at_start` nothing is too new."""
     if max_copies == 0:
         return Reason.HOST_CANNOT
-    if task.reason in _STANDING:
+    if task.reason in _STANDING and not (at_start and task.reason == Reason.TOO_NEW.label):
         return _STANDING[task.reason]
     return Reason.ALREADY_COPIED if task.running_attempts > max_copies else Reason.NONE
 
@@ -361,5 +392,5 @@ def _rate(size: float, seconds: float) -> float:
     return size / seconds if seconds > 0 else 0.0
 
 
-def _known(value: float | None) -> float:
-    return inf if value is None else value
+def _known(value: float | None, otherwise: float = inf) -> float:
+    return otherwise if value is None else value

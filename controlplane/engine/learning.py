@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from controlplane.estimators.accuracy import Accuracy
-from controlplane.estimators.host_slowness import HostHealth, HostSlowness, log_slowness
+from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
-from controlplane.estimators.tail_index import TailIndex
+from controlplane.estimators.tail_index import TailIndex, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
-from controlplane.model.columns import Floats, Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
@@ -35,6 +34,7 @@ class Learning:
         self.accuracy = Accuracy()
         self._tails: dict[str, TailIndex] = {}
         self._tail_of_pool: dict[int, TailIndex] = {}
+        self._name_of_pool: dict[int, str] = {}
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -45,7 +45,7 @@ class Learning:
         """Take in everything that ended, started or first moved in one batch."""
         for name in [source.name for source in cluster.sources.values() if source.row in changes.pools]:
             source = cluster.sources[name]
-            self._tail_of_pool[source.row] = self._tail(source.attached.name or source.attached.application)
+            self._take_up(cluster, source.row, source.attached.name or source.attached.application)
         for row in changes.stages_submitted:
             if row in cluster.stage_infos:
                 self.remaining.stage_submitted(cluster, row)
@@ -89,6 +89,7 @@ class Learning:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""
         self.hosts = HostSlowness()
         self._tail_of_pool.clear()
+        self._name_of_pool.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""
@@ -99,26 +100,13 @@ class Learning:
         if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:
             return
         self._hosts_reviewed_s = now_s
-        attempts, stages = cluster.attempts, cluster.stages
-        live = attempts.rows()
-        rows = live[cluster.pools.due[attempts.pool[live]]]
-        attempts.log_slowness[rows] = log_slowness(
-            attempts.stage[rows],
-            attempts.host[rows],
-            self._seen_or_foreseen(cluster, rows),
-            stages.n_costs[: stages.size].copy(),
-            stages.log_cost_sum[: stages.size].copy(),
+        host, slowness = compare_running(
+            cluster.attempts.records[: cluster.attempts.size],
+            cluster.tasks.records,
+            cluster.stages.records,
+            cluster.pools.records,
         )
-        self.hosts.review(attempts.host[live], attempts.log_slowness[live])
-
-    @staticmethod
-    def _seen_or_foreseen(cluster: Cluster, rows: Ints) -> Floats:
-        """Logs of seconds per byte or record; foreseen ones of attempts that should long have begun to read."""
-        attempts = cluster.attempts
-        log_cost = attempts.log_cost[rows].copy()
-        late = np.isnan(log_cost) & ~attempts.too_new[rows] & ~np.isnan(cluster.tasks.input_bytes[attempts.task[rows]])
-        log_cost[late] = -np.log(attempts.rate[rows][late])
-        return log_cost
+        self.hosts.review(host, slowness)
 
     def weigh_transfer(self, cluster: Cluster, jobs: Iterable[int]) -> None:
         """Write the ratio of these jobs: the one of their open stages that feed others, weighed by their tasks left."""
@@ -137,25 +125,33 @@ class Learning:
                     weights.append(left)
             cluster.jobs.transfer_ratio[job] = np.average(ratios, weights=weights) if ratios else 1.0
 
-    def review_tail(self, cluster: Cluster, source: SourceState, now_s: float) -> None:
+    def review_tails(self, cluster: Cluster, due: Iterable[SourceState], now_s: float) -> None:
         """Every so often, let the ages of attempts that still run count for the tail of their application."""
-        if now_s - cluster.pools.tail_reviewed_s[source.row] < TAIL_REVIEW_S:
+        pools = cluster.pools
+        rows = [source.row for source in due if now_s - pools.tail_reviewed_s[source.row] >= TAIL_REVIEW_S]
+        if not rows:
             return
-        rows = np.fromiter(source.attempts.values(), dtype=np.int64, count=len(source.attempts))
-        relative_age = (now_s - cluster.attempts.start_s[rows]) / cluster.attempts.t_new_s[rows]
-        cluster.pools.tail_reviewed_s[source.row] = now_s
-        cluster.pools.tail_index[source.row] = self._tail_of_pool[source.row].estimate(relative_age).tail_index
+        pools.tail_reviewed_s[rows] = now_s
+        first, ages = relative_ages(now_s, cluster.attempts.records[: cluster.attempts.size], pools.records)
+        for row in rows:
+            running = ages[first[row] : first[row + 1]]
+            pools.tail_index[row] = self._tail_of_pool[row].estimate(running).tail_index
 
     def tail_samples(self, pool: int) -> int:
         """How many durations it rests on."""
         return self._tail_of_pool[pool].estimate().samples
 
-    def _tail(self, application: str) -> TailIndex:
+    def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
+        """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
+        if self._name_of_pool.get(pool) == application:
+            return
         tail = self._tails.pop(application, None) or TailIndex(window=TAIL_WINDOW)
-        self._tails[application] = tail
-        if len(self._tails) > TAILS_KEPT:
-            del self._tails[next(iter(self._tails))]
-        return tail
+        self._tails[application] = self._tail_of_pool[pool] = tail
+        self._name_of_pool[pool] = application
+        in_use = {name for row, name in self._name_of_pool.items() if cluster.pools.alive[row]}
+        gone = [name for name in self._tails if name not in in_use]
+        for name in gone[: max(len(gone) - TAILS_KEPT, 0)]:
+            del self._tails[name]
 
     def dump(self) -> dict[str, Any]:
         """JSON-able state of what outlives a restart; hosts are learned afresh."""
@@ -170,4 +166,5 @@ class Learning:
         self.remaining.history.load(state.get("stages", {}))
         self.transfer.load(state.get("transfer", {}))
         for name, dumped in state.get("tails", {}).items():
-            self._tail(name).load(dumped)
+            self._tails[name] = TailIndex(window=TAIL_WINDOW)
+            self._tails[name].load(dumped)

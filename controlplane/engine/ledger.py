@@ -25,6 +25,8 @@ class OpenOrder:
     """The attempt to be killed; -1 for other orders."""
     host: str = ""
     """The host that a launch names; empty for any."""
+    replaces: int = -1
+    """The attempt that ends once the launched one runs; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,11 @@ class Ledger:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
         stage, stage_attempt, index = task
         self.shadows.setdefault((source, stage, stage_attempt), {}).setdefault(index, entry)
+
+    def replaced(self, source: str, fact: AttemptStarted) -> int:
+        """The attempt in whose place a copy has just started; -1 for none. To be asked before `launched`."""
+        entry = self.open.get(fact.order)
+        return entry.replaces if entry is not None and entry.source == source else -1
 
     def launched(self, source: str, fact: AttemptStarted, at_s: float) -> Iterator[DecisionOutcome]:
         """A copy started: its order is settled, its race begins."""

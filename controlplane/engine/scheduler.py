@@ -13,7 +13,9 @@ import numpy as np
 
 from controlplane.engine import views
 from controlplane.engine.allocation import allocate
+from controlplane.engine.applications import review_standing
 from controlplane.engine.avoidance import avoid_sick_hosts
+from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
@@ -27,8 +29,11 @@ from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
 from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
 
+IDS_PER_EPOCH = 2**20
+"""Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
 
@@ -43,7 +48,7 @@ class Scheduler:
     """The engine: owns the cluster's state, what was learned, and the orders that are open."""
 
     def __init__(self, settings: EngineSettings, *, order_epoch: int = 0) -> None:
-        """`order_epoch` keeps ids of orders and decisions of different runs apart: they start past order_epoch * 2**20.
+        """`order_epoch` keeps ids of orders and decisions of different runs apart.
 
         With the second of the start as epoch they grow from run to run, and fit the 53 bits of the wire.
         """
@@ -53,7 +58,7 @@ class Scheduler:
         self.learning = Learning(settings)
         self.cycle = 0
         self._view = views.TaskView()
-        self._ids = count(order_epoch * 2**20 + 1)
+        self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
     @property
     def settings(self) -> EngineSettings:
@@ -72,16 +77,6 @@ class Scheduler:
         """
         self.cycle += 1
         decision, changes = Decision(cycle=self.cycle), Changes()
-        cycle = Cycle(
-            cluster=self.cluster,
-            learning=self.learning,
-            ledger=self.ledger,
-            steering=self.steering,
-            ids=self._ids,
-            view=self._view,
-            now_s=now_s,
-            decision=decision,
-        )
 
         # 1 apply: the only mutation of state by facts
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
@@ -98,21 +93,38 @@ class Scheduler:
                 self.cluster.stages.verdict[row] = verdict(self.cluster.stage_infos[row].fact).reason
         self.learning.learn(self.cluster, changes, now_s)
         views.count_downstream(self.cluster, changes.jobs)
+        replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
+        cycle = Cycle(
+            cluster=self.cluster,
+            learning=self.learning,
+            ledger=self.ledger,
+            steering=self.steering,
+            ids=self._ids,
+            view=self._view,
+            health=self.learning.host_health(self.cluster, now_s),
+            now_s=now_s,
+            decision=decision,
+        )
 
-        # 3 hear the operators
+        # 3 ask the queues about their drivers, end what was relaunched, and hear the operators
+        due = self._pools_due(changes, now_s)
+        review_standing(cycle, due)
+        for source, row in replaced:
+            order_kill(cycle, source, row, Reason.REPLACED, "")
         for stimulus in batch:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)
 
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
-        due = self._pools_due(changes, now_s)
-        sums, health = views.job_sums(self.cluster), self.learning.host_health(self.cluster, now_s)
+        self.learning.review_tails(self.cluster, due, now_s)
+        sums = views.job_sums(self.cluster)
         for source in due:
             if source.row in changes.pools:
                 allocate(cycle, source, sums)
-                avoid_sick_hosts(cycle, source, health)
+                avoid_sick_hosts(cycle, source)
+        views.follow_pools(self.cluster, due, sums, now_s)
         speculate(cycle, due, sums)
 
         # 6 answer
@@ -134,9 +146,11 @@ class Scheduler:
         self.cluster, self.ledger = Cluster(), Ledger()
         self.learning.forget_rows()
 
-    def snapshot(self, now_s: float) -> Snapshot:
-        """Everything that is live, as plain structs."""
-        return take_snapshot(self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s)
+    def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
+        """Everything that is live, as plain structs; tasks and attempts may be left out."""
+        return take_snapshot(
+            self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
+        )
 
     def sick_hosts(self, now_s: float) -> set[str]:
         """Names of the hosts that get no copies now."""
@@ -188,6 +202,16 @@ class Scheduler:
             decision.outcomes.append(outcome)
             if entry.launches:
                 self._leave_alone(entry, now_s)
+
+    def _replaced(self, changes: Changes) -> list[tuple[SourceState, int]]:
+        """Sources and rows of live attempts in whose place copies have just started."""
+        found = []
+        for name, started in changes.launched:
+            attempt = self.ledger.replaced(name, started)
+            source = self.cluster.sources.get(name)
+            if source is not None and attempt in source.attempts:
+                found.append((source, source.attempts[attempt]))
+        return found
 
     def _leave_alone(self, entry: OpenOrder, now_s: float) -> None:
         source = self.cluster.sources.get(entry.source)

@@ -5,9 +5,10 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room
+from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room, within_originals
 from controlplane.engine.copies import order_copy
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
@@ -19,6 +20,8 @@ ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
+_SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts")
+"""What a recorded refusal tells of its task."""
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
 
@@ -56,9 +59,10 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
-        cycle.learning.review_tail(cycle.cluster, source, cycle.now_s)
+        look_ahead(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
+    cycle.cluster.jobs.remaining_tasks[: len(free)] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
@@ -97,12 +101,19 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
     jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
+    free, waiting = within_originals(
+        _free(cycle, sums, budgets),
+        sums.waiting,
+        target=jobs.target[:n_jobs],
+        originals=jobs.originals[:n_jobs],
+        running=sums.running,
+        copies=sums.copies + budgets.ordered_by_job,
+    )
     before = before_waiting[jobs.pool[:n_jobs]]
-    room = copy_room(_free(cycle, sums, budgets), sums.waiting, budgets.ordered_by_job, before)
+    room = copy_room(free, waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
-    queue = choose(view.rows, tasks.records, room, no_room(sums.waiting, before), view.answer, rivals)
-    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
+    queue = choose(view.rows, tasks.records, room, no_room(waiting, before), view.answer, rivals)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(ORDERS_PER_CYCLE):
         if not len(queue):
             return
@@ -114,6 +125,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             score=float(score[place]),
             reason=Reason(int(code[place])),
             before_waiting=bool(before_waiting[pool]),
+            relaunches=bool(view.answer["kill"][place]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
         answer = order_copy(
@@ -136,7 +148,7 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             continue
         code[queue[same]] = answer
         queue = queue[~same]
-    code[queue] = Reason.ORDER_PENDING
+    code[queue] = Reason.NOT_TRIED
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
@@ -152,24 +164,25 @@ def choose(rows: Ints, tasks: Records, room: Ints, refusal: Ints, answer: Record
     places of the best tasks of each job.
     """
     wanted, score, reason = answer["wanted"], answer["score"], answer["reason"]
-    places = np.flatnonzero(wanted)
-    has_room = np.zeros(len(places), dtype=np.bool_)
+    places, n = np.flatnonzero(wanted), 0
+    job = np.empty(len(places), dtype=np.int64)
+    for place in places:
+        job[n] = tasks[rows[place]]["job"]
+        if room[job[n]] > 0:
+            places[n] = place
+            n += 1
+        else:
+            reason[place] = refusal[job[n]]
+    best_first = np.argsort(-score[places[:n]], kind="mergesort")
+    places, job = places[best_first], job[best_first]
+    fits, taken = np.zeros(n, dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
     for at, place in enumerate(places):
-        job = tasks[rows[place]]["job"]
-        has_room[at] = room[job] > 0
-        if not has_room[at]:
-            reason[place] = refusal[job]
-    places = places[has_room]
-    places = places[np.argsort(-score[places], kind="mergesort")]
-    fits, taken = np.zeros(len(places), dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
-    for at, place in enumerate(places):
-        job = tasks[rows[place]]["job"]
-        if taken[job] < rivals.shape[1]:
-            rivals[job, taken[job]] = place
-        fits[at] = taken[job] < room[job]
-        taken[job] += 1
+        if taken[job[at]] < rivals.shape[1]:
+            rivals[job[at], taken[job[at]]] = place
+        fits[at] = taken[job[at]] < room[job[at]]
+        taken[job[at]] += 1
         if not fits[at]:
-            reason[place] = refusal[job]
+            reason[place] = refusal[job[at]]
     return places[fits]
 
 
@@ -177,16 +190,18 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     """The numbers behind a candidate, by the names that the reasons' sentences use."""
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
-    job, size = int(tasks.job[task]), float(tasks.input_bytes[task])
+    job = int(tasks.job[task])
     return {
         "saving_s": float(cycle.view.answer["score"][place]),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
         "t_new_s": float(seen["t_new_s"]),
+        "expected_s": _or_minus_one(seen["expected_s"]),
+        "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
-        "input_bytes": size if size == size else -1.0,
+        "input_bytes": _or_minus_one(tasks.input_bytes[task]),
         "target": float(cycle.cluster.jobs.target[job]),
         "running": float(sums.running[job]),
         "waiting": float(sums.waiting[job]),
@@ -194,26 +209,29 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     }
 
 
+def _or_minus_one(value: float) -> float:
+    """A number for a record, where -1 says that it is not known."""
+    return float(value) if value == value else -1.0
+
+
 def _note_reasons(cycle: Cycle) -> None:
     """Keep every task's reason; record refusals that changed and matter."""
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
-    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
-    for place in changed[:RECORDS_PER_CYCLE].tolist():
-        row, seen = int(view.rows[place]), view.tasks[place]
-        info = cluster.stage_infos[int(seen["stage"])]
+    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)[:RECORDS_PER_CYCLE]
+    rows, seen = view.rows[changed], view.tasks[changed]
+    which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
+    demand_s = seen["job_tasks"] * seen["expected_s"]
+    known_s = np.where(np.isnan(demand_s), -1.0, demand_s)
+    numbers = (*(seen[name] for name in _SEEN), known_s, cluster.jobs.target[tasks.job[rows]])
+    for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
+        info = cluster.stage_infos[stage]
         cycle.record(
             cluster.sources[info.source],
             action=Action.REFUSE_COPY,
-            reason=Reason(int(view.answer["reason"][place])),
+            reason=Reason(reason),
             job=info.fact.job,
-            task=(info.fact.stage, info.fact.stage_attempt, int(tasks.index[row])),
-            inputs={
-                "elapsed_s": float(seen["elapsed_s"]),
-                "t_rem_s": float(seen["t_rem_s"]),
-                "t_new_s": float(seen["t_new_s"]),
-                "running_attempts": float(seen["running_attempts"]),
-                "target": float(cluster.jobs.target[tasks.job[row]]),
-            },
+            task=(info.fact.stage, info.fact.stage_attempt, index),
+            inputs=dict(zip((*_SEEN, "demand_s", "target"), map(float, inputs), strict=True)),
         )
 
 
@@ -223,6 +241,6 @@ def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks: Records) -
     changed, reason = np.zeros(len(rows), dtype=np.bool_), answer["reason"]
     for place in range(len(rows)):
         task = tasks[rows[place]]
-        changed[place] = task["reason"] != reason[place] and recorded[reason[place]]
-        task["reason"] = reason[place]
+        if task["reason"] != reason[place]:
+            changed[place], task["reason"] = recorded[reason[place]], reason[place]
     return np.flatnonzero(changed)

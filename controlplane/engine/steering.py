@@ -4,10 +4,10 @@ from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
 
-_BY_RANK = (Mode.OFF, Mode.SHADOW, Mode.CONTROL)
-_RANK = {mode: mode.rank for mode in Mode}
+_BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
 
 
 class Steering:
@@ -41,15 +41,19 @@ class Steering:
             self.policy_of_source.pop(source, None)
 
     def mode(self, source: SourceState) -> Mode:
-        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all."""
+        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all.
+
+        A driver that its queue does not know for what it says gets no orders.
+        """
         server = self.mode_of_source.get(source.name, self.everywhere)
         if self.everywhere is Mode.OFF:
             server = Mode.OFF
-        return _BY_RANK[min(_RANK[server], _RANK[source.attached.mode])]
+        rank = min(server.rank, source.attached.mode.rank)
+        return Mode.SHADOW if rank == Mode.CONTROL.rank and source.standing in STRANGERS else _BY_RANK[rank]
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""
-        return _BY_RANK[min(_RANK[self.mode(source)], int(cluster.jobs.mode_rank[job]))]
+        return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults where it is not the configured one."""

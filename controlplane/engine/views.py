@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
-TOO_NEW, ALREADY_COPIED, ORDER_PENDING = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED), int(Reason.ORDER_PENDING)
+TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
+ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,8 @@ def pool_view(
     rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0) | is_fixed]
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
     in_containers = jobs.containers_running[rows] + jobs.containers_pending[rows] > 0
-    copyable = np.maximum(sums.active[rows] * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
+    unfinished = np.stack([sums.active[rows], sums.active[rows] + sums.waiting[rows]])
+    copyable = np.maximum(unfinished * max_copies - sums.copies[rows], 0) * jobs.copies_enabled[rows]
     claimants = np.zeros(len(rows), dtype=CLAIMANT)
     claimants["arrival_s"] = jobs.submitted_s[rows]
     claimants["weight"] = jobs.weight[rows]
@@ -82,12 +85,20 @@ def pool_view(
     claimants["downstream_tasks"] = jobs.downstream_tasks[rows]
     claimants["remaining_work_s"] = sums.remaining_work_s[rows]
     claimants["running"] = sums.running[rows]
-    claimants["usable"] = sums.running[rows] + sums.waiting[rows] + copyable
+    claimants["usable"], claimants["foreseen"] = sums.running[rows] + sums.waiting[rows] + copyable
     claimants["tail_index"] = np.where(in_containers, np.inf, tail_index)
     claimants["transfer_ratio"] = jobs.transfer_ratio[rows]
     claimants["fixed_target"] = jobs.fixed_target[rows]
     claimants["fixed_cap"] = jobs.fixed_cap[rows]
     return rows, claimants
+
+
+def follow_pools(cluster: Cluster, due: list[SourceState], sums: JobSums, now_s: float) -> None:
+    """Let the offered load of these pools go on."""
+    jobs, rows = cluster.jobs.rows(), np.array([source.row for source in due], dtype=np.int64)
+    originals = (sums.running - sums.copies + sums.waiting)[jobs]
+    of_pool = np.bincount(cluster.jobs.pool[jobs], weights=originals, minlength=cluster.pools.size)
+    follow_load(cluster.pools, rows, of_pool[rows], now_s)
 
 
 def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
@@ -175,7 +186,7 @@ def view_tasks(
         seen = view[n]
         seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
         seen["elapsed_s"], seen["progress_rate"], seen["sibling_rate"] = 0.0, 0.0, 0.0
-        seen["t_rem_s"], seen["t_new_s"] = np.inf, np.inf
+        seen["t_rem_s"], seen["t_new_s"], seen["attempts_started"] = np.inf, np.inf, 0
         too_new, at = False, task["newest"]
         while at >= 0:
             attempt = attempts[at]
@@ -184,8 +195,13 @@ def view_tasks(
             seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
             seen["progress_rate"] = max(seen["progress_rate"], attempt["rate"])
             seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
+            seen["attempts_started"] = max(seen["attempts_started"], attempt["attempt_number"] + 1)
             too_new |= attempt["too_new"]
             at = attempt["older"]
+        known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
+        seen["expected_s"] = seen["t_new_s"] if known else np.nan
+        seen["job_tasks"], seen["small_demand_s"] = jobs[task["job"]]["remaining_tasks"], pool["small_demand_s"]
+        seen["relaunch_factor"] = stage["relaunch_factor"]
         seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
         seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], 0
         seen["stage_tasks"], seen["work"] = stage["n_tasks"], task["input_bytes"]
@@ -195,6 +211,16 @@ def view_tasks(
         seen["eligible"] = standing[n] == 0
         n += 1
     return n
+
+
+@rule
+def is_known(n_finished: int, prior_duration_s: float) -> bool:
+    """Whether ends of a stage's own attempts, in this job or in earlier ones, say how long a task takes.
+
+    >>> [is_known(n_finished, prior_duration_s=float("nan")) for n_finished in (0, 1)]
+    [False, True]
+    """
+    return n_finished > 0 or not np.isnan(prior_duration_s)
 
 
 @rule
@@ -208,10 +234,12 @@ def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, jo
         return MODE
     if pool["max_copies"] == 0:
         return HOST_CANNOT
-    if too_new:
+    if too_new and not pool["at_start"]:
         return TOO_NEW
     if task["n_live"] > pool["max_copies"]:
         return ALREADY_COPIED
-    if (task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s) or task["not_before_s"] > now_s:
+    if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:
         return ORDER_PENDING
+    if task["not_before_s"] > now_s:
+        return LEFT_ALONE
     return 0

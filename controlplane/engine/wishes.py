@@ -37,8 +37,7 @@ def kill_copies_where_off(cycle: Cycle) -> None:
     for source in cycle.cluster.sources.values():
         if cycle.steering.mode(source) is Mode.OFF:
             for row in list(source.attempts.values()):
-                ours = attempts.speculative[row] and attempts.order[row]
-                if ours and Admission.kill_refusal(cycle.cluster, source, row, 0) is Reason.NONE:
+                if attempts.speculative[row] and attempts.order[row]:
                     order_kill(cycle, source, row, Reason.KILL_SWITCH, "copies switched off")
 
 
@@ -55,8 +54,7 @@ def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:
     if task is None:
         return
     budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
-    health = cycle.learning.host_health(cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, health, cycle.ledger, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(wish.copies):
         candidate = Candidate(task=task, score=0.0, reason=Reason.OPERATOR, before_waiting=wish.before_waiting)
         order_copy(cycle, source, candidate, admission, inputs={}, alternatives=[], to_host=wish.host)

@@ -29,6 +29,10 @@ FILE_WRITERS = (
     "org.apache.spark.sql.execution.datasources.WriteFilesExec",
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
+QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
+"""Packs a query's rows for the driver; which call the user made does not matter then, and may not even show."""
+FOREACH = "org.apache.spark.rdd.RDD.foreach"
+"""Hands rows to a user's function, whatever call site another thread of a PySpark driver has left behind."""
 DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
 _COORDINATED_COMMITTERS = """
     org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter
@@ -87,7 +91,10 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     (lambda s: s.pipelined, Verdict(Reason.PIPELINED, "pipelined stage")),
     (lambda s: s.streaming, Verdict(Reason.STREAMING, "streaming query")),
     (lambda s: s.kind == "shuffle_map", Verdict(Reason.NONE, "shuffle output is kept apart by attempt")),
-    (lambda s: s.action.startswith("foreach"), Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes")),
+    (
+        lambda s: s.action.startswith("foreach") or s.writer == FOREACH,
+        Verdict(Reason.UNSAFE_OUTPUT, "foreach writes where it likes"),
+    ),
     (
         lambda s: _writes_files(s) and not s.commit_coordinated,
         Verdict(Reason.UNSAFE_OUTPUT, "file commit without coordination"),
@@ -107,7 +114,7 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
     ),
     (_writes_data_source, Verdict(Reason.UNSAFE_OUTPUT, "data source commit without coordination")),
     (
-        lambda s: s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE),
+        lambda s: s.writer == QUERY_PLAN or (s.action in RETURNS_TO_DRIVER and s.writer.startswith(DRIVER_SIDE)),
         Verdict(Reason.NONE, "the result returns to the driver"),
     ),
 )

@@ -5,13 +5,13 @@ Attempts that have ended are remembered and fade with a half-life; attempts that
 now, for those of a sick host may never end.
 """
 
-from math import log
+from math import inf, isfinite, isnan, log
 from typing import NamedTuple
 
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 
 HALF_LIFE_S = 300.0
 PRIOR_ATTEMPTS = 2.0
@@ -81,6 +81,39 @@ def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, fi
     return slowness
 
 
+@kernel
+def compare_running(attempts: Records, tasks: Records, stages: Records, pools: Records) -> tuple[Ints, Floats]:
+    """Write the log slowness of the live attempts in pools that are due.
+
+    Returns (host, log slowness) of all live attempts, those of other pools as they were last seen.
+    """
+    rows, stage = np.empty(len(attempts), dtype=np.int64), np.empty(len(attempts), dtype=np.int64)
+    host, log_cost, n = np.empty(len(attempts), dtype=np.int64), np.empty(len(attempts)), 0
+    for row in range(len(attempts)):
+        attempt = attempts[row]
+        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+            rows[n], stage[n], host[n] = row, attempt["stage"], attempt["host"]
+            log_cost[n] = seen_or_foreseen(attempt, tasks[attempt["task"]]["input_bytes"])
+            n += 1
+    slowness = log_slowness(stage[:n], host[:n], log_cost[:n], stages["n_costs"].copy(), stages["log_cost_sum"].copy())
+    for place in range(n):
+        attempts[rows[place]]["log_slowness"] = slowness[place]
+    for attempt in attempts:
+        if attempt["alive"] and not pools[attempt["pool"]]["due"]:
+            host[n], log_cost[n] = attempt["host"], attempt["log_slowness"]
+            n += 1
+    log_cost[: len(slowness)] = slowness
+    return host[:n], log_cost[:n]
+
+
+@rule
+def seen_or_foreseen(attempt: Record, input_bytes: float) -> float:
+    """Log of seconds per byte or record; the foreseen one of an attempt that should long have begun to read."""
+    if not isnan(attempt["log_cost"]) or attempt["too_new"] or isnan(input_bytes):
+        return attempt["log_cost"]
+    return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
+
+
 class HostHealth(NamedTuple):
     """What is believed of hosts at one moment; shapes (n_hosts,)."""
 
@@ -110,12 +143,9 @@ class HostSlowness:
 
     def review(self, host: Ints, log_ratio: Floats) -> None:
         """Take the running attempts' evidence, all of it, instead of what the last review gave."""
-        known = np.isfinite(log_ratio)
-        host, log_ratio = host[known], np.clip(log_ratio[known], -MOST_LOG, MOST_LOG)
         self._grow(int(host.max(initial=-1)) + 1)
-        self._running_n = np.bincount(host, minlength=len(self._n)).astype(float)
-        log_sum = np.bincount(host, weights=log_ratio, minlength=len(self._n))
-        self._running_log_sum = log_sum.astype(np.float64)
+        self._running_n[:], self._running_log_sum[:] = 0.0, 0.0
+        add_running(host, log_ratio, self._running_n, self._running_log_sum)
 
     def forget(self, hosts: list[int]) -> None:
         """These hosts are gone, and their rows may be given to others."""
@@ -151,6 +181,15 @@ class HostSlowness:
         if missing > 0:
             for name in ("_n", "_log_sum", "_at_s", "_running_n", "_running_log_sum"):
                 setattr(self, name, np.append(getattr(self, name), np.zeros(missing)))
+
+
+@kernel
+def add_running(host: Ints, log_ratio: Floats, n: Floats, log_sum: Floats) -> None:
+    """Add attempts to what speaks for and against their hosts; those of unknown slowness say nothing."""
+    for row in range(len(host)):
+        if isfinite(log_ratio[row]):
+            n[host[row]] += 1.0
+            log_sum[host[row]] += min(max(log_ratio[row], -MOST_LOG), MOST_LOG)
 
 
 @kernel

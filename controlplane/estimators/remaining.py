@@ -196,7 +196,7 @@ def estimate(
     for attempt in attempts:
         if attempt["alive"] and pools[attempt["pool"]]["due"]:
             elapsed_s = max(now_s - attempt["start_s"], SHORTEST_S)
-            attempt["log_cost"] = running_log_cost(now_s, elapsed_s, attempt)
+            attempt["log_cost"] = math.log(running_cost(now_s, elapsed_s, attempt))
             elapsed_sum_s[attempt["stage"]] += elapsed_s
             if not math.isnan(attempt["log_cost"]):
                 n_costs[attempt["stage"]] += 1
@@ -223,14 +223,14 @@ def estimate(
 
 
 @rule
-def running_log_cost(now_s: float, elapsed_s: float, attempt: Record) -> float:
-    """Log of the seconds per unit of work since progress began, or since launch where that is too short; else nan."""
+def running_cost(now_s: float, elapsed_s: float, attempt: Record) -> float:
+    """Seconds per unit of work since progress began, or since launch where that is too short; nan before."""
     if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
         return math.nan
     gained, observed_s = attempt["work"] - attempt["first_work"], now_s - attempt["first_s"]
     if observed_s >= OBSERVED_S and gained > 0:
-        return math.log(observed_s / gained)
-    return math.log(elapsed_s / attempt["work"])
+        return observed_s / gained
+    return elapsed_s / attempt["work"]
 
 
 @rule
@@ -257,7 +257,7 @@ def write_times(
         t_rem_s = residual_s(elapsed_s=elapsed_s, typical_s=usual_s, tail_index=pool["tail_index"])
         t_rem_s += by_work_s if work_known else 0.0
     elif progress < NEARLY_DONE:
-        t_rem_s = max((1.0 - progress) * total * math.exp(attempt["log_cost"]), silence_s)
+        t_rem_s = max((1.0 - progress) * total * running_cost(now_s, elapsed_s, attempt), silence_s)
     else:
         t_rem_s = silence_s
     t_new_s = startup_s + by_work_s if work_known else mean_s

@@ -12,19 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.model.columns import Flags, Floats
+from controlplane.compiled import kernel
+from controlplane.model.columns import Flags, Floats, Ints, Records
 
 _NOTHING = np.empty(0)
 
 
-def normalised(durations_s: Floats) -> Floats:
-    """Durations of one stage's finished tasks over their geometric mean; those of no length are left out.
+@kernel
+def relative_ages(now_s: float, attempts: Records, pools: Records) -> tuple[Ints, Floats]:
+    """Ages of running attempts over what a fresh one would take, of the pools whose tails are reviewed at `now_s`.
 
-    >>> normalised(np.array([1.0, 4.0, 0.0]))
-    array([0.5, 2. ])
+    Returns (first, ages): those of a pool are ages[first[pool] : first[pool + 1]].
     """
-    positive = durations_s[durations_s > 0]
-    return positive / np.exp(np.mean(np.log(positive))) if len(positive) else positive
+    first = np.zeros(len(pools) + 1, dtype=np.int64)
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["tail_reviewed_s"] == now_s:
+            first[attempt["pool"] + 1] += 1
+    first = np.cumsum(first)
+    ages, place = np.empty(first[-1]), first.copy()
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["tail_reviewed_s"] == now_s:
+            ages[place[attempt["pool"]]] = (now_s - attempt["start_s"]) / attempt["t_new_s"]
+            place[attempt["pool"]] += 1
+    return first, ages
 
 
 def tail_evidence(samples: Floats, finished: Flags, n_largest: int, running: Floats = _NOTHING) -> tuple[int, float]:

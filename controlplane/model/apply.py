@@ -53,6 +53,7 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
     source = cluster.sources.pop(name, None)
     if source is None:
         return
+    cluster.queues.pop(name, None)
     changes.forgotten.add(name)
     now = Applying(cluster, source, source.heard_s, changes, set())
     for executor in list(source.executors):
@@ -121,6 +122,9 @@ def _remove_executor(now: Applying, executor: str) -> None:
 
 
 def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
+    if fact.stage_tasks and len(fact.stage_tasks) != len(fact.stages):
+        what = f"stages ({len(fact.stages)}) rows"
+        raise BadFact("job_submitted.stage_tasks", len(fact.stage_tasks), what, now.source.name)
     now.mentioned.add(("job", fact.job))
     cluster, source = now.cluster, now.source
     row = source.jobs.get(fact.job)
@@ -187,6 +191,11 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
     stages = now.cluster.stages
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
+        closed = now.cluster.stage_infos[row].fact
+        requests = now.source.requests
+        for name in [name for name, (one, _) in requests.items() if one.stage == closed.stage >= 0]:
+            if requests[name][0].stage_attempt == closed.stage_attempt:
+                del requests[name]
         now.changes.jobs.add(int(stages.job[row]))
 
 
@@ -200,15 +209,20 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
 
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
-    jobs, source = now.cluster.jobs, now.source
+    cluster, jobs, source = now.cluster, now.cluster.jobs, now.source
     if source.executors:
         raise BadFact("queue_demand", f"{len(source.executors)} executors", "a source without executors", source.name)
-    now.cluster.pools.slots[source.row] = fact.slots
+    cluster.queues[source.name] = source
+    cluster.pools.slots[source.row] = fact.slots
+    source.cluster_unix_ms = fact.cluster_unix_ms
     for application in fact.applications:
         key, weight, age_ms = application.job, application.weight, application.age_ms
         _job_submitted(now, f.JobSubmitted(job=key, name=application.name, weight=weight, age_ms=age_ms))
-        jobs.containers_running[source.jobs[key]] = application.running
-        jobs.containers_pending[source.jobs[key]] = application.pending
+        row = source.jobs[key]
+        jobs.containers_running[row] = application.running
+        jobs.containers_pending[row] = application.pending
+        cluster.job_infos[row].queued = application
+        cluster.queued.setdefault(key, set()).add(row)
     named = {application.job for application in fact.applications}
     for job in [key for key in source.jobs if key not in named]:
         _end_job(now, job, now.received_s)

@@ -8,6 +8,7 @@ import numpy as np
 from controlplane.model import facts as f
 from controlplane.model.columns import NAN, Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
 from controlplane.model.errors import BadFact
+from controlplane.model.reasons import Reason
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
 HOST_KEPT_S = 600.0
@@ -43,11 +44,13 @@ class JobInfo:
     stage_tasks: dict[int, int] = field(default_factory=dict)
     """Number of tasks by stage id, also of stages not submitted yet."""
     stage_rows: set[int] = field(default_factory=set)
+    queued: f.QueuedApplication | None = None
+    """What its queue last told of it; None for a driver's jobs."""
 
 
 @dataclass(slots=True)
 class SourceState:
-    """One driver: its pool's row and its ids, each leading to a row."""
+    """One driver or leaf queue: its pool's row and its ids, each leading to a row."""
 
     name: str
     epoch: int
@@ -65,6 +68,10 @@ class SourceState:
     """When it was told so."""
     told_in: f.Mode | None = None
     """The mode in which it was last told anything."""
+    cluster_unix_ms: int = 0
+    """Of a queue: the start of its ResourceManager, if that lists all of its applications."""
+    standing: Reason = Reason.NONE
+    """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +137,10 @@ class Cluster:
         self.jobs, self.stages, self.tasks, self.attempts = Jobs(), Stages(), Tasks(), Attempts(1024)
         self.sources: dict[str, SourceState] = {}
         self.source_of_pool: dict[int, SourceState] = {}
+        self.queues: dict[str, SourceState] = {}
+        """Those of the sources that are leaf queues."""
+        self.queued: dict[str, set[int]] = {}
+        """Rows of the jobs that are applications of leaf queues, by their ids."""
         self.host_rows: dict[str, int] = {}
         self.host_names: dict[int, str] = {}
         self.executor_names: dict[int, str] = {}
@@ -179,7 +190,10 @@ class Cluster:
     def remove_job(self, source: SourceState, key: str) -> None:
         """Give a job's row back; it has no stages any more."""
         row = source.jobs.pop(key)
-        del self.job_infos[row]
+        if self.job_infos.pop(row).queued is not None:
+            self.queued[key].discard(row)
+            if not self.queued[key]:
+                del self.queued[key]
         self.jobs.remove(row)
 
     def remove_stage(self, source: SourceState, row: int) -> None:

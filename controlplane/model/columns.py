@@ -48,6 +48,14 @@ class Pools(Table):
     """Slots that no attempt holds, no original waits for, and no ordered copy will take."""
     tail_index: Floats
     tail_reviewed_s: Floats
+    offered_load: Floats
+    """Share of the slots that originals alone would keep busy, smoothed; and their share since it was last seen."""
+    busy_share: Floats
+    load_seen_s: Floats
+    at_start: Flags
+    """Whether its speculator copies attempts that are too new to be judged."""
+    small_demand_s: Floats
+    """Slot-seconds up to which a job pays with copies at the start; only where its speculator asks."""
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -65,6 +73,11 @@ class Pools(Table):
         "idle": _INT,
         "tail_index": (np.float64, 1.0),
         "tail_reviewed_s": (np.float64, -np.inf),
+        "offered_load": _SUM,
+        "busy_share": _SUM,
+        "load_seen_s": (np.float64, -np.inf),
+        "at_start": _FLAG,
+        "small_demand_s": _SUM,
     }
 
 
@@ -110,11 +123,16 @@ class Jobs(Table):
     copies_lost: Ints
     losing_core_s: Floats
     target: Ints
+    remaining_tasks: Ints
+    """Not yet done, of its open stages."""
     room: Ints
     """Of the target: slots that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap: Ints
+    originals: Ints
+    """Of the target, the most that originals may hold; -1 for no such limit."""
     granted_target: Ints
     granted_cap: Ints
+    granted_originals: Ints
     granted_s: Floats
     fixed_target: Ints
     fixed_cap: Ints
@@ -138,10 +156,13 @@ class Jobs(Table):
         "copies_lost": _INT,
         "losing_core_s": _SUM,
         "target": _INT,
+        "remaining_tasks": _INT,
         "room": _INT,
         "cap": _ROW,
+        "originals": _ROW,
         "granted_target": _ROW,
         "granted_cap": _ROW,
+        "granted_originals": _ROW,
         "granted_s": (np.float64, -np.inf),
         "fixed_target": _ROW,
         "fixed_cap": _ROW,
@@ -182,6 +203,8 @@ class Stages(Table):
     prior_duration_s: Floats
     """Typical duration and cost of the same stage in earlier jobs; nan where never seen."""
     prior_log_cost: Floats
+    relaunch_factor: Floats
+    """The best age to relaunch its tasks at, over what they are expected to take; only where its speculator asks."""
 
     COLUMNS: ClassVar = {
         "pool": _ROW,
@@ -203,6 +226,7 @@ class Stages(Table):
         "log_cost_sum": _SUM,
         "prior_duration_s": _UNKNOWN,
         "prior_log_cost": _UNKNOWN,
+        "relaunch_factor": (np.float64, np.inf),
     }
 
 

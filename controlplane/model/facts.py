@@ -83,6 +83,8 @@ class DriverAttached(Fact, frozen=True, tag="driver_attached"):
     capabilities: Capabilities = Capabilities()
     stock_speculation: bool = False
     """Whether the host's own speculation takes over when our lease ends."""
+    executor_slots: Count = 0
+    """Slots of each executor that it asks for; 0 where unknown."""
     ui_url: Text = ""
 
 
@@ -226,6 +228,8 @@ class QueueDemand(Fact, frozen=True, tag="queue_demand"):
     slots: Count
     """Containers that the queue holds or has room for."""
     applications: list[QueuedApplication] = []
+    cluster_unix_ms: Id = 0
+    """The ResourceManager's start, as in its applications' ids; 0 where it has leaf queues that do not report."""
 
 
 class AttemptStarted(Fact, frozen=True, tag="attempt_started"):

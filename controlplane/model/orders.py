@@ -65,6 +65,8 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
     target: Count
     cap: Count | None = None
     """More than this it must not hold, which keeps slots free; none for no cap."""
+    originals: Count | None = None
+    """More than this its originals must not hold, which keeps slots for copies; none for no such limit."""
 
 
 class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):

@@ -15,6 +15,7 @@ class Action(IntEnum):
     RUN_NEXT = 5
     STOP_JOB = 6
     AVOID_HOST = 7
+    JOIN = 8
 
     @property
     def label(self) -> str:
@@ -32,6 +33,8 @@ class Reason(IntEnum):
     ENDS_SOONER = 3
     RUNS_TOO_LONG = 4
     LIKELY_SAVES = 5
+    STARTS_WITH_COPIES = 6
+    RELAUNCHED = 7
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -41,6 +44,8 @@ class Reason(IntEnum):
     UNKNOWN_DEMAND = 15
     NOT_LONG_ENOUGH = 16
     TOO_FEW_FINISHED = 17
+    NOT_SMALL = 18
+    ALREADY_RELAUNCHED = 19
     # why not, from the job or the stage
     UNSAFE_OUTPUT = 20
     UNKNOWN_OUTPUT = 21
@@ -61,14 +66,23 @@ class Reason(IntEnum):
     LAST_ATTEMPT = 38
     ORDER_PENDING = 39
     ORIGINALS_WAIT = 40
+    LEFT_ALONE = 41
+    NOT_TRIED = 42
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
+    REPLACED = 52
     # grants
     ALLOCATOR = 60
     # hosts
     SICK_HOST = 70
     HOST_RECOVERED = 71
+    # applications of leaf queues, and drivers
+    NO_DRIVER = 80
+    JOINED = 81
+    OTHER_USER = 82
+    UNLISTED = 83
+    LISTED_TWICE = 84
 
     @property
     def label(self) -> str:
@@ -83,10 +97,15 @@ WHY_COPIED = frozenset(
         Reason.ENDS_SOONER,
         Reason.RUNS_TOO_LONG,
         Reason.LIKELY_SAVES,
+        Reason.STARTS_WITH_COPIES,
+        Reason.RELAUNCHED,
         Reason.OPERATOR,
     }
 )
 """The codes that speak for a copy."""
+
+STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
+"""The codes by which a driver gets no orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,13 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LIKELY_SAVES: ReasonText(
         "By what its finished siblings took, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
     ),
+    Reason.STARTS_WITH_COPIES: ReasonText(
+        "Its job has {demand_s:.1f} slot-seconds left; tasks of such a job start with copies.", 3
+    ),
+    Reason.RELAUNCHED: ReasonText(
+        "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts anew, and this attempt ends.",
+        3,
+    ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
@@ -130,6 +156,10 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),
     Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, not yet long for its stage.", 0),
     Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say what is long.", 0),
+    Reason.NOT_SMALL: ReasonText(
+        "Its job has {demand_s:.1f} slot-seconds left, too much for copies at the start under the present load.", 1
+    ),
+    Reason.ALREADY_RELAUNCHED: ReasonText("It has been started anew once, and is not again.", 1),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
     Reason.UNKNOWN_OUTPUT: ReasonText("Nobody vouches for what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
@@ -148,8 +178,11 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
     Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
     Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and here copies come last.", 2),
+    Reason.LEFT_ALONE: ReasonText("Its last order was refused or expired, so it is left alone for a moment.", 0),
+    Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
+    Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
     Reason.ALLOCATOR: ReasonText(
         "Virtual size {virtual_size:.1f} of {slots:.0f} slots in the pool; target {target:.0f}.", 1
     ),
@@ -159,6 +192,15 @@ TEXTS: dict[Reason, ReasonText] = {
         2,
     ),
     Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
+    Reason.NO_DRIVER: ReasonText("No driver of it reports, so its size is what it runs and asks for.", 0),
+    Reason.JOINED: ReasonText(
+        "Its driver's jobs have {remaining_tasks:.0f} tasks to go, {container_slots:.3g} at a time in one container.", 1
+    ),
+    Reason.OTHER_USER: ReasonText(
+        "The ResourceManager lists this application for another user than the driver's, which gets no orders.", 3
+    ),
+    Reason.UNLISTED: ReasonText("The ResourceManager lists no such application, so its driver gets no orders.", 3),
+    Reason.LISTED_TWICE: ReasonText("Two queues list this application's id, so its driver counts in neither.", 2),
 }
 
 

@@ -89,6 +89,36 @@ class StageState(Struct, frozen=True, kw_only=True):
     age_s: float
 
 
+class QueuedState(Struct, frozen=True, kw_only=True):
+    """What a job is besides where it is an application of a leaf queue."""
+
+    user: str
+    kind: str
+    tags: list[str]
+    running: int
+    """Containers, without its master's."""
+    pending: int
+    """Containers that it asks for."""
+    reserved: int
+    driver: str
+    """The source by whose jobs it counts; empty where it counts by its containers."""
+    wanted: float
+    """Containers that what is left to do would fill, before any copy."""
+    container_slots: float
+    reason: str
+    """Label of the code that says by what it counts."""
+    sentence: str
+
+
+class ListedState(Struct, frozen=True, kw_only=True):
+    """What the leaf queues say of a driver's application."""
+
+    queue: str
+    """The source of the queue that lists it; empty where none does."""
+    reason: str
+    sentence: str
+
+
 class JobState(Struct, frozen=True, kw_only=True):
     """A live job: a claimant of its pool."""
 
@@ -115,6 +145,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     cap: int
     """-1 for none."""
     leased: bool
+    queued: QueuedState | None = None
 
 
 class RequestState(Struct, frozen=True, kw_only=True):
@@ -132,7 +163,7 @@ class RequestState(Struct, frozen=True, kw_only=True):
 
 
 class PoolState(Struct, frozen=True, kw_only=True):
-    """Slots and who may have them: one per Spark driver. Holds the application's own facts, too."""
+    """Slots and who may have them: one per Spark driver or leaf queue. Holds the application's own facts, too."""
 
     source: str
     epoch: int
@@ -154,6 +185,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     total_core_s: float
     tail_index: float
     tail_samples: int
+    offered_load: float = 0.0
+    """Share of the slots that originals alone would keep busy."""
     startup_s: float
     last_heard_s: float
     """Seconds since its last report."""
@@ -162,6 +195,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     tasks: list[TaskState]
     attempts: list[AttemptState]
     requests: list[RequestState]
+    is_queue: bool = False
+    listed: ListedState | None = None
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):

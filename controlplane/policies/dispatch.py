@@ -14,9 +14,11 @@ from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.grass.ras import ras
 from controlplane.policies.hopper.allocation import hopper
 from controlplane.policies.interfaces import Floats, Ints, Records
+from controlplane.policies.redundancy.relaunching import relaunch
+from controlplane.policies.redundancy.starting import redundant_all, redundant_small
 
 FIFO, FAIR, SRPT, FIXED, BUDGETED, HOPPER = range(6)
-NONE, LATE, MANTRI, STOCK_SPARK, RAS = range(5)
+NONE, LATE, MANTRI, STOCK_SPARK, RAS, REDUNDANT_ALL, REDUNDANT_SMALL, RELAUNCH = range(8)
 N_SETTINGS = 8
 """Settings of one policy, of which it reads the first few."""
 
@@ -59,6 +61,7 @@ def allocate_pools(code: Ints, slots: Ints, first: Ints, claimants: Records, set
 def speculate(code: int, tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
     """Which running tasks deserve one more attempt? Fills in `answer`, shape (n_tasks,)."""
     answer["wanted"][:] = False
+    answer["kill"][:] = False
     answer["score"][:] = 0.0
     if code == NONE:
         none(tasks, finished, settings, answer)
@@ -73,3 +76,9 @@ def speculate(code: int, tasks: Records, finished: Records, settings: Floats, an
         hold_back(tasks, settings[7], answer)
     elif code == RAS:
         ras(tasks, finished, settings, answer)
+    elif code == REDUNDANT_ALL:
+        redundant_all(tasks, finished, settings, answer)
+    elif code == REDUNDANT_SMALL:
+        redundant_small(tasks, finished, settings, answer)
+    elif code == RELAUNCH:
+        relaunch(tasks, finished, settings, answer)

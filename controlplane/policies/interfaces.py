@@ -31,6 +31,7 @@ CLAIMANT = np.dtype(
         ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
         ("running", np.int64),  # attempts, copies included
         ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
+        ("foreseen", np.int64),  # the same with copies that its waiting tasks may have once they run
         ("tail_index", np.float64),
         ("transfer_ratio", np.float64),
         ("fixed_target", np.int64),  # target set over REST; -1 for none
@@ -54,9 +55,11 @@ RUNNING_TASK = np.dtype(
         ("stage", np.int64),  # groups of siblings are numbered from 0, in no order
         ("pool", np.int64),  # likewise
         ("running_attempts", np.int64),  # live attempts (GRASS's c)
+        ("attempts_started", np.int64),  # live or not
         ("elapsed_s", np.float64),  # age of the oldest live attempt
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
+        ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
         ("sibling_rate", np.float64),  # geometric mean of the siblings' rates; nan where nothing is known
         ("eligible", np.bool_),  # False where the engine has a reason of its own to leave the task alone
@@ -64,6 +67,9 @@ RUNNING_TASK = np.dtype(
         ("pool_copies", np.int64),  # copies running in the pool
         ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
         ("job_room", np.int64),  # of its job's target: slots that no attempt holds and no original of it waits for
+        ("job_tasks", np.int64),  # of its job, not yet done
+        ("small_demand_s", np.float64),  # slot-seconds up to which jobs of its pool pay with copies at the start
+        ("relaunch_factor", np.float64),  # best one for its stage, in units of expected_s; inf for none
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
         ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
         ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
@@ -83,6 +89,7 @@ UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 SPECULATION = np.dtype(
     [
         ("wanted", np.bool_),
+        ("kill", np.bool_),  # once the copy runs, the attempt that it was made of ends; only where it is wanted
         ("score", np.float64),  # orders the tasks of one job, higher first; finite
         ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
     ],

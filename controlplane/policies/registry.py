@@ -65,6 +65,8 @@ class Policy:
     keeps: frozenset[Keeps] = frozenset()
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
+    at_start: bool = False
+    """Whether it copies attempts that are too new to be judged."""
 
     def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
         """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
@@ -90,7 +92,7 @@ class Policy:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
 
         >>> allocator("hopper").complete({"fairness_epsilon": 0.2})
-        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0}
+        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0, 'hold_slots': 0.0}
         """
         known = {setting.name: setting for setting in self.settings}
         for name, value in given.items():
@@ -114,6 +116,13 @@ class Policy:
 
 _ORDERING = {"order_pending": 1}
 _COPYING = {"max_copies": 1}
+_ATTEMPTS_AT_START = Setting(
+    name="attempts_at_start",
+    default=2.0,
+    low=1.0,
+    high=16.0,
+    about="Attempts that a task starts with, its original among them.",
+)
 _COPY_PRIORITY = Setting(
     name="copy_priority",
     default=JOB,
@@ -199,6 +208,13 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 rounds virtual sizes up, so that a last task has a slot for its copy; 0 down, as printed.",
+            ),
+            Setting(
+                name="hold_slots",
+                default=0.0,
+                low=0.0,
+                high=1.0,
+                about="1 keeps slots within a target free for copies yet to come, as printed; 0 lends them out.",
             ),
         ),
         keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
@@ -334,6 +350,67 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 copies whatever ends sooner by it on a slot that no original waits for; 0 never does.",
+            ),
+        ),
+        before_waiting=True,
+    ),
+    Policy(
+        name="redundant-all",
+        kind=Kind.SPECULATOR,
+        code=dispatch.REDUNDANT_ALL,
+        about="Every task starts with copies.",
+        source="Redundancy and relaunch, section III",
+        needs=_COPYING,
+        settings=(_ATTEMPTS_AT_START,),
+        at_start=True,
+    ),
+    Policy(
+        name="redundant-small",
+        kind=Kind.SPECULATOR,
+        code=dispatch.REDUNDANT_SMALL,
+        about="Tasks of jobs with little demand start with copies; how little follows from the load.",
+        source="Redundancy and relaunch, section IV",
+        needs=_COPYING,
+        settings=(
+            _ATTEMPTS_AT_START,
+            Setting(
+                name="max_tasks",
+                default=10.0,
+                low=1.0,
+                high=100.0,
+                about="The most tasks that a job of the usual kind has; larger ones are small only where all are.",
+            ),
+            Setting(
+                name="min_service_s",
+                default=10.0,
+                low=1e-3,
+                high=1e9,
+                about="What a task of such a job takes at least.",
+            ),
+            Setting(
+                name="service_tail_index",
+                default=3.0,
+                low=0.1,
+                high=100.0,
+                about="Tail index of what such tasks take, stragglers aside.",
+            ),
+        ),
+        at_start=True,
+    ),
+    Policy(
+        name="relaunch",
+        kind=Kind.SPECULATOR,
+        code=dispatch.RELAUNCH,
+        about="Tasks older than so many times what was expected of them are killed and started anew, once.",
+        source="Redundancy and relaunch, section V",
+        needs=_COPYING | {"kill_copy": 1},
+        settings=(
+            Setting(
+                name="relaunch_factor",
+                default=0.0,
+                low=0.0,
+                high=100.0,
+                about="The age at which they are, over what was expected; 0: the best for the stage's number of tasks.",
             ),
         ),
         before_waiting=True,

@@ -164,13 +164,17 @@ class History:
 
     def _job_submitted(self, source: str, fact: JobSubmitted, now_s: float) -> None:
         job = self._jobs.get((source, fact.job))
+        submitted_s = now_s - fact.age_ms / 1000
+        if job is not None and job.ended_s is not None and submitted_s >= job.ended_s:
+            self._drop((source, fact.job))
+            job = None
         if job is None:
             self._jobs[source, fact.job] = JobRecord(
                 source=source,
                 application=self._applications.get(source, ""),
                 job=fact.job,
                 name=fact.name,
-                submitted_s=now_s - fact.age_ms / 1000,
+                submitted_s=submitted_s,
             )
         else:
             job.ended_s, job.outcome = None, None

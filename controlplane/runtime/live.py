@@ -5,8 +5,8 @@ apart, so that facts gather, and leave the rest of the time to others: they take
 unless a report would then wait for longer than `longest_wait_ms`, or every source waits for its reply already.
 
 A sync is answered by the first cycle that saw its facts, so an order leaves in the same round trip as the fact that
-caused it. Orders born of a timer wait in the source's outbox for its next sync, which is never far: sources with
-running work are told to come again every `fast_interval_ms`.
+caused it. Orders that no fact of their source has caused wait in its outbox for its next sync: they ring its doorbell,
+and sources with running work are told to come again every `fast_interval_ms` anyway.
 """
 
 import asyncio
@@ -29,13 +29,14 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
 from controlplane.runtime.choices import Choice, Choices
+from controlplane.runtime.doorbell import Doorbell
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy, KnownSource, Sources, Treatment
 from controlplane.store.store import Store
-from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply, SyncRequest
+from controlplane.wire.envelope import PROTOCOL, Claim, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
 _log = structlog.get_logger()
 
@@ -96,10 +97,11 @@ class Runtime:
         """Whether it is known what operators had chosen before the start; until then shadow is the most."""
         self._unmerged: list[Choice] = []
         """Choices made until then, oldest first."""
+        self.doorbell = Doorbell()
         self.feed = Feed(settings)
         self.history = History(settings)
         self.metrics = Metrics()
-        self.metrics.registry.register(SnapshotCollector(self.snapshot, self._gauges))
+        self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
         self.cycle = 0
         self.failures = 0
         self.failing = False
@@ -162,6 +164,12 @@ class Runtime:
             return await self._repeat(source)
         return self._ask_full(source, treatment, now_s)
 
+    async def wait_for_orders(self, request: DoorbellRequest) -> DoorbellReply:
+        """Returns when orders wait for a source, or its time is over; raises `Unheard` or `StaleReport`."""
+        source = self.sources.caller(request.source)
+        waiting = await self.doorbell.wait(source.outbox, request.wait_ms / 1000)
+        return DoorbellReply(protocol=PROTOCOL, orders_waiting=waiting)
+
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
         decision = await asyncio.shield(self._enqueue(wish))
@@ -220,6 +228,10 @@ class Runtime:
             self._snapshot = self.scheduler.snapshot(now_s)
             self._snapshot_took_s = self.clock() - now_s
         return self._snapshot
+
+    def _pools(self) -> Snapshot:
+        """Pools and jobs only: who scrapes often must not keep drivers waiting."""
+        return self.scheduler.snapshot(self.clock(), with_tasks=False)
 
     def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
         at_ms = self.store.wall_ms()
@@ -473,6 +485,7 @@ class Runtime:
         stats = self.stats
         return {
             "sources": (stats.sources, "Sources attached."),
+            "doorbell_waits": (len(self.doorbell), "Sources that wait to be told of orders."),
             "event_clients": (len(self.feed), "Clients that follow decisions as they are recorded."),
             "event_clients_cut": (self.feed.n_cut, "Clients of those that were too slow and were cut off."),
             "waiting_reports": (stats.waiting_reports, "Reports waiting for a cycle."),

@@ -83,7 +83,7 @@ class Metrics:
 
 
 class SnapshotCollector(Collector):
-    """Gauges by pool, and of the store, made when somebody asks."""
+    """Gauges by pool, and of the store, made when somebody asks; the snapshot needs no tasks."""
 
     def __init__(self, snapshot: Callable[[], Snapshot], gauges: Callable[[], dict[str, tuple[float, str]]]) -> None:
         self._snapshot = snapshot

@@ -6,7 +6,7 @@ a bounded rate, so that a restart with a thousand drivers makes no storm: a sour
 stays as its host is without us.
 """
 
-from asyncio import Future
+from asyncio import Event, Future
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -16,7 +16,7 @@ from controlplane.model.errors import GrasshopperError
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.wire.envelope import SyncReply, SyncRequest
+from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,37 @@ class Treatment(Enum):
     """As ASK_FULL, but others go first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unheard(GrasshopperError):
+    """A source asks for what only one that has reported can have."""
+
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} has not reported yet, or was silent for too long"
+
+
 @dataclass(slots=True)
 class Outbox:
     """Orders for one source, kept until its next message shows that they arrived, or until they expire."""
 
+    _put: Event = field(default_factory=Event)
     _waiting: list[tuple[float, AnyOrder]] = field(default_factory=list)
     _sent: list[tuple[float, AnyOrder]] = field(default_factory=list)
 
     def put(self, orders: list[AnyOrder], now_s: float) -> None:
         """Takes in new orders; their time to live runs from here."""
         self._waiting += [(now_s + order.ttl_ms / 1000, order) for order in orders]
+        self._put.set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def filled(self) -> None:
+        """Returns once orders wait that no reply has carried."""
+        while not self._waiting:
+            self._put.clear()
+            await self._put.wait()
 
     def heard(self, *, in_order: bool) -> None:
         """The source wrote again: it has the last reply, or else the reply's orders are sent once more."""
@@ -128,6 +149,11 @@ class KnownSource:
     """The reply to message `sequence`, perhaps still being made; None where its facts were not applied."""
 
 
+def key_of(source: Source) -> str:
+    """The name by which everybody else knows a source."""
+    return f"{source.kind}:{source.id}"
+
+
 class Sources:
     """All sources by "kind:id"; decides what each message is."""
 
@@ -148,7 +174,7 @@ class Sources:
 
     def receive(self, request: SyncRequest, now_s: float) -> tuple[KnownSource, Treatment]:
         """Judges a message and takes note of it; raises `StaleReport` or `Busy`."""
-        key = f"{request.source.kind}:{request.source.id}"
+        key = key_of(request.source)
         source = self._by_key.get(key)
         epoch = request.source.epoch
         if source is None or epoch > source.epoch:
@@ -163,6 +189,15 @@ class Sources:
         elif request.sequence < source.sequence:
             raise StaleReport("sequence", request.sequence, source.sequence, key)
         return source, self._advance(source, request, now_s)
+
+    def caller(self, who: Source) -> KnownSource:
+        """The source that speaks; raises `Unheard`, or `StaleReport` where it is the past of one that has."""
+        source = self.get(key_of(who))
+        if source is None or who.epoch > source.epoch:
+            raise Unheard(key_of(who))
+        if who.epoch < source.epoch:
+            raise StaleReport("source.epoch", who.epoch, source.epoch, source.key)
+        return source
 
     def forget_silent(self, now_s: float) -> list[KnownSource]:
         """Drops the sources that have not been heard for too long, and tells them."""

@@ -11,6 +11,7 @@ from math import inf, nan
 
 import numpy as np
 
+from controlplane.engine.redundancy import limit_s
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadSetting
 from controlplane.policies.registry import parse_policy
@@ -62,7 +63,8 @@ class ClusterScenario:
     """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
     def __post_init__(self) -> None:
-        parse_policy(self.policy)
+        if "kill_copy" in parse_policy(self.policy)[1].needs:
+            raise BadSetting("policy", got=self.policy, want="a speculator that kills nothing")
         for name, low, high in LIMITS:
             value = getattr(self, name)
             if not low <= value <= high:
@@ -115,6 +117,14 @@ class ClusterScenario:
             holds=is_hopper if self.holds is None else self.holds,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
+            at_start=speculator.at_start,
+            small_demand_s=limit_s(
+                speculator,
+                self.speculator_settings,
+                slots=self.slots,
+                offered_load=float(self.offered_load),
+                tail_index=float(self.slowdown_tail_index),
+            ),
             cycle_s=float(self.cycle_s),
         )
 

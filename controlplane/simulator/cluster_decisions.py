@@ -39,6 +39,10 @@ class Policy(NamedTuple):
     max_copies: int
     tail_index: float
     """What the allocator takes the tail index of durations for."""
+    at_start: bool
+    """Whether the speculator copies attempts whose rate cannot be read yet."""
+    small_demand_s: float
+    """Slot time up to which a job pays with copies at the start."""
     cycle_s: float
     """Time between reviews of all that runs; 0 for one at every event, and when a rate becomes readable."""
 
@@ -96,10 +100,12 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
             continue
         job, task = state.jobs[original["job"]], state.tasks[n_tasks]
         typical_s = world.launch_s + work.service_s[job["id"]] * typical
-        see_attempts(state, slot, typical_s, task)
+        see_attempts(state, slot, typical_s, policy.at_start, task)
         task["stage"] = original["job"]
-        task["running_attempts"] = original["attempts"]
+        task["running_attempts"] = task["attempts_started"] = original["attempts"]
         task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
+        task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
+        task["job_tasks"], task["small_demand_s"] = job["n_tasks"] - job["n_done"], policy.small_demand_s
         task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
         task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)
@@ -111,10 +117,10 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
 
 
 @rule
-def see_attempts(state: State, slot: int, typical_s: float, task: Record) -> None:
+def see_attempts(state: State, slot: int, typical_s: float, at_start: bool, task: Record) -> None:
     """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
 
-    An attempt whose rate cannot be read yet counts as a typical one; with it the task is not eligible.
+    An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`.
     """
     now_s = state.counts[0]["now_s"]
     task["elapsed_s"], task["t_rem_s"], task["progress_rate"] = now_s - state.slots[slot]["started_s"], inf, 0.0
@@ -127,14 +133,14 @@ def see_attempts(state: State, slot: int, typical_s: float, task: Record) -> Non
             t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
         else:
             t_rem_s = max(typical_s - elapsed_s, 0.0)
-            task["eligible"] = False
+            task["eligible"] = at_start
         task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
         task["progress_rate"] = max(task["progress_rate"], 1.0 / max(elapsed_s + t_rem_s, 1e-9))
         at = at if seen else attempt["older"]
         seen = False
 
 
-@rule
+@kernel
 def keep_wanted(state: State, n_tasks: int) -> None:
     """Chain each job's wanted tasks, the highest score first, of equal ones the upper row."""
     for place in range(state.counts[0]["n_active"]):
@@ -177,6 +183,7 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
             copies = max(tasks * policy.max_copies - job["copies"], 0)
         claimant["running"] = job["running"]
         claimant["usable"] = job["running"] + waiting(job) + copies
+        claimant["foreseen"] = job["running"] + waiting(job) + max(left * policy.max_copies - job["copies"], 0)
         claimant["tail_index"] = policy.tail_index
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         n_claimants += 1

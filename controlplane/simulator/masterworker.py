@@ -135,7 +135,7 @@ def count_busy(free_at_s, now_s, busy, free_slot):
     return with_room
 
 
-@rule
+@kernel
 def time_of_room(free_at_s, wanted, fastest_s):
     """When `wanted` nodes have a free slot each: the wanted-th smallest of the nodes' earliest times."""
     slots_per_node, nodes = free_at_s.shape
@@ -146,7 +146,7 @@ def time_of_room(free_at_s, wanted, fastest_s):
     return nth_smallest(earliest_s, nodes, wanted, fastest_s)
 
 
-@rule
+@kernel
 def least_loaded_first(busy, slots_per_node, order):
     """Fills `order` with the nodes by their busy slots, equals by number (a counting sort)."""
     place = np.zeros(slots_per_node + 2, np.int64)
@@ -177,7 +177,7 @@ def largest(values, length):
     return found
 
 
-@rule
+@kernel
 def nth_smallest(values, length, wanted, fastest):
     """The wanted-th smallest of the first `length` values; `fastest` is room to keep the smallest ones sorted."""
     if wanted == length:

@@ -1,7 +1,11 @@
-"""What does one exchange of `POST /shim/v1/sync` carry?
+"""What does one exchange of `POST /shim/v1/sync` carry, and what `POST /shim/v1/doorbell`?
 
 One round trip: facts up, orders down. The same (source, epoch, sequence) twice is harmless: the second gets the
 first one's reply. A gap in the sequence, or a control plane that has not seen this source, answers `want_full`.
+
+An order that no fact of its source has caused waits for the source's next exchange. The doorbell is a question that
+stays open until such orders wait, or until the time is over that the source has named. It brings none of them: who
+hears it ring exchanges at once. So whatever becomes of it, orders travel as they do without it.
 """
 
 from typing import Annotated
@@ -59,5 +63,21 @@ class SyncReply(Struct, frozen=True, omit_defaults=True):
     claims: list[Claim] = []
 
 
+class DoorbellRequest(Struct, frozen=True):
+    """Tell me when orders wait, but answer after `wait_ms` at the latest. The source must have exchanged before."""
+
+    protocol: Count
+    source: Source
+    wait_ms: Annotated[int, Meta(ge=0, le=60_000)]
+
+
+class DoorbellReply(Struct, frozen=True):
+    """How many orders wait for the source's next exchange; 0 where the time was over."""
+
+    protocol: Count
+    orders_waiting: Count
+
+
 decode_request = msgspec.json.Decoder(SyncRequest).decode
+decode_doorbell = msgspec.json.Decoder(DoorbellRequest).decode
 encode_reply = msgspec.json.Encoder().encode

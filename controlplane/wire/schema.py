@@ -1,4 +1,4 @@
-"""What does the envelope look like to other languages? The JSON Schema of `/shim/v1/sync`.
+"""What does the envelope look like to other languages? The JSON Schema of `/shim/v1/sync` and `/shim/v1/doorbell`.
 
 `python -m controlplane.wire.schema` prints it; `docs/shim-protocol.schema.json` holds the same text, and a test keeps
 the two equal.
@@ -9,23 +9,29 @@ from typing import Any
 
 import msgspec
 
-from controlplane.wire.envelope import SyncReply, SyncRequest
+from controlplane.wire.envelope import DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
 
 def components(ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """References to the request's and the reply's schema, and all schemas by name."""
-    return msgspec.json.schema_components((SyncRequest, SyncReply), ref_template=ref_template)
+    """References to the schemas of request and reply, of a sync and of the doorbell, and all schemas by name."""
+    bodies = (SyncRequest, SyncReply, DoorbellRequest, DoorbellReply)
+    return msgspec.json.schema_components(bodies, ref_template=ref_template)
 
 
 def schema() -> dict[str, Any]:
-    """One document: `request` and `reply`, and every definition that they use."""
-    (request, reply), definitions = components("#/$defs/{name}")
+    """One document: what is sent and what is answered, and every definition that they use."""
+    (request, reply, doorbell_request, doorbell_reply), definitions = components("#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Grasshopper shim protocol 1",
-        "description": "Bodies of POST /shim/v1/sync: facts up, orders down.",
+        "description": "Bodies of POST /shim/v1/sync (facts up, orders down) and of POST /shim/v1/doorbell.",
         "type": "object",
-        "properties": {"request": request, "reply": reply},
+        "properties": {
+            "request": request,
+            "reply": reply,
+            "doorbell_request": doorbell_request,
+            "doorbell_reply": doorbell_reply,
+        },
         "$defs": definitions,
     }
 

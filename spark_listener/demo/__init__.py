@@ -14,3 +14,10 @@ def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("bui
     from spark_listener.demo.runner import run_demo
 
     run_demo(rounds=rounds, world_kind=world, build_dir=build_dir, first_seed=first_seed)
+
+
+def run_table1(build_dir: Path = Path("build")) -> None:
+    """Run Hopper's Table 1: two jobs on seven slots under three policies, beside the paper's numbers."""
+    from spark_listener.demo import table1_runner
+
+    table1_runner.run_table1(build_dir)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,23 +74,13 @@ def run_application(
     """Run the jobs under one contestant while one host is sick.  Raises ApplicationError."""
     work_dir.mkdir(parents=True, exist_ok=True)
     placement = {"spark.master": cluster.master_url, "spark.eventLog.dir": work_dir.resolve().as_uri()}
-    task = {
-        "name": f"demo-{contestant.name}",
-        "conf": COMMON_CONF | placement | world.spark_conf() | contestant.spark_conf,
-        "server": server,
-        "warm_up_url": TRACE_PATH.as_uri(),
-        "jobs": [
-            {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
-            | {"url": f"paced://{inputs[job.job_id].resolve()}"}
-            for job in jobs
-        ],
-    }
+    conf = placement | world.spark_conf() | contestant.spark_conf
     app_id = ""
     finished: dict[str, dict[str, Any]] = {}
     stopped = False
     log_path = work_dir / "driver.log"
     with driver_process(cluster.spark_home, log_path) as driver, contextlib.ExitStack() as sickness:
-        say(driver, json.dumps(task))
+        say(driver, driver_task(f"demo-{contestant.name}", conf=conf, jobs=jobs, inputs=inputs, server=server))
         for event in read_events(driver):
             on_event(event)
             if event["event"] == "ready":
@@ -115,6 +105,31 @@ def run_application(
     )
 
 
+def driver_task(
+    name: str,
+    *,
+    conf: Mapping[str, str],
+    jobs: list[ModelJob],
+    inputs: Mapping[str, Path],
+    server: str | None,
+    warm_executors: bool = True,
+) -> str:
+    """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs."""
+    task = {
+        "name": name,
+        "conf": COMMON_CONF | conf,
+        "server": server,
+        "warm_up_url": TRACE_PATH.as_uri(),
+        "warm_executors": warm_executors,
+        "jobs": [
+            {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
+            | {"url": f"paced://{inputs[job.job_id].resolve()}"}
+            for job in jobs
+        ],
+    }
+    return json.dumps(task)
+
+
 def was_steered(server: str, app_id: str) -> bool:
     """Whether the control plane made any decision about the application: a run without one shows stock Spark."""
     wanted = {"source": f"spark:{app_id}", "limit": 1}
@@ -124,22 +139,33 @@ def was_steered(server: str, app_id: str) -> bool:
 
 
 @contextlib.contextmanager
-def driver_process(spark_home: Path, log_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The driver and its JVM in one process group, which ends with the context or after TIMEOUT_S."""
+def driver_process(
+    spark_home: Path,
+    log_path: Path,
+    program: str = "spark_listener.demo.workload",
+    *,
+    timeout_s: float = TIMEOUT_S,
+    **variables: str,
+) -> Iterator[subprocess.Popen[str]]:
+    """The driver and its JVM in one process group, which ends with the context or after `timeout_s`.
+
+    `variables` are added to its environment.
+    """
     paths = [str(spark_home.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        **variables,
     }
     with log_path.open("w") as log:
         driver = subprocess.Popen(
-            [sys.executable, "-m", "spark_listener.demo.workload"],
+            [sys.executable, "-m", program],
             env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True,
         )  # fmt: skip
-    watchdog = threading.Timer(TIMEOUT_S, end_group, [driver.pid])
+    watchdog = threading.Timer(timeout_s, end_group, [driver.pid])
     watchdog.start()
     try:
         yield driver

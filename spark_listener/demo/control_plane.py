@@ -18,12 +18,14 @@ from spark_listener.local_cluster import free_port
 
 
 @contextlib.contextmanager
-def control_plane(contestant: Contestant, *, work_dir: Path, report: Path, timeout_s: float = 300.0) -> Iterator[str]:
+def control_plane(
+    contestant: Contestant, *, work_dir: Path, report: Path, port: int | None = None, timeout_s: float = 300.0
+) -> Iterator[str]:
     """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError.
 
-    Its pages show `report`, once the demo has written it.
+    Its pages show `report`, once the demo has written it.  `port` is a free one, if not given.
     """
-    port = free_port("127.0.0.1")
+    port = port or free_port("127.0.0.1")
     url = f"http://127.0.0.1:{port}"
     environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve())}
     log_path = work_dir / f"control-plane-{contestant.name}.log"

@@ -92,9 +92,10 @@ def write_json(rows: list[Row], path: Path) -> None:
     path.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
 
 
-def print_table(rows: list[Row], console: Console) -> None:
+def print_table(rows: list[Row], console: Console, subject: str = "job") -> None:
+    """`subject` is what the times are of."""
     rounds, world = rows[0].rounds, rows[0].world
-    table = Table(title=f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per job")
+    table = Table(title=f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per {subject}")
     table.add_column("contestant", no_wrap=True)
     for heading in ("mean", "median", "p95", "copies", "won", "lost core-s", "result"):
         table.add_column(heading, justify="right")

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from controlplane.processes import exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import print_table, row, write_json
+from spark_listener.demo.report import Row, print_table, row, write_json
 from spark_listener.demo.world import Workload, World, testkit_jar
 from spark_listener.local_cluster import LocalCluster
+
+OnEvent = Callable[[dict[str, Any]], None]
 
 
 def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
@@ -51,12 +53,22 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
             outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
         stock = outcomes[four[0].name]
         rows = [row(contestant, outcomes[contestant.name], stock, world_kind) for contestant in four]
-        print_table(rows, console)
-        write_json(rows, report)
-        console.print(f"Written: {report}; logs and event logs: {work_dir}")
+        conclude(rows, report, work_dir, console)
         keep_page(addresses[four[-1].name], console)
+    check_results(rows)
+
+
+def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console, subject: str = "job") -> None:
+    """Print the table and write the report; `subject` is what the times are of."""
+    print_table(rows, console, subject)
+    write_json(rows, report)
+    console.print(f"Written: {report}; logs and event logs: {work_dir}")
+
+
+def check_results(rows: list[Row]) -> None:
+    """Raises SystemExit if any contestant's results differ from stock's."""
     if not all(one.results_equal_stock for one in rows):
-        raise SystemExit("a contestant's results differ from stock Spark's")
+        raise SystemExit("a contestant's results differ from stock's")
 
 
 @contextlib.contextmanager
@@ -80,8 +92,33 @@ def run_rounds(
     work_dir: Path,
     console: Console,
 ) -> dict[str, list[Outcome]]:
-    """Each round runs every contestant once, starting with another one each time."""
+    """Each round runs every contestant once on the cluster, starting with another one each time."""
     inputs = workload.write_inputs(work_dir / "inputs")
+
+    def run(contestant: Contestant, world: World, folder: str, on_event: OnEvent) -> Outcome:
+        return run_application(
+            contestant,
+            world=world,
+            jobs=workload.jobs,
+            inputs=inputs,
+            cluster=cluster,
+            server=addresses.get(contestant.name),
+            work_dir=work_dir / folder,
+            on_event=on_event,
+        )
+
+    return take_turns(competitors, worlds, run, n_jobs=len(workload.jobs), console=console)
+
+
+def take_turns(
+    competitors: Sequence[Contestant],
+    worlds: list[World],
+    run: Callable[[Contestant, World, str, OnEvent], Outcome],
+    *,
+    n_jobs: int,
+    console: Console,
+) -> dict[str, list[Outcome]]:
+    """Each world is a round: `run` gets every contestant once, the name of a folder, and whom to tell of events."""
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -89,7 +126,7 @@ def run_rounds(
             turn = number % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number + 1}  {contestant.name}"
-                bar = progress.add_task(f"{label}: starting", total=len(workload.jobs))
+                bar = progress.add_task(f"{label}: starting", total=n_jobs)
                 if not console.is_terminal:
                     # A log file gets no moving bars, and shall not be silent for minutes.
                     console.print(f"{label}: starting", highlight=False)
@@ -99,25 +136,19 @@ def run_rounds(
                         progress.advance(bar)
                     progress.update(bar, description=f"{label}: {event['event']} {event.get('job', '')}")
 
-                outcomes[contestant.name].append(
-                    run_application(
-                        contestant,
-                        world=world,
-                        jobs=workload.jobs,
-                        inputs=inputs,
-                        cluster=cluster,
-                        server=addresses.get(contestant.name),
-                        work_dir=work_dir / f"{number + 1}-{contestant.name}",
-                        on_event=show,
-                    )
-                )
+                outcomes[contestant.name].append(run(contestant, world, f"{number + 1}-{contestant.name}", show))
     return outcomes
 
 
 def keep_page(address: str, console: Console) -> None:
     """Keep the decision page up until Enter; end at once when nobody can press it."""
-    if os.environ.get("CI") == "true" or not sys.stdin.isatty():
+    if not is_attended():
         return
     console.print(f"Why was an attempt copied, and why was another one not? {address}/   (Enter ends the demo)")
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         input()
+
+
+def is_attended() -> bool:
+    """Whether somebody may look at a page and press Enter."""
+    return os.environ.get("CI") != "true" and sys.stdin.isatty()

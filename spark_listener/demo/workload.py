@@ -66,7 +66,11 @@ def main() -> None:
     if task["server"]:
         attach(builder, server=task["server"], mode="control")
     spark = builder.getOrCreate()
-    query(spark, task["warm_up_url"]).collect()
+    warm_up = query(spark, task["warm_up_url"])
+    if task["warm_executors"]:
+        warm_up.collect()
+    else:
+        warm_up.explain()  # plans it, and runs nothing
     emit(event="ready", app_id=spark.sparkContext.applicationId)
     sys.stdin.readline()
     start_s = time.monotonic()

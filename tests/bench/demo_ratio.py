@@ -67,7 +67,7 @@ def _row(kind: str, name: str, peer: str, means: dict[str, list[float]]) -> dict
         "peer": f"{peer} {statistics.fmean(means[peer]):.2f}",
         "ratio": round(ratio, 3),
         "goal": goal,
-        "met": None if goal is None else ratio <= goal,
+        "met": None if goal is None else interval[1] <= goal,
         "runs": ROUNDS,
         "spread": [round(bound, 3) for bound in interval],
     }

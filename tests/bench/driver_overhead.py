@@ -21,8 +21,8 @@ SWITCH = Path(__file__).with_name("ShimSwitch.java")
 
 def rows() -> list[dict]:
     """Rows `driver-overhead` (processor time of the driver, all threads, with the shim over without it; the spread is
-    two standard errors either way) and `driver-lock` (share of the jobs' time that our hooks are under its scheduler's
-    lock). Warm: what a young JVM compiles for the shim is not counted.
+    two standard errors either way, and its upper end has to meet the goal) and `driver-lock` (share of the jobs' time
+    that our hooks are under its scheduler's lock). Warm: what a young JVM compiles for the shim is not counted.
 
     20,000 tasks of a few milliseconds: next to real work, the share of scheduling in a driver's time is far less.
     What the executor half sends about its running tasks is received in both cases.
@@ -51,7 +51,7 @@ def _rows(told: dict) -> list[dict]:
             "peer": f"stock {_per_task_us(stock):.1f}",
             "ratio": round(ratio, 3),
             "goal": GOAL_RATIO,
-            "met": ratio <= GOAL_RATIO,
+            "met": spread[1] <= GOAL_RATIO,
             "runs": PAIRS,
             "spread": [round(bound, 3) for bound in spread],
         },

@@ -1,7 +1,7 @@
 """Do a thousand drivers get their replies in time, and how soon are they steered again after a crash?
 
-1,000 sources of 100 running tasks each report once a second. Then the control plane is killed with SIGKILL and started
-again on the same port: a driver is steered again when a reply claims its job.
+1,000 sources of 100 running tasks each report once a second, and keep the doorbell's question open. Then the control
+plane is killed with SIGKILL and started again on the same port: a driver is steered again when a reply claims its job.
 """
 
 import asyncio
@@ -34,6 +34,7 @@ class Shim:
         self.steered_s: float | None = None
         self.latencies_s: list[float] = []
         self._driver = Driver(f"app-{number}", 1, N_TASKS)
+        self._doorbell = Driver(f"app-{number}", 1, N_TASKS)
         self._port = port
         self._tails = tails
         self._full = True
@@ -53,6 +54,19 @@ class Shim:
             except OSError:
                 connected, self.steered_s, wait_s = False, None, RETRY_S
             await asyncio.sleep(wait_s)
+
+    async def listen(self) -> None:
+        """Keeps the doorbell's question open until it is cancelled; a ring's exchange is the next one that is due."""
+        connected = False
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            try:
+                if not connected:
+                    await self._doorbell.connect(self._port)
+                    connected = True
+                await self._doorbell.wait_for_orders()
+            except OSError:
+                connected = False
 
     async def _exchange(self, step: int) -> float:
         start_s = time.perf_counter()
@@ -108,6 +122,7 @@ async def _scenario(port: int, store: str) -> tuple[list[float], float]:
     try:
         with server(CONTROL_PLANE, *arguments, core=None) as (_, pid):
             tasks = [asyncio.create_task(shim.run(number / N_SOURCES)) for number, shim in enumerate(shims)]
+            tasks += [asyncio.create_task(shim.listen()) for shim in shims]
             await _all_steered(shims)
             for shim in shims:
                 shim.latencies_s.clear()

@@ -70,7 +70,7 @@ class Driver(asyncio.Protocol):
         self.sequence = FIRST_SEQUENCE
         self.latencies_s: list[float] = []
         source = {"kind": "spark", "id": name, "epoch": epoch}
-        self._head = b'{"protocol":1,"source":' + json.dumps(source).encode() + b',"sequence":'
+        self._head = b'{"protocol":1,"source":' + json.dumps(source).encode()
         facts = json.dumps(attach_facts(name, n_tasks), separators=(",", ":")).encode()
         self.full = b',"full":true,"facts":' + facts + b"}"
         self._buffer = b""
@@ -111,20 +111,27 @@ class Driver(asyncio.Protocol):
 
     async def exchange(self, tail: bytes) -> bytes:
         """One round trip; the tail is the body from after the sequence number on."""
-        body = self._head + str(self.sequence).encode() + tail
+        body = self._head + b',"sequence":' + str(self.sequence).encode() + tail
         self.sequence += 1
+        start_s = time.perf_counter()
+        reply = await self._post(b"/shim/v1/sync", body)
+        self.latencies_s.append(time.perf_counter() - start_s)
+        return reply
+
+    async def wait_for_orders(self) -> bytes:
+        """One question of the doorbell, as patient as the shim's; on a connection without exchanges."""
+        return await self._post(b"/shim/v1/doorbell", self._head + b',"wait_ms":10000}')
+
+    async def _post(self, path: bytes, body: bytes) -> bytes:
         head = (
-            b"POST /shim/v1/sync HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+            b"POST " + path + b" HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
             b"content-length: " + str(len(body)).encode() + b"\r\n\r\n"
         )
         if self._transport.is_closing():
             raise ConnectionError("the control plane is gone")
         self._done = asyncio.get_running_loop().create_future()
-        start_s = time.perf_counter()
         self._transport.write(head + body)
-        reply = await self._done
-        self.latencies_s.append(time.perf_counter() - start_s)
-        return reply
+        return await self._done
 
     async def attach(self) -> None:
         """The full report."""

@@ -290,6 +290,17 @@ def test_the_demo_page_compares_contestants(tmp_path: Path) -> None:
         assert '<a href="/demo"' in client.get("/").text
 
 
+def test_the_demo_page_shows_the_schedules_of_table_1(tmp_path: Path) -> None:
+    """Once there is a picture, with a comparison or without; nothing in it may run or load anything."""
+    with local_client(make_app(tmp_path, Clock())) as client:
+        assert client.get("/demo/table1.svg").status_code == 404
+        (tmp_path / "demo-table1.svg").write_text("<svg/>")
+        assert 'src="/demo/table1.svg"' in client.get("/demo").text
+        picture = client.get("/demo/table1.svg")
+        assert (picture.text, picture.headers["content-type"]) == ("<svg/>", "image/svg+xml")
+        assert "default-src 'none'" in picture.headers["content-security-policy"]
+
+
 def test_a_broken_demo_report_is_no_comparison(tmp_path: Path) -> None:
     """A half-written file must not break the page."""
     (tmp_path / "demo.json").write_text('[{"contestant": "stock"')

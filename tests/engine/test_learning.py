@@ -2,8 +2,11 @@
 
 import pytest
 
+from controlplane.engine.learning import TAILS_KEPT
+from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S
+from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
 from tests.scenario import SOURCE, Scenario
 
@@ -31,6 +34,27 @@ def tail_index(scenario: Scenario) -> float:
 def test_stragglers_that_still_run_make_the_tail_heavier():
     """Waiting for their ends would tell too late that copies are worth slots."""
     assert tail_index(ended_and_stuck(stuck=3)) < 0.8 * tail_index(ended_and_stuck(stuck=0))
+
+
+def test_more_applications_than_are_remembered_keep_their_tails_while_they_run():
+    """Only what has gone may be forgotten; otherwise a hundred busy drivers would learn nothing at all."""
+    scheduler, n = Scheduler(EngineSettings()), TAILS_KEPT + 20
+    for index in range(4):
+        for number in range(n):
+            place = {"stage": 1, "stage_attempt": 0, "index": index, "executor": "e", "host": "h"}
+            facts: list = [
+                f.AttemptStarted(attempt=index, **place),
+                f.AttemptEnded(attempt=index, outcome=f.Outcome.SUCCESS, duration_ms=1000, **place),
+            ]
+            if index == 0:
+                stage = f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=5)
+                executor = f.ExecutorAdded(executor="e", host="h", slots=2)
+                attached = f.DriverAttached(application=f"app-{number}")
+                facts = [attached, executor, f.JobSubmitted(job="j"), stage, *facts]
+            report = Report(source=f"spark:{number}", epoch=1, received_s=float(index), facts=facts, full=index == 0)
+            scheduler.handle([report], float(index))
+    pools = [source.row for source in scheduler.cluster.sources.values()]
+    assert {scheduler.learning.tail_samples(pool) for pool in pools} == {3}
 
 
 def test_what_finished_tasks_have_written_raises_the_transfer_ratio():

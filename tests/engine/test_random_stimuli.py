@@ -9,14 +9,18 @@ from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, Decision, KillWish, ModeSet, Report, Stimulus, TargetSet
 from controlplane.model.orders import ContainerGrant, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import STRANGERS
 from tests.scenario import SPARK
 
 HOSTS, SLOTS, TASKS = 3, 2, 5
 SAFE, UNSAFE = 1, 2
 """Stage ids: a map stage, and a `foreach` that may never run twice."""
+DRIVERS, QUEUES = ("s:a", "spark:application_1_1"), ("yarn:c:q", "yarn:c:r")
 
 where = st.integers(0, HOSTS - 1)
 attempt = st.integers(0, 30)
+applications = st.tuples(st.sampled_from(["application_1_1", "application_1_2"]), st.sampled_from(["", "alice"]))
+containers = st.tuples(st.integers(0, 9), st.integers(0, 9))
 words = st.one_of(
     st.tuples(st.just("start"), attempt, st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS), where, st.booleans()),
     st.tuples(
@@ -37,8 +41,10 @@ words = st.one_of(
     st.tuples(st.just("kill"), attempt),
     st.tuples(st.just("copy"), st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS)),
     st.tuples(st.just("target"), st.integers(0, 9)),
+    st.tuples(st.just("queue"), st.sampled_from(QUEUES), st.dictionaries(applications, containers, max_size=3)),
+    st.tuples(st.just("no queue"), st.sampled_from(QUEUES)),
 )
-stories = st.lists(st.tuples(st.sampled_from(["s:a", "s:b"]), words, st.floats(0.0, 5.0)), max_size=40)
+stories = st.lists(st.tuples(st.sampled_from(DRIVERS), words, st.floats(0.0, 5.0)), max_size=40)
 
 
 def everything(whole: bool = True) -> list[f.AnyFact]:
@@ -98,6 +104,17 @@ def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
             return CopyWish(source=source, stage=stage, stage_attempt=0, index=index, copies=3)
         case ("target", target):
             return TargetSet(source=source, job="j", target=target)
+        case ("queue", queue, listed):
+            queued = [
+                f.QueuedApplication(job=id, user=user, running=running, pending=pending)
+                for (id, user), (running, pending) in listed.items()
+            ]
+            can = f.Capabilities(order_pending=True)
+            demand = f.QueueDemand(slots=8, applications=queued, cluster_unix_ms=1)
+            facts = [f.DriverAttached(application=queue, capabilities=can), demand]
+            return Report(source=queue, epoch=1, received_s=now_s, facts=facts, full=True)
+        case ("no queue", queue):
+            return Report(source=queue, epoch=1, received_s=now_s, facts=[f.DriverDetached()])
     return report(f.DriverDetached())
 
 
@@ -106,6 +123,7 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     cluster = scheduler.cluster
     for name, orders in decision.orders.items():
         source = cluster.sources.get(name)
+        assert not source or source.standing not in STRANGERS or all(isinstance(each, KillAttempt) for each in orders)
         for order in orders:
             if isinstance(order, LaunchCopy):
                 assert order.stage == SAFE
@@ -124,27 +142,29 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     assert cluster.executors.running.sum() == len(cluster.attempts)
 
 
-def play(story: list[tuple[str, tuple, float]]) -> None:
-    """Tell the story from two attached drivers on; in the end both detach and nothing is left."""
-    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL)), 0.0
-    for source in ("s:a", "s:b"):
+def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> None:
+    """Tell the story from two attached drivers on; in the end all detach and nothing is left."""
+    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), 0.0
+    for source in DRIVERS:
         scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
     for source, word, pause_s in story:
         now_s += pause_s
         decision, _ = scheduler.handle([stimulus(source, word, now_s)], now_s)
         check(scheduler, decision)
-    scheduler.handle([stimulus(source, ("detach",), now_s) for source in ("s:a", "s:b")], now_s)
+    scheduler.handle([stimulus(source, ("detach",), now_s) for source in (*DRIVERS, *QUEUES)], now_s)
     cluster = scheduler.cluster
     tables = (cluster.pools, cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
     assert [len(table) for table in tables] == [0] * 6
+    assert (cluster.queues, cluster.queued) == ({}, {})
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize("speculator", ["ras", "redundant-all", "redundant-small", "relaunch"])
 @settings(max_examples=60, deadline=None)
 @given(story=stories)
-def test_the_laws_hold_whatever_is_said(story):
+def test_the_laws_hold_whatever_is_said(speculator, story):
     """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row."""
-    play(story)
+    play(story, speculator)
 
 
 @pytest.mark.full

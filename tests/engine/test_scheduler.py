@@ -187,6 +187,20 @@ def test_shadow_records_once_and_orders_nothing():
     assert 20 < outcome.saved_s < 33
 
 
+def test_shadow_keeps_to_the_budgets():
+    """What it says control would do must be what control could do: one copy where one may run."""
+    scenario = Scenario(replace(CONTROL, mode=f.Mode.SHADOW, pool_copy_share=1 / 16), slots=4)
+    scenario.stage(16, input_bytes=1000)
+    scenario.start_all(16)
+    for step in range(1, 60):
+        scenario.now_s = step / 10
+        over = range(8) if step == 34 else ()
+        read = {i: round((300 if i < 8 else 30) * scenario.now_s) for i in range(16) if i >= 8 or step < 34}
+        scenario.tell([scenario.ended(i, scenario.now_s, bytes_read=1000) for i in over], progress=read)
+    assert len([one for one in scenario.records() if one.action is Action.LAUNCH_COPY]) == 1
+    assert Reason.NO_BUDGET_POOL in {one for index in range(8, 16) for one in refusals(scenario, index)}
+
+
 @pytest.mark.parametrize("user_mode", [f.Mode.OFF, f.Mode.SHADOW])
 def test_the_lower_mode_counts(user_mode):
     """A user who allows less than the server gets less."""
@@ -245,6 +259,17 @@ def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
     assert scenario.go_on(3, 8, 2.0) == []
 
 
+def test_the_kill_switch_is_silent_about_what_it_leaves_alive():
+    """Of two copies without an original one dies; that the other must live is no news, cycle after cycle."""
+    scenario = Scenario()
+    copy = with_copy(scenario)
+    second = scenario.started(101, 1, index=3, speculative=True, order=copy.order, attempt_number=2)
+    scenario.tell([second, scenario.ended(3, 8.0, outcome=f.Outcome.LOST)])
+    kills = [o for o in scenario.handle(ModeSet(mode=f.Mode.OFF)).orders[SOURCE] if isinstance(o, KillAttempt)]
+    assert len(kills) == 1
+    assert not [one for _ in range(5) for one in scenario.tell().records if one.action is Action.KILL_ATTEMPT]
+
+
 def test_the_kill_switch_catches_a_copy_that_is_reported_late():
     """A copy that started just before the switch is no reason to leave one running after it."""
     scenario = Scenario()
@@ -290,6 +315,39 @@ def test_a_refused_order_is_not_repeated_at_once():
     assert [o.result for o in decision.outcomes] == [Result.REFUSED]
     assert scenario.go_on(3, 8, 0.8) == []
     assert len(scenario.go_on(3, 8, 1.0)) == 1
+
+
+def reason_of(scenario, index):
+    """What stands in the state about a task of the first stage."""
+    (pool,) = scenario.scheduler.snapshot(scenario.now_s).pools
+    return next(task.reason for task in pool.tasks if task.index == index)
+
+
+def test_a_task_whose_copy_is_on_its_way_is_told_from_one_that_is_left_alone():
+    """On call these are two stories: one waits for a slot, the other for a host that said no."""
+    scenario = Scenario()
+    copy = scenario.run_with_straggler(slow=3)[0]
+    scenario.tell()
+    assert reason_of(scenario, 3) == "order_pending"
+    scenario.tell([f.OrderOutcome(order=copy.order, result=f.OrderResult.REFUSED, reason="above_clamp")])
+    assert reason_of(scenario, 3) == "left_alone"
+    scenario.go_on(3, 8, 0.8)
+    assert reason_of(scenario, 3) == "left_alone"
+
+
+def test_a_copy_that_a_cycle_has_no_time_for_comes_in_the_next(monkeypatch):
+    """A cycle tries a bounded number of copies; the others are not pending, for nobody has ordered them."""
+    monkeypatch.setattr("controlplane.engine.speculation.ORDERS_PER_CYCLE", 1)
+    scenario, stuck = Scenario(hosts=8), (0, 1)
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    reasons = []
+    while not reasons or "order_pending" not in reasons[-1]:
+        scenario.now_s += 0.1
+        scenario.tell(progress={i: round((20 + i if i in stuck else 50) * scenario.now_s) for i in range(8)})
+        reasons.append({reason_of(scenario, i) for i in stuck})
+    ordering = next(told for told in reasons if "not_tried" in told)
+    assert ordering == {"saves_slot_time", "not_tried"}
 
 
 def test_an_order_that_nobody_answers_expires():

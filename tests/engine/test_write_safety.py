@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.engine.write_safety import verdict
+from controlplane.engine.write_safety import FOREACH, verdict
 from controlplane.model.facts import StageSubmitted
 from controlplane.model.reasons import Reason
 
@@ -10,6 +10,7 @@ pytestmark = pytest.mark.unit
 
 SQL_FILES = "org.apache.spark.sql.execution.datasources.FileFormatWriter"
 RDD_FILES = "org.apache.spark.internal.io.SparkHadoopWriter"
+QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
 DATA_SOURCE = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
 SQL_PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
 RDD_PROTOCOL = "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol"
@@ -73,3 +74,22 @@ def test_without_coordination_nothing_that_is_written_is_safe(writer):
 def test_a_data_source_that_asks_the_driver_is_safe():
     """Spark's commit coordinator lets one attempt of each task commit, whatever the source writes to."""
     assert judged(DATA_SOURCE) is Reason.NONE
+
+
+@pytest.mark.parametrize(
+    ("writer", "word"),
+    [(QUERY_PLAN, Reason.NONE), ("org.apache.spark.rdd.RDD", Reason.UNKNOWN_OUTPUT)],
+)
+def test_a_query_that_returns_its_rows_is_safe_however_it_is_called(writer, word):
+    """In a thread that inherits local properties the call has the name of PySpark's wrapper, which hides anything."""
+    stage = StageSubmitted(
+        job="j", stage=1, stage_attempt=0, n_tasks=1, kind="result", action="copy_local_properties", writer=writer
+    )
+    assert verdict(stage).reason is word
+
+
+def test_rows_given_to_a_function_are_unsafe_though_the_call_is_named_like_one_that_returns():
+    """PySpark may leave a thread with the call site of an earlier call."""
+    place = {"job": "j", "stage": 1, "stage_attempt": 0, "n_tasks": 1, "kind": "result", "action": "collect"}
+    words = [verdict(StageSubmitted(**place, writer=writer)).reason for writer in (FOREACH, "org.apache.spark.rdd.RDD")]
+    assert words == [Reason.UNSAFE_OUTPUT, Reason.NONE]

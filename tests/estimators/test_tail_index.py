@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from controlplane.estimators.tail_index import TailIndex, normalised, tail_evidence
+from controlplane.estimators.tail_index import TailIndex, tail_evidence
 
 pytestmark = pytest.mark.unit
 
@@ -38,7 +38,7 @@ def test_hill_finds_the_tail_where_the_whole_sample_misleads(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_window_gives_the_index_within_its_own_standard_error(seed):
-    """What the engine uses: latest 2048 durations, a tenth of them tail, a little pull by the prior."""
+    """By default the latest 2048 durations, a tenth of them tail, a little pull by the prior."""
     estimate = observed(pareto_tail_only(4000, seed), prior=TRUE_INDEX).estimate()
     assert estimate.tail_index == pytest.approx(TRUE_INDEX, abs=4 * estimate.standard_error)
     assert estimate.samples == 2048
@@ -95,10 +95,3 @@ def test_a_new_tail_replaces_the_old_one():
     """A window forgets; a cluster that was repaired must not be thought sick for ever."""
     old, new = pareto_tail_only(3000, seed=3), np.random.default_rng(4).uniform(0.9, 1.1, 3000)
     assert observed([*old, *new]).estimate().tail_index > 5
-
-
-def test_normalising_keeps_the_tail_and_drops_the_stage_length():
-    """Stages of seconds and of hours share a window."""
-    durations_s = pareto_tail_only(100, seed=5)
-    assert normalised(durations_s * 3600) == pytest.approx(normalised(durations_s))
-    assert len(normalised(np.zeros(3))) == 0

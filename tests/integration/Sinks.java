@@ -3,11 +3,14 @@
 import java.io.IOException;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
+import org.apache.spark.api.java.function.VoidFunction;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -45,6 +48,14 @@ public final class Sinks {
     @Override
     public boolean needsTaskCommit(TaskAttemptContext context) {
       return false;
+    }
+  }
+
+  /** A user's function that takes rows and may write them anywhere. */
+  public static final class Nowhere implements VoidFunction<Iterator<Row>> {
+    @Override
+    public void call(Iterator<Row> rows) {
+      rows.forEachRemaining(row -> {});
     }
   }
 

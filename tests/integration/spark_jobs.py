@@ -10,7 +10,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from pyspark import TaskContext
+from pyspark import InheritableThread, TaskContext
 
 LIMIT_S = 120.0
 """A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
@@ -41,6 +41,20 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
+def _later(index, values, *, gates):
+    if index == 1 and TaskContext.get().attemptNumber() == 0:
+        raise RuntimeError("the first attempt of task 1 fails, on purpose")
+    wait_at(gates[index])
+    return list(values)
+
+
+def straggler(spark, *, group, gates):
+    """Two tasks that wait at their gates; task 1 starts a second time, so when it ends, task 0 has run for longer."""
+    context = spark.sparkContext
+    _enter(context, group)
+    return context.parallelize(range(2), 2).mapPartitionsWithIndex(partial(_later, gates=tuple(gates))).collect()
+
+
 def _nap(index, values, *, seconds, gate):
     if not Path(gate).exists():
         time.sleep(seconds)
@@ -53,6 +67,12 @@ def naps(spark, *, group, tasks, seconds, gate):
     _enter(context, group)
     body = partial(_nap, seconds=seconds, gate=gate)
     return sum(context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect())
+
+
+def naps_at_home(spark, *, group, homes, seconds):
+    """One task that takes so long for each of `homes`, the host that it prefers; how many ran on another."""
+    _enter(spark.sparkContext, group)
+    return spark._jvm.Homes.strays(spark.sparkContext._jsc.sc(), homes, int(1000 * seconds))
 
 
 def _tag(index, rows, *, held, gate):
@@ -94,6 +114,22 @@ def write_pairs(spark, *, group, path, output_format, tasks=4, held=(), gate="")
     context.parallelize(range(100), tasks).mapPartitionsWithIndex(body).saveAsNewAPIHadoopFile(path, output_format)
 
 
+def misnamed_foreach(spark, *, group, tasks=4, held=(), gate=""):
+    """Give rows to a user's function, as `DataFrameWriter.jdbc` does, under the call site of a call that has returned.
+
+    PySpark leaves it behind where another thread was in a call when this one's ended.
+    """
+    context = spark.sparkContext
+    _enter(context, group)
+    rows = _held_rows(spark, 100, tasks, held, gate)._jdf.toJavaRDD()
+    loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    context._jsc.setCallSite("collect at notebook.py:1")
+    try:
+        rows.foreachPartition(loader.loadClass("Sinks$Nowhere").getConstructor(None).newInstance(None))
+    finally:
+        context._jsc.clearCallSite()
+
+
 def _append(indices, *, path, held, gate):
     for index in indices:
         _maybe_wait(index, held, gate, hold_copies=False)
@@ -133,6 +169,16 @@ def joined(spark, *, group, gate, held=(0,), tasks=4, rows=2000):
     right = spark.range(7).withColumnRenamed("id", "key").repartition(4, "key")
     counts = left.join(right.hint("merge"), "key").groupBy("key").count().orderBy("key")
     return [list(row) for row in counts.collect()]
+
+
+def collected_in_a_thread(spark, *, group, gate, held=(0,), tasks=4):
+    """How many rows a query has that is run in a thread with its starter's local properties."""
+    _enter(spark.sparkContext, group)
+    query, rows = _held_rows(spark, 100, tasks, held, gate), []
+    thread = InheritableThread(target=lambda: rows.extend(query.collect()))
+    thread.start()
+    thread.join()
+    return len(rows)
 
 
 def cached(spark, *, group, gate, held=(0,), tasks=4):

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from controlplane import __version__
 from spark_listener.attach import jar_path
 from spark_listener.demo.world import testkit_jar as find_testkit_jar
 from tests.integration import faulty_jar
@@ -23,6 +24,11 @@ LISTENING = {
     "spark.sql.files.maxPartitionBytes": str(SPLIT_BYTES),
     "spark.sql.files.openCostInBytes": str(SPLIT_BYTES),
 }
+
+
+def test_a_driver_tells_the_version_of_its_jar(plane, driver):
+    """The jar and the control plane are built together and deployed apart."""
+    assert plane.pool(driver.source)["shim_version"] == __version__
 
 
 def test_a_listener_alone_steers_and_reports_progress_by_heartbeats(plane, hosts, gate, tmp_path):

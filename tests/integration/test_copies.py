@@ -1,11 +1,12 @@
 """Does an order to copy or to kill do on a real cluster what it says, and never count as a failure?"""
 
+import statistics
 import time
 
 import pytest
 
-from tests.integration.driver import JOB_S
-from tests.integration.plane_process import eventually
+from tests.integration.driver import JOB_S, Driver, plugged
+from tests.integration.plane_process import Plane, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 
@@ -41,6 +42,30 @@ def test_three_copies_of_one_task_start_on_three_other_hosts_at_once(plane, driv
     assert reported_ms < 1000
     gate.touch()
     assert job.result(timeout=JOB_S) == [0, 1]
+
+
+def test_an_operators_copy_does_not_wait_for_the_drivers_next_exchange(hosts, tmp_path, gate, record_property):
+    """A control plane with a thousand drivers sees each of them once a second; its doorbell rings at once."""
+    seldom = {"GRASSHOPPER__RUNTIME__SOURCES_PER_S": "1"}
+    with (
+        Plane(tmp_path / "plane", **seldom) as plane,
+        Driver(hosts, tmp_path / "driver", **plugged(plane.address)) as driver,
+    ):
+        job = driver.start("squares", group="rung", tasks=1, held=[0], gate=str(gate), hold_copies=True)
+        original = plane.running(driver.source, "rung", 0)[0]
+        reported_ms = []
+        for _ in range(9):
+            (copied,) = outcomes(plane, driver.source, plane.copy(original, driver.source))
+            reported_ms.append(round(1000 * copied["outcomes"][0]["after_s"]))
+            copy = plane.running(driver.source, "rung", 0, count=2)[-1]
+            plane.kill_attempt(copy, driver.source)
+            eventually(lambda: len(plane.attempts(driver.source, "rung", 0)) == 1)
+        gate.touch()
+        assert job.result(timeout=JOB_S) == [0]
+    record_property("operators_copies_reported_after_ms", reported_ms)
+    print(f"copies reported so many ms after the decision: {reported_ms}")
+    # What is promised for a quiet machine is 100 ms; without the doorbell it would be half a second for most.
+    assert statistics.median(reported_ms) < 250
 
 
 def test_a_copy_runs_on_the_host_that_was_named(plane, driver, hosts, gate):
@@ -97,6 +122,21 @@ def test_killing_chosen_attempts_again_and_again_is_no_failure(plane, driver, ga
     assert sorted(attempt["outcome"] for attempt in ended) == ["killed"] * 5 + ["success"]
 
 
+def test_a_kill_is_on_the_meter_of_the_time_under_the_lock(plane, driver, gate):
+    """What we tell of our share of the scheduler's lock is worth nothing if some of our ways there are left out."""
+    job = driver.start("squares", group="metered", tasks=1, held=[0], gate=str(gate), hold_copies=True)
+    original = plane.running(driver.source, "metered", 0)[0]
+    plane.copy(original, driver.source)
+    copy = plane.running(driver.source, "metered", 0, count=2)[-1]
+    before = driver.run("shim_status")["lock_calls"]
+    plane.kill_attempt(copy, driver.source)
+    eventually(lambda: len(plane.attempts(driver.source, "metered")) == 1)
+    # The attempt is condemned, and later taken off the count of its job.
+    assert driver.run("shim_status")["lock_calls"] >= before + 2
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [0]
+
+
 def test_the_last_attempt_of_a_task_is_not_killed(plane, driver, gate):
     """A task without an attempt is a task that Spark has to start again: the kill is refused."""
     job = driver.start("squares", group="last", tasks=1, held=[0], gate=str(gate))
@@ -127,6 +167,14 @@ def test_a_file_write_with_copies_has_every_row_once(plane, driver, gate, tmp_pa
         answer = plane.copy(plane.running(driver.source, "write", index)[0], driver.source)
         assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
     assert job.result(timeout=JOB_S) == [1000, 1000]
+
+
+def test_a_query_that_is_run_in_a_thread_is_copied(plane, driver, gate):
+    """In an InheritableThread Spark calls the stage after PySpark's own wrapper; what it does is in its last step."""
+    job = driver.start("collected_in_a_thread", group="threaded", gate=str(gate))
+    answer = plane.copy(plane.running(driver.source, "threaded", 0)[0], driver.source)
+    assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
+    assert job.result(timeout=JOB_S) == 100
 
 
 def test_a_job_that_writes_where_it_likes_is_never_copied(plane, driver, gate, tmp_path):

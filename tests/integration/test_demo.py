@@ -19,6 +19,7 @@ from spark_listener.demo.report import row
 from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import Workload, World
 from spark_listener.local_cluster import LocalCluster
+from tests.integration.leftovers import processes_with
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -42,18 +43,6 @@ def test_stock_and_hopper_give_the_same_results_and_decisions_are_recorded(tmp_p
     assert ours.jobs == 3
     assert any(decision["action"] == "grant" for decision in decisions)
     assert row(stock, outcomes[stock.name], outcomes[stock.name], "independent").copies_launched == 0
-
-
-def processes_with(mark: str) -> list[str]:
-    """The command lines of all processes that inherited an environment variable."""
-    found = []
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark.encode() in environment.read_bytes():
-                found.append((environment.parent / "cmdline").read_text().replace("\0", " "))
-        except OSError:
-            continue
-    return found
 
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:

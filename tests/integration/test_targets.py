@@ -142,8 +142,9 @@ def test_two_drivers_of_two_spark_versions_each_share_out_their_own_slots(plane,
 
 
 def copied_on_35(plane, driver, gate: Path) -> None:
-    """The same jar launches a copy on the older version, too."""
-    job = driver.start("squares", group="older", tasks=1, held=[0], gate=str(gate))
-    plane.copy(plane.running(driver.source, "older", 0)[0], driver.source)
-    assert job.result(timeout=JOB_S) == [0]
-    assert [a["speculative"] for a in plane.ended(driver.source, "group-older")] == [False, True]
+    """The same jar launches a copy on the older version, too, and sees what a query does that is run in a thread."""
+    for name, more, result in (("squares", {"held": [0], "tasks": 1}, [0]), ("collected_in_a_thread", {}, 100)):
+        job = driver.start(name, group=name, gate=str(gate), **more)
+        plane.copy(plane.running(driver.source, name, 0)[0], driver.source)
+        assert job.result(timeout=JOB_S) == result
+    assert [a["speculative"] for a in plane.ended(driver.source, "group-squares")] == [False, True]

@@ -29,6 +29,15 @@ def test_rows_are_reused_after_growth():
     assert table.value[table.rows()].tolist() == [0, 9, 2, 3, 4]
 
 
+def test_a_stage_takes_its_requests_along():
+    """Spark asks for slots when a stage comes and says nothing when it goes; a retry of it asks anew."""
+    scenario = Scenario()
+    scenario.stage(2)
+    asked = [f.ResourceRequested(request=f"{n}", count=2, job="job", stage=1, stage_attempt=n) for n in (0, 1)]
+    scenario.tell([*asked, f.StageEnded(stage=1, stage_attempt=0)])
+    assert list(scenario.scheduler.cluster.sources[SOURCE].requests) == ["1"]
+
+
 def counts(cluster: Cluster) -> dict:
     """Everything that is counted, for comparisons."""
     stages = cluster.stages.rows()
@@ -152,6 +161,15 @@ def test_a_bad_fact_is_refused_by_itself_and_names_its_field():
     decision = scenario.tell([scenario.started(7, 0, index=7), scenario.started(1, 1)])
     assert decision.bad_facts == [(SOURCE, "spark:app reported attempt_started.index = 7, want < n_tasks (2)")]
     assert list(scenario.scheduler.cluster.sources[SOURCE].attempts) == [1]
+
+
+def test_a_job_whose_stages_and_their_tasks_do_not_match_is_refused():
+    """Which number of tasks belongs to which stage is then anybody's guess; not to know it is no mistake."""
+    scenario = Scenario()
+    decision = scenario.tell([f.JobSubmitted(job="torn", stages=[1, 2], stage_tasks=[4])])
+    assert decision.bad_facts == [(SOURCE, "spark:app reported job_submitted.stage_tasks = 1, want stages (2) rows")]
+    assert not scenario.tell([f.JobSubmitted(job="whole", stages=[1, 2])]).bad_facts
+    assert list(scenario.scheduler.cluster.sources[SOURCE].jobs) == ["whole"]
 
 
 def test_progress_columns_of_different_lengths_are_refused_whole():

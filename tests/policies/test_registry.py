@@ -19,7 +19,16 @@ pytestmark = pytest.mark.unit
 def test_names_are_found_by_kind():
     """An allocator's name is no speculator's."""
     assert names(Kind.ALLOCATOR) == ["fifo", "fair", "srpt", "fixed", "budgeted", "hopper"]
-    assert names(Kind.SPECULATOR) == ["none", "late", "mantri", "stock-spark", "ras"]
+    assert names(Kind.SPECULATOR) == [
+        "none",
+        "late",
+        "mantri",
+        "stock-spark",
+        "ras",
+        "redundant-all",
+        "redundant-small",
+        "relaunch",
+    ]
 
 
 def test_an_unknown_name_is_refused_with_those_there_are():
@@ -58,7 +67,7 @@ def test_defaults_lie_in_their_ranges_and_needs_are_capabilities():
     """The table itself is checked, for the settings page and the policy-by-host table are made from it."""
     for row in TABLE:
         assert all(setting.low <= setting.default <= setting.high for setting in row.settings)
-        assert row.lacks(Capabilities(max_copies=1, order_pending=True)) == []
+        assert row.lacks(Capabilities(max_copies=1, order_pending=True, kill_copy=True)) == []
 
 
 def test_a_host_that_can_only_be_watched_lacks_what_policies_need():

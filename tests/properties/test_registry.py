@@ -43,6 +43,7 @@ def pools(draw):
     claimants["remaining_work_s"] = draw(column(n, st.one_of(seconds, st.just(np.nan))))
     claimants["running"] = draw(column(n, st.integers(0, 50), np.int64))
     claimants["usable"] = draw(column(n, st.integers(0, 120), np.int64))
+    claimants["foreseen"] = claimants["usable"] + draw(column(n, st.integers(0, 20), np.int64))
     claimants["tail_index"] = draw(column(n, ratios))
     claimants["transfer_ratio"] = draw(column(n, ratios))
     claimants["fixed_target"] = draw(column(n, st.integers(-1, 150), np.int64))
@@ -63,6 +64,11 @@ def running_tasks(draw):
     times_s = st.one_of(st.just(0.0), st.floats(1e-9, 1e6), st.just(np.inf))
     view["t_rem_s"] = draw(st.lists(times_s, min_size=n, max_size=n, unique=True))
     view["t_new_s"] = draw(column(n, seconds))
+    view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
+    view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
+    view["job_tasks"] = draw(column(n, st.integers(1, 40), np.int64))
+    view["small_demand_s"] = draw(st.sampled_from([0.0, 100.0, np.inf]))
+    view["relaunch_factor"] = draw(column(n, st.one_of(st.floats(0.5, 10.0), st.just(np.inf))))
     view["progress_rate"] = draw(column(n, st.one_of(st.just(0.0), st.floats(1e-6, 1e6))))
     view["sibling_rate"] = draw(column(n, st.one_of(st.just(np.nan), st.floats(1e-6, 1e6))))
     view["eligible"] = draw(column(n, st.booleans(), bool))
@@ -80,6 +86,11 @@ def settings_of(draw, policy):
     return {setting.name: draw(st.floats(setting.low, setting.high)) for setting in policy.settings}
 
 
+def most_of(claimants, chosen):
+    """What each claimant may be given: who holds slots for copies to come counts those as usable."""
+    return claimants["foreseen" if chosen.get("hold_slots", 0) > 0 else "usable"]
+
+
 def scaled(view, times, *names):
     """The same records with these columns in another unit."""
     view = view.copy()
@@ -94,11 +105,12 @@ def scaled(view, times, *names):
 def test_no_target_exceeds_what_is_there_or_what_can_be_used(policy, data, view):
     """Law 3: grants never exceed a pool's capacity; and a slot that cannot be used is given to nobody."""
     slots, claimants = view
-    allocation = policy.allocate(slots, claimants, data.draw(settings_of(policy)))
+    chosen = data.draw(settings_of(policy))
+    allocation = policy.allocate(slots, claimants, chosen)
     target, cap = allocation["target"], allocation["cap"]
     assert target.sum() <= slots
     assert (target >= 0).all()
-    assert (target <= claimants["usable"]).all()
+    assert (target <= most_of(claimants, chosen)).all()
     assert np.isfinite(allocation["virtual_size"]).all()
     assert ((cap == -1) | (target <= cap)).all()
 
@@ -110,7 +122,7 @@ def test_allocators_keep_what_they_declare(policy, data, view):
     """Work-conserving: no usable slot idles. Fair floor: nobody falls below its part of a fair share."""
     chosen = data.draw(settings_of(policy))
     slots, claimants = view
-    target, usable = policy.allocate(slots, claimants, chosen)["target"], claimants["usable"]
+    target, usable = policy.allocate(slots, claimants, chosen)["target"], most_of(claimants, chosen)
     if Keeps.WORK_CONSERVING in policy.keeps:
         assert target.sum() == min(slots, usable.sum())
     if Keeps.FAIR_FLOOR in policy.keeps:
@@ -152,6 +164,7 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     speculation = policy.speculate(view, data.draw(settings_of(policy)))
     wanted, reason = speculation["wanted"], speculation["reason"]
     assert not (wanted & ~view["eligible"]).any()
+    assert not (speculation["kill"] & ~wanted).any()
     assert np.isfinite(speculation["score"]).all()
     assert {Reason(code) for code in reason.tolist()} <= set(Reason) - {Reason.NONE}
     np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view["eligible"])
@@ -173,8 +186,12 @@ def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
 def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view):
     """Decisions and reasons have no unit, if settings are scaled alike; scores have."""
     chosen = data.draw(settings_of(policy))
-    in_ks = scaled(scaled(view, 1 / KILO, "elapsed_s", "t_rem_s", "t_new_s"), KILO, "progress_rate", "sibling_rate")
-    chosen_in_ks = {name: value / KILO if name.endswith("_s") else value for name, value in chosen.items()}
+    seconds = (name for name in view.dtype.names if name.endswith("_s"))
+    in_ks = scaled(scaled(view, 1 / KILO, *seconds), KILO, "progress_rate", "sibling_rate")
+    chosen_in_ks = {
+        each.name: max(chosen[each.name] / KILO, each.low) if each.name.endswith("_s") else chosen[each.name]
+        for each in policy.settings
+    }
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)

@@ -41,6 +41,17 @@ def history():
     return history
 
 
+def test_a_job_group_that_is_used_again_is_another_job(history):
+    """A notebook's cells share a group: the second does not last from the first one's start."""
+    tell(history, [start(1)], at_s=11.0)
+    tell(history, [end(1), JobEnded(job="j")], at_s=12.0)
+    again = [JobSubmitted(job="j"), StageSubmitted(job="j", stage=2, stage_attempt=0, n_tasks=1)]
+    tell(history, [*again, start(7, stage=2)], at_s=60.0)
+    job, _ = history.find("spark:a", 7)
+    assert (job.submitted_s, job.ended_s, list(job.attempts)) == (60.0, None, [7])
+    assert history.find("spark:a", 1) is None
+
+
 def test_an_attempt_is_told_from_launch_to_end(history):
     tell(history, [start(1, speculative=True, order=9, age_ms=1000)], at_s=20.0)
     tell(history, [end(1, Outcome.KILLED, reason="another attempt succeeded")], at_s=25.0)

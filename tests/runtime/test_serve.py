@@ -1,14 +1,17 @@
 """Does the real server start, tell where it listens, stop in good order, and come back after a crash?"""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 import requests
 
+from tests.integration.plane_process import eventually
 from tests.plane import message, working
 
 pytestmark = pytest.mark.integration
@@ -48,6 +51,31 @@ def test_it_serves_until_it_is_told_to_stop_and_keeps_its_decisions(tmp_path):
     with serving(store) as (_, address):
         (grant,) = requests.get(f"{address}/api/v1/decisions?action=grant", timeout=10).json()["items"]
         assert grant["job"] == "job-1"
+
+
+def test_as_many_drivers_may_hold_connections_as_the_system_allows(tmp_path):
+    """Two each, and shells usually start programs with 1024 open files at most, of many more that they may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard // 2, hard))
+    try:
+        with serving(tmp_path / "plane.db") as (process, _):
+            assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_doorbell_that_waits_does_not_delay_the_end(tmp_path):
+    """Nobody is cut off, either: whoever waits is told that nothing waits for him."""
+    with serving(tmp_path / "plane.db") as (process, address), ThreadPoolExecutor() as threads:
+        body = message(1, working(), full=True)
+        sync(address, body)
+        question = {"protocol": 1, "source": body["source"], "wait_ms": 30_000}
+        sync(address, message(2))
+        answer = threads.submit(requests.post, f"{address}/shim/v1/doorbell", json=question, timeout=30)
+        eventually(lambda: "grasshopper_doorbell_waits 1.0" in requests.get(f"{address}/metrics", timeout=10).text)
+        process.send_signal(signal.SIGTERM)
+        assert answer.result(10).json()["orders_waiting"] == 0
+        assert process.wait(10) == 0
 
 
 def test_signals_are_heard_while_kernels_are_compiled(tmp_path, monkeypatch):

@@ -4,7 +4,8 @@ The simulator plays; everything that happens is told to the engine as facts, and
 differs by design is taken out of the comparison, and listed here:
 - Estimates: the engine's come from bytes and siblings, the simulator's from the truth, with noise. The engine is given
   the simulator's, and the true tail index.
-- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING).
+- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING); where Hopper
+  holds slots, both count those of waiting tasks, too.
 - Orders are wishes: the engine orders what fits into a target even if the slot is still held by another job, and leaves
   the task alone while the order is open; the simulator starts the best one when the slot comes free. So what it starts
   must have been ordered by then, or stand in for another one of its job that was; while nothing is open both must want
@@ -37,11 +38,11 @@ UNLIMITED = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share"
 class Twin:
     """The live engine beside a simulation; its methods stand in for the functions that the simulation calls."""
 
-    def __init__(self, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, policy: str, allocator_settings: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
         allocator, speculator = policy.split("+")
         settings = EngineSettings(
-            mode=f.Mode.CONTROL, allocator=allocator, speculator=speculator, max_copies_per_task=1, order_ttl_ms=60_000,
-            **UNLIMITED,
+            mode=f.Mode.CONTROL, allocator=allocator, allocator_settings=allocator_settings, speculator=speculator,
+            max_copies_per_task=1, order_ttl_ms=60_000, **UNLIMITED,
         )  # fmt: skip
         self.live = Scenario(settings, hosts=MACHINES, slots=SLOTS_PER_MACHINE)
         learning = self.live.scheduler.learning
@@ -146,15 +147,25 @@ class Twin:
         }
 
 
-@pytest.mark.parametrize("policy", ["hopper+ras", "fair+ras", "hopper+late", "fifo+late"])
-def test_engine_and_simulator_decide_alike(policy, monkeypatch):
+@pytest.mark.parametrize(
+    ("policy", "allocator_settings"),
+    [
+        ("hopper+ras", {}),
+        ("hopper+ras", {"hold_slots": 1.0}),
+        ("fair+ras", {}),
+        ("hopper+late", {}),
+        ("fifo+late", {}),
+    ],
+)
+def test_engine_and_simulator_decide_alike(policy, allocator_settings, monkeypatch):
     """Every target, every wanted copy, and every copy that starts."""
-    twin = Twin(policy, monkeypatch)
+    twin = Twin(policy, allocator_settings, monkeypatch)
     monkeypatch.setattr(
         "controlplane.simulator.cluster.play", getattr(cluster_events.play, "py_func", cluster_events.play)
     )
     scenario = ClusterScenario(
         policy=policy,
+        allocator_settings=allocator_settings,
         workload=Synthetic(least_tasks=3, most_tasks=20),
         offered_load=0.8,
         jobs=25,

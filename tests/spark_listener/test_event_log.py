@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unit
 
 
 def task_end(task: int, attempt: int, seconds: float, *, speculative: bool, reason: str = "Success") -> str:
-    info = {"Index": task, "Attempt": attempt, "Host": "127.0.0.2", "Speculative": speculative}
+    info = {"Index": task, "Attempt": attempt, "Executor ID": "4", "Host": "127.0.0.2", "Speculative": speculative}
     times = {"Launch Time": 1_000, "Finish Time": 1_000 + round(seconds * 1000)}
     event = {"Event": "SparkListenerTaskEnd", "Stage ID": 3, "Stage Attempt ID": 0, "Task Info": info | times}
     return json.dumps(event | {"Task End Reason": {"Reason": reason}}, separators=(",", ":"))
@@ -27,7 +27,7 @@ def test_an_attempt_is_read_with_its_identity_and_duration(tmp_path) -> None:
     log.write_text(task_end(7, 1, 2.5, speculative=True) + "\n")
     (attempt,) = read_attempts(log)
     assert attempt == Attempt(
-        stage=3, stage_attempt=0, task=7, attempt=1, host="127.0.0.2",
+        stage=3, stage_attempt=0, task=7, attempt=1, executor="4", host="127.0.0.2",
         speculative=True, launch_ms=1_000, finish_ms=3_500, succeeded=True,
     )  # fmt: skip
     assert attempt.duration_s == 2.5

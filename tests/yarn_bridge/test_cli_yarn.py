@@ -1,6 +1,7 @@
 """Does every command of `grasshopper yarn` do what its help says, and end with the documented code?"""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import Result
@@ -12,6 +13,7 @@ from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
 from yarn_bridge.examination import PRIORITY_KEY
 from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rest_source import RestSources
+from yarn_bridge.status import look
 
 pytestmark = pytest.mark.unit
 
@@ -72,6 +74,35 @@ def test_the_status_shows_grants_and_modes_where_the_control_plane_has_them(reco
     said = json.loads(run("status", "--rm", recorded.url, "--server", server, "-o", "json").stdout)
     assert {queue["mode"] for queue in said["queues"]} == {"control"}
     assert all(each["grant"]["application"] == each["id"] for each in said["applications"])
+
+
+def test_the_status_says_by_what_each_application_counts(recorded, server, rm) -> None:
+    """Virtual size and why, beside what it holds and asks for."""
+    RestSources(rm, PlaneClient(server, timeout_s=60)).targets()
+    told = run("status", "--rm", recorded.url, "--server", server)
+    assert told.exit_code == 0, told.output
+    assert "virtual size" in told.stdout
+    assert "No driver of it reports, so its size is what it runs and asks for." in told.stdout
+    said = json.loads(run("status", "--rm", recorded.url, "--server", server, "-o", "json").stdout)
+    grant = said["applications"][0]["grant"]
+    assert (grant["driver"], grant["virtual_size"]) == ("", grant["running"] + grant["pending"])
+
+
+def test_a_grant_of_another_clusters_application_is_not_shown(recorded, server, rm) -> None:
+    """Two resource managers that started at once give the same ids."""
+    RestSources(rm, PlaneClient(server, timeout_s=60)).targets()
+    seen = look(rm, PlaneClient(server, timeout_s=60))
+    assert all(map(seen.grant, seen.applications))
+    elsewhere = replace(seen, cluster="another")
+    assert not any(map(elsewhere.grant, elsewhere.applications))
+
+
+def test_a_user_cannot_steer_the_operators_terminal(recorded) -> None:
+    """Users name themselves, their queues and their applications."""
+    recorded.apps[0]["user"] = "\x1b[2Jmallory"
+    told = run("status", "--rm", recorded.url)
+    assert "\x1b" not in told.stdout
+    assert "[2Jmallory" in told.stdout
 
 
 def test_priorities_are_not_driven_where_there_are_none(recorded) -> None:

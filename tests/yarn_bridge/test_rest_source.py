@@ -56,3 +56,11 @@ def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, r
     recorded.apps.clear()
     clock.advance(3600)
     assert sources.targets() == {}
+
+
+def test_an_endless_name_costs_nobody_the_report(server, recorded, rm) -> None:
+    """Names are their users' input; the protocol takes a thousand characters."""
+    recorded.apps[0]["name"] = "x" * 5000
+    plane = PlaneClient(server, timeout_s=60)
+    RestSources(rm, plane).targets()
+    assert recorded.apps[0]["id"] in {grant.application for grant in plane.grants()}

@@ -13,7 +13,7 @@ from controlplane.engine.budgets import copy_limit
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
-from controlplane.model.snapshot import JobState, PoolState, Snapshot, TaskState
+from controlplane.model.snapshot import JobState, PoolState, QueuedState, Snapshot, TaskState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
 
@@ -152,17 +152,16 @@ def overview(
     snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int, jobs_before: bool
 ) -> Overview:
     """The first page's headline, its sentence of effect and its figures."""
-    pools, known = snapshot.pools, snapshot.accuracy
-    jobs = sum(len(pool.jobs) for pool in pools)
+    pools, known = [pool for pool in snapshot.pools if not pool.is_queue], snapshot.accuracy
     sick = sum(host.sick for host in snapshot.hosts)
     running = sum(pool.running for pool in pools)
     slots = sum(pool.slots for pool in pools)
     losing_core_s = sum(pool.losing_core_s for pool in pools)
     total_core_s = sum(pool.total_core_s for pool in pools)
     allowed = min(sum(pool.copy_budget for pool in pools), copy_limit(slots=slots, share=copy_share))
-    heard_s = min((pool.last_heard_s for pool in pools), default=None)
+    heard_s = min((pool.last_heard_s for pool in snapshot.pools), default=None)
     return Overview(
-        headline=_headline(snapshot.mode, len(pools), jobs, jobs_before),
+        headline=_headline(snapshot, jobs_before),
         effect=_effect_sentence(snapshot.mode, effect),
         figures=[
             Figure(name="Slots busy", value=number(running), beside=f"of {slots}"),
@@ -192,13 +191,23 @@ def overview(
     )
 
 
-def _headline(mode: Mode, pools: int, jobs: int, jobs_before: bool) -> str:
-    if mode is Mode.OFF:
+def _headline(snapshot: Snapshot, jobs_before: bool) -> str:
+    if snapshot.mode is Mode.OFF:
         return "Switched off: every host does as it would alone"
-    if not pools:
+    if not snapshot.pools:
         return "No application is attached at the moment" if jobs_before else "Ready, waiting for a first application"
-    verb = "Steering" if mode is Mode.CONTROL else "Watching"
-    return f"{verb} {counted(jobs, 'job') if jobs else 'no job'} of {counted(pools, 'application')}"
+    verb = "Steering" if snapshot.mode is Mode.CONTROL else "Watching"
+    drivers = [pool for pool in snapshot.pools if not pool.is_queue]
+    queues = [pool for pool in snapshot.pools if pool.is_queue]
+    told = (_inside(drivers, "job", "of", "application"), _inside(queues, "application", "in", "queue"))
+    return f"{verb} {', and '.join(filter(None, told))}"
+
+
+def _inside(pools: list[PoolState], claimant: str, within: str, pool: str) -> str:
+    if not pools:
+        return ""
+    jobs = sum(len(each.jobs) for each in pools)
+    return f"{counted(jobs, claimant) if jobs else f'no {claimant}'} {within} {counted(len(pools), pool)}"
 
 
 def _effect_sentence(mode: Mode, effect: Effect) -> str:
@@ -217,6 +226,12 @@ def _effect_sentence(mode: Mode, effect: Effect) -> str:
 def silent_s(pool: PoolState) -> float:
     """For how long nothing has been heard of an application; 0 while it reports as it should."""
     return pool.last_heard_s if pool.last_heard_s > SILENT_S else 0.0
+
+
+def containers(queued: QueuedState) -> str:
+    """What an application holds and asks for."""
+    kept = f", {counted(queued.reserved, 'reservation')}" if queued.reserved else ""
+    return f"holds {queued.running}, asks for {queued.pending}{kept}"
 
 
 def verdict(job: JobState) -> str:
@@ -263,17 +278,21 @@ def job_page(
                 beside=f"{wins(copies)} won, {sum(a.end_s is None for a in copies)} live",
             ),
         ]
+    if job and job.queued:
+        about.append(job.queued.user)
     if job:
-        holds = f"holds {job.n_running}" + (f", at most {job.cap}" if job.cap >= 0 else "")
+        holds = containers(job.queued) if job.queued else f"holds {job.n_running}"
+        holds += f", at most {job.cap}" if job.cap >= 0 else ""
         figures += [
-            Figure(name="Target", value=counted(job.target, "slot"), beside=holds),
+            Figure(name="Target", value=counted(job.target, "container" if job.queued else "slot"), beside=holds),
             Figure(
                 name="Virtual size",
                 value=number(job.virtual_size),
-                beside=f"{counted(job.remaining_tasks, 'task')} to go",
+                beside="" if job.queued else f"{counted(job.remaining_tasks, 'task')} to go",
             ),
-            Figure(name="Tail index", value=number(job.tail_index)),
         ]
+        if not job.queued or job.queued.driver:
+            figures.append(Figure(name="Tail index", value=number(job.tail_index)))
     return JobPage(title=title, subtitle=" · ".join(about), figures=figures)
 
 

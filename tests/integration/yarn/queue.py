@@ -87,14 +87,18 @@ def yarn_with_plugin(version: str, folder: Path, plane: Plane, switch: Path) -> 
 class Application(Driver):
     """A Spark driver beside the cluster whose executors are containers, as many as it has tasks waiting."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: str) -> None:
         home = installed_spark_home()
-        conf = EXECUTORS | {
-            "spark.yarn.jars": f"local:{home}/jars/*",
-            "spark.yarn.stagingDir": (folder / "staging").as_uri(),
-            "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
-            "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
-        }
+        conf = (
+            EXECUTORS
+            | {
+                "spark.yarn.jars": f"local:{home}/jars/*",
+                "spark.yarn.stagingDir": (folder / "staging").as_uri(),
+                "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+                "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+            }
+            | more
+        )
         super().__init__(SimpleNamespace(master_url="yarn", spark_home=home), folder, **conf)
 
     def work(self, gate: Path) -> None:

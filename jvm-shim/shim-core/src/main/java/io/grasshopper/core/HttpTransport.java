@@ -32,11 +32,12 @@ final class HttpTransport implements Transport {
   private final ThreadPoolExecutor threads =
       new ThreadPoolExecutor(0, MAX_THREADS, 30, TimeUnit.SECONDS, new SynchronousQueue<>(), Daemons.named("grasshopper-http"));
 
-  HttpTransport(Settings settings) {
-    this.endpoint = settings.endpoint();
+  /** @param timeoutMs for a whole exchange */
+  HttpTransport(Settings settings, URL endpoint, int timeoutMs) {
+    this.endpoint = endpoint;
     this.token = settings.token();
     this.connectTimeoutMs = settings.connectTimeoutMs();
-    this.timeoutMs = settings.timeoutMs();
+    this.timeoutMs = timeoutMs;
   }
 
   @Override
@@ -95,6 +96,9 @@ final class HttpTransport implements Transport {
       int status = connection.getResponseCode();
       if (status == 400 || status == 413 || status == 422) {
         throw new Rejected(status);
+      }
+      if (status == 401 || status == 403 || status == 404) {
+        throw new Absent(status);
       }
       if (status != 200) {
         throw new IOException("status " + status);

@@ -34,8 +34,17 @@ public final class Settings {
 
   /** Where to send. */
   public URL endpoint() {
+    return address("/shim/v1/sync");
+  }
+
+  /** Where to ask whether orders wait. */
+  URL doorbell() {
+    return address("/shim/v1/doorbell");
+  }
+
+  private URL address(String path) {
     try {
-      return new URL(text("server", "").replaceAll("/+$", "") + "/shim/v1/sync");
+      return new URL(text("server", "").replaceAll("/+$", "") + path);
     } catch (MalformedURLException error) {
       throw new IllegalArgumentException("server is not an address: " + error.getMessage());
     }

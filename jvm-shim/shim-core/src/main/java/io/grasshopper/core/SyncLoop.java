@@ -14,13 +14,15 @@ import org.slf4j.LoggerFactory;
 /**
  * One daemon thread that turns events into facts, keeps one exchange under way at most, and applies replies on the host.
  *
- * <p>It exchanges at the interval the last reply asked for, or 5 ms after an urgent event. It never waits for the network: an
- * exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no answer.
+ * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. It never waits for
+ * the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
+ * answer.
  */
 public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
   private static final long MILLI = 1_000_000;
   private static final long COALESCE_NANOS = 5 * MILLI;
+  private static final long RING_GAP_NANOS = 20 * MILLI;
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_NAP_NANOS = 500 * MILLI;
   private static final long LONGEST_INTERVAL_MS = 60_000;
@@ -29,7 +31,8 @@ public final class SyncLoop {
   private final String sourceKind;
   private final Host host;
   private final Guard guard;
-  private final Courier courier;
+  private final Courier<Reply> courier;
+  private final Doorbell doorbell;
   private final FactQueue queue;
   private final LiveState live = new LiveState();
   private final Outbox outbox;
@@ -47,20 +50,19 @@ public final class SyncLoop {
   private long earliestNanos = nextDueNanos;
   private boolean soon;
   private long soonNanos;
+  private boolean rung;
   private boolean isInControl = true;
   private long planeEpoch = -1;
   private long queueDropsReported;
 
   /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
   public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
-    this(sourceKind, host, guard, settings, new HttpTransport(settings));
-  }
-
-  SyncLoop(String sourceKind, Host host, Guard guard, Settings settings, Transport transport) {
     this.sourceKind = sourceKind;
     this.host = host;
     this.guard = guard;
-    this.courier = new Courier(transport, settings.timeoutMs() * MILLI, this::wake);
+    Transport transport = new HttpTransport(settings, settings.endpoint(), settings.timeoutMs());
+    this.courier = new Courier<>(transport, settings.timeoutMs() * MILLI, this::wake, Reply::decode);
+    this.doorbell = new Doorbell(settings, source, this::wake);
     this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
     this.outbox = new Outbox(settings.queueCapacity());
     this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
@@ -105,10 +107,9 @@ public final class SyncLoop {
     outcome(order, "applied", "", attempt);
   }
 
-  /** The host's present state forbids the order. May be called from any thread. */
+  /** The host's present state forbids the order. May be called from any thread, also under a lock: it wakes nobody. */
   public void refused(long order, String reason) {
     outcome(order, "refused", reason, -1);
-    wakeUrgently();
   }
 
   /** The order's time was over before it could have its effect. May be called from any thread. */
@@ -118,8 +119,13 @@ public final class SyncLoop {
 
   private void outcome(long order, String result, String reason, long attempt) {
     long now = System.nanoTime();
-    queue.offer(() -> emit(Fact.at("order_outcome", now)
-        .with("order", order).with("result", result).withText("reason", reason).with("attempt", attempt)));
+    queue.offer(() -> {
+      if (result.equals("refused")) {
+        urgent = true;
+      }
+      emit(Fact.at("order_outcome", now)
+          .with("order", order).with("result", result).withText("reason", reason).with("attempt", attempt));
+    });
   }
 
   /** Says good-bye and ends; waits at most about a second, and not at all where the control plane is known to be away. */
@@ -182,6 +188,7 @@ public final class SyncLoop {
       soonNanos = now + COALESCE_NANOS;
       soon = isInControl;
     }
+    rung |= doorbell.hasRung();
     if (!courier.isUnderWay() && now - dueNanos() >= 0) {
       urgent = false;
       translateEvents();
@@ -196,7 +203,13 @@ public final class SyncLoop {
   }
 
   private long dueNanos() {
-    long due = soon ? Math.min(soonNanos, nextDueNanos) : nextDueNanos;
+    long due = nextDueNanos;
+    if (soon) {
+      due = Math.min(due, soonNanos);
+    }
+    if (rung) {
+      due = Math.min(due, courier.sentNanos() + RING_GAP_NANOS);
+    }
     return Math.max(due, earliestNanos);
   }
 
@@ -227,6 +240,7 @@ public final class SyncLoop {
 
   private void send() {
     soon = false;
+    rung = false;
     try {
       courier.send(request(System.nanoTime()));
     } catch (IOException error) {
@@ -286,6 +300,7 @@ public final class SyncLoop {
       if (planeEpoch != -1) {
         seenOrders.forget();
         outbox.requireFull();
+        doorbell.reset();
         guard.run("plane change", () -> host.standDown(""));
       }
       planeEpoch = reply.planeEpoch;
@@ -303,6 +318,9 @@ public final class SyncLoop {
     }
     guard.run("settle", host::settle);
     translateEvents();
+    if (isInControl) {
+      doorbell.listen();
+    }
   }
 
   /** The plane sets the pace: a full report is due when it says so, urgent events count only where orders may follow. */

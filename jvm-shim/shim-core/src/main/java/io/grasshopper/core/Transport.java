@@ -16,6 +16,13 @@ interface Transport {
     byte[] answer() throws IOException;
   }
 
+  /** Nobody answers at this address, or not to us: an older control plane, or a token that is not for this. */
+  final class Absent extends IOException {
+    Absent(int status) {
+      super("status " + status);
+    }
+  }
+
   /** The control plane understood us and wants no repetition of this message. */
   final class Rejected extends IOException {
     Rejected(int status) {

@@ -24,23 +24,36 @@ public final class FakePlane implements AutoCloseable {
 
   public final BlockingQueue<Map<?, ?>> requests = new LinkedBlockingQueue<>();
   public volatile Behaviour behaviour = (exchange, request) -> reply(exchange, acknowledging(request, ""));
+  public final BlockingQueue<Map<?, ?>> questions = new LinkedBlockingQueue<>();
+  /** What is done with a question of the doorbell; a control plane of an older version has none. */
+  public volatile Behaviour doorbell = (exchange, question) -> exchange.sendResponseHeaders(404, -1);
   private final HttpServer server;
+
+  static {
+    // Without it an answer, which is written in two parts, waits 40 ms for the first one to be acknowledged.
+    System.setProperty("sun.net.httpserver.nodelay", "true");
+  }
 
   public FakePlane() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.setExecutor(Executors.newCachedThreadPool(Daemons.named("fake-plane")));
-    server.createContext("/shim/v1/sync", exchange -> {
+    serve("/shim/v1/sync", requests, (exchange, request) -> behaviour.answer(exchange, request));
+    serve("/shim/v1/doorbell", questions, (exchange, question) -> doorbell.answer(exchange, question));
+    server.start();
+  }
+
+  private void serve(String path, BlockingQueue<Map<?, ?>> seen, Behaviour answering) {
+    server.createContext(path, exchange -> {
       Map<?, ?> request = (Map<?, ?>) Json.read(readAll(exchange.getRequestBody()));
-      requests.add(request);
+      seen.add(request);
       try {
-        behaviour.answer(exchange, request);
+        answering.answer(exchange, request);
       } catch (InterruptedException error) {
         Thread.currentThread().interrupt();
       } finally {
         exchange.close();
       }
     });
-    server.start();
   }
 
   public Settings settings(String... more) {

@@ -28,10 +28,14 @@ class HttpTransportTest {
     plane.close();
   }
 
+  private static HttpTransport transport(Settings settings) {
+    return new HttpTransport(settings, settings.endpoint(), settings.timeoutMs());
+  }
+
   /** Runs one exchange to its end, which must come within the deadline and a little more. */
   private static byte[] exchange(Settings settings) throws IOException, InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
-    Transport.Exchange exchange = new HttpTransport(settings).start("{\"sequence\": 1}".getBytes(), done::countDown);
+    Transport.Exchange exchange = transport(settings).start("{\"sequence\": 1}".getBytes(), done::countDown);
     assertTrue(done.await(settings.timeoutMs() * 2L + 1000, TimeUnit.MILLISECONDS), "the exchange has no end");
     return exchange.answer();
   }
@@ -100,7 +104,7 @@ class HttpTransportTest {
   @Test
   void neverHoldsMoreThanFourThreads() throws Exception {
     plane.behaviour = (http, request) -> Thread.sleep(1500);
-    HttpTransport transport = new HttpTransport(plane.settings("timeout", "1s"));
+    HttpTransport transport = transport(plane.settings("timeout", "1s"));
     for (int i = 0; i < 4; i++) {
       transport.start(new byte[] {'{', '}'}, () -> { });
     }

@@ -201,6 +201,18 @@ class SyncLoopTest {
   }
 
   @Test
+  void tellsSoonWhatAHostThreadRefusesButIsNotWokenByIt() throws Exception {
+    plane.behaviour = (http, request) -> FakePlane.reply(http,
+        FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    start();
+    plane.nextRequest();
+    Thread.sleep(100);
+    loop.refused(46, "zombie");
+    assertNull(plane.requests.poll(150, TimeUnit.MILLISECONDS), "the thread that holds a lock must not wake another");
+    assertEquals("zombie", nextOutcome().get("reason"));
+  }
+
+  @Test
   void takesEventsInWhereNothingIsToBeSentForLong() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request, "")
         .replace("\"control\"", "\"shadow\"").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));

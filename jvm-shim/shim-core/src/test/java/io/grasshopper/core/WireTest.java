@@ -60,6 +60,7 @@ class WireTest {
     assertEquals(5_000_000_000L, named.expiresNanos());
     assertEquals(1048576, reply.orders.get(1).number("byte_offset", 0));
     assertEquals(6, reply.orders.get(5).number("cap", -1));
+    assertEquals(4, reply.orders.get(5).number("originals", -1));
     assertEquals(-1, reply.orders.get(6).number("cap", -1));
     assertEquals("[node-3] [2]", reply.orders.get(7).list("hosts") + " " + reply.orders.get(7).list("waves"));
     assertEquals("{sql-4=3000000000}", reply.claims.toString());

@@ -48,11 +48,10 @@ final class Control {
     }
   }
 
-  void grant(JobShare share, int target, int cap, long endNanos) {
+  void grant(JobShare share, int target, int cap, int originals, long endNanos) {
     grants += share.hasGrant() ? 0 : 1;
-    share.grant(target, cap, endNanos);
+    share.grant(target, cap, originals, endNanos);
   }
-
 
   void clear(JobShare share) {
     grants -= share.hasGrant() ? 1 : 0;

@@ -12,8 +12,10 @@ final class JobShare {
 
   final int weight;
   private int running;
+  private int copies;
   private int target = NONE;
   private int cap = NONE;
+  private int originals = NONE;
   private long endNanos;
   private boolean yieldsAtTarget;
   /** Its task sets, and perhaps some that are over. */
@@ -23,9 +25,10 @@ final class JobShare {
     this.weight = weight;
   }
 
-  void grant(int newTarget, int newCap, long newEndNanos) {
+  void grant(int newTarget, int newCap, int newOriginals, long newEndNanos) {
     target = newTarget;
     cap = newCap;
+    originals = newOriginals;
     endNanos = newEndNanos;
   }
 
@@ -57,6 +60,7 @@ final class JobShare {
   void clear() {
     target = NONE;
     cap = NONE;
+    originals = NONE;
     yieldsAtTarget = false;
   }
 
@@ -96,17 +100,24 @@ final class JobShare {
     return full && isLive(System.nanoTime());
   }
 
+  /** Whether its originals hold all that they may: the rest of its slots is for copies. */
+  boolean isFullOfOriginals(long nowNanos) {
+    return originals != NONE && running - copies >= originals && isLive(nowNanos);
+  }
+
   /** Whether fewer originals wait than so many times what it should hold; true before its first grant, which will tell. */
   boolean isShortOf(int waves, IntSupplier waiting) {
     return !hasGrant() || waiting.getAsInt() < (long) waves * target;
   }
 
-  void started() {
+  void started(boolean isCopy) {
     running++;
+    copies += isCopy ? 1 : 0;
   }
 
-  void ended() {
+  void ended(boolean isCopy) {
     running--;
+    copies -= isCopy ? 1 : 0;
   }
 
   int running() {

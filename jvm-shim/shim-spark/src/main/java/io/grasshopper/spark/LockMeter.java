@@ -1,7 +1,11 @@
 // How long do our hooks hold Spark's scheduler lock?
 package io.grasshopper.spark;
 
-/** Sums the time spent in our hooks under {@code synchronized(taskScheduler)}; written under that lock only. */
+/**
+ * Sums the time spent in our hooks under {@code synchronized(taskScheduler)}; written under that lock only.
+ *
+ * <p>Left out are overrides that only read a field or two: to ask the clock would take longer than they do.
+ */
 final class LockMeter {
   private volatile long calls;
   private volatile long totalNanos;

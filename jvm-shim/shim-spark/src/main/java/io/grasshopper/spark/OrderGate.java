@@ -64,32 +64,30 @@ final class OrderGate {
     return job.mode.equals("control") ? null : "mode";
   }
 
-  /** For kills; the attempt counts as dying from here on. */
+  /** For kills; the attempt counts as dying from here on. Under the scheduler's lock. */
   String condemn(Order order, long attempt) {
-    synchronized (scheduler) {
-      TaskSetManager set = scheduler.taskIdToTaskSetManager().get(attempt);
-      if (set == null) {
-        return "not_running";
-      }
-      if (set.stageId() != order.number("stage") || set.taskSet().stageAttemptId() != order.number("stage_attempt")) {
-        return "other_epoch";
-      }
-      if (!(set instanceof OrderedTaskSet)) {
-        return "stock_task_set";
-      }
-      if (set.isBarrier()) {
-        return "barrier";
-      }
-      TaskInfo info = Scala.orNull(set.taskInfos().get(attempt));
-      if (info == null || !info.running()) {
-        return "not_running";
-      }
-      if (info.index() != order.number("index")) {
-        return "unknown_task";
-      }
-      OrderedTaskSet ordered = (OrderedTaskSet) set;
-      String refusal = refusalOfJob(ordered.job());
-      return refusal != null ? refusal : ordered.condemn(attempt, info.index());
+    TaskSetManager set = scheduler.taskIdToTaskSetManager().get(attempt);
+    if (set == null) {
+      return "not_running";
     }
+    if (set.stageId() != order.number("stage") || set.taskSet().stageAttemptId() != order.number("stage_attempt")) {
+      return "other_epoch";
+    }
+    if (!(set instanceof OrderedTaskSet)) {
+      return "stock_task_set";
+    }
+    if (set.isBarrier()) {
+      return "barrier";
+    }
+    TaskInfo info = Scala.orNull(set.taskInfos().get(attempt));
+    if (info == null || !info.running()) {
+      return "not_running";
+    }
+    if (info.index() != order.number("index")) {
+      return "unknown_task";
+    }
+    OrderedTaskSet ordered = (OrderedTaskSet) set;
+    String refusal = refusalOfJob(ordered.job());
+    return refusal != null ? refusal : ordered.condemn(attempt, info.index());
   }
 }

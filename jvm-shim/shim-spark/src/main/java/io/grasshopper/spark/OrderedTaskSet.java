@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
+import org.apache.spark.scheduler.PendingTasksByLocality;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
@@ -24,6 +25,8 @@ import scala.Tuple3;
  * lease every override is the stock method; so it is once the guard has switched the shim off.
  */
 final class OrderedTaskSet extends TaskSetManager {
+  private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
+
   private final TaskSchedulerImpl scheduler;
   private final Control control;
   private final JobKey job;
@@ -32,6 +35,8 @@ final class OrderedTaskSet extends TaskSetManager {
   private final List<Wish> wishes = new ArrayList<>();
   private final Set<Long> dying = new HashSet<>();
   private Wish launching;
+  /** Whether the offer that Spark asks about is one that we have kept its originals from. */
+  private boolean declined;
   /** When it was submitted, or launched something last. */
   private long movedNanos = System.nanoTime();
 
@@ -172,15 +177,22 @@ final class OrderedTaskSet extends TaskSetManager {
       long start = System.nanoTime();
       try {
         if (share.isGated()) {
+          declined = true;
           return Option.empty();
         }
         Wish wish = serve(executor, host, speculative, start);
         if (wish != null) {
           launching = wish;
+          declined = false;
           Enumeration.Value locality = locality(wish.index, host);
           return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
         }
+        if (!speculative && share.isFullOfOriginals(start)) {
+          declined = true;
+          return Option.empty();
+        }
         if (!speculative && isOurs && control.avoided.has(host, share, share::waiting, start - movedNanos, start)) {
+          declined = true;
           return Option.empty();
         }
       } catch (Throwable error) {
@@ -190,6 +202,17 @@ final class OrderedTaskSet extends TaskSetManager {
       }
     }
     return super.dequeueTaskHelper(executor, host, maxLocality, speculative);
+  }
+
+  /**
+   * Spark asks for this after each offer that has launched nothing: where tasks are pending, delay scheduling has turned the
+   * offer down, and the time until it gives up preferred hosts goes on. An offer that we declined is none to it.
+   */
+  @Override
+  public PendingTasksByLocality pendingTasks() {
+    boolean isHidden = declined;
+    declined = false;
+    return isHidden ? NOTHING_PENDING : super.pendingTasks();
   }
 
   private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
@@ -247,8 +270,8 @@ final class OrderedTaskSet extends TaskSetManager {
     if (runningTasks() == before) {
       return;
     }
-    share.started();
     long start = System.nanoTime();
+    share.started(isCopy(attempt));
     movedNanos = start;
     try {
       TaskInfo info = taskInfos().apply(attempt);
@@ -270,13 +293,23 @@ final class OrderedTaskSet extends TaskSetManager {
     int before = runningTasks();
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
-      share.ended();
+      long start = System.nanoTime();
+      share.ended(isCopy(attempt));
       dying.remove(attempt);
+      control.meter.leave(start);
     }
+  }
+
+  private boolean isCopy(long attempt) {
+    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
+    return info != null && info.speculative();
   }
 
   @Override
   public boolean checkSpeculatableTasks(long minTimeMs) {
-    return !(control.guard.isOn() && control.loop.leases().holds(job.key)) && super.checkSpeculatableTasks(minTimeMs);
+    long start = System.nanoTime();
+    boolean rests = control.guard.isOn() && control.loop.leases().holds(job.key);
+    control.meter.leave(start);
+    return !rests && super.checkSpeculatableTasks(minTimeMs);
   }
 }

@@ -1,13 +1,16 @@
 // Who decides which attempt's output of a result stage counts?
 package io.grasshopper.spark;
 
+import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
+import org.apache.spark.rdd.MapPartitionsRDD;
 
 /**
  * Read off the objects that the function of the result tasks, or of their last narrow step, has captured.
@@ -19,10 +22,16 @@ final class OutputSink {
   static final OutputSink NONE = new OutputSink("", Collections.emptyList(), false);
 
   private static final String CONTEXT = "org.apache.spark.SparkContext";
+  private static final String RDD = "org.apache.spark.rdd.RDD";
+  private static final String QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan";
   private static final String DATA_SOURCE_V2 = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
   private static final int MAX_DEPTH = 4;
 
-  /** The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. */
+  /**
+   * The class whose function the result tasks run; what {@code SparkContext.runJob} wraps around it is taken off. Where an RDD
+   * only collects the rows that a query plan has packed for the driver, the plan; where it gives rows to a user's function, what
+   * that method is called.
+   */
   final String writer;
   /** Of a file write: Spark's commit protocol, then the Hadoop committer that it drives. */
   final List<String> committers;
@@ -39,8 +48,14 @@ final class OutputSink {
    * @param coordinatesFiles whether the driver arbitrates the commits of files; a data source says so itself
    */
   static OutputSink of(Object function, Object rdd, boolean coordinatesFiles) {
-    Object inner = unwrap(function);
+    Object inner = unwrap(function, CONTEXT);
     String writer = owner(inner);
+    if (writer.equals(RDD) && isPackedByPlan(rdd)) {
+      return new OutputSink(QUERY_PLAN, Collections.emptyList(), coordinatesFiles);
+    }
+    if (writer.equals(RDD) && method(inner).contains("foreach")) {
+      return new OutputSink(RDD + ".foreach", Collections.emptyList(), coordinatesFiles);
+    }
     if (writer.equals(DATA_SOURCE_V2)) {
       return new OutputSink(writer, Collections.emptyList(), Boolean.TRUE.equals(captured(inner, Boolean.class, 0)));
     }
@@ -64,9 +79,14 @@ final class OutputSink {
     return names;
   }
 
-  private static Object unwrap(Object function) {
+  private static boolean isPackedByPlan(Object rdd) {
+    Object step = rdd instanceof MapPartitionsRDD ? captured(rdd, scala.Function3.class, MAX_DEPTH) : null;
+    return step != null && owner(unwrap(step, RDD)).equals(QUERY_PLAN);
+  }
+
+  private static Object unwrap(Object function, String wrapper) {
     Object unwrapped = function;
-    for (int i = 0; i < MAX_DEPTH && owner(unwrapped).equals(CONTEXT); i++) {
+    for (int i = 0; i < MAX_DEPTH && owner(unwrapped).equals(wrapper); i++) {
       Object inner = captured(unwrapped, scala.Function1.class, MAX_DEPTH);
       if (inner == null) {
         break;
@@ -92,6 +112,17 @@ final class OutputSink {
       }
     }
     return null;
+  }
+
+  /** The method in which a lambda was written, as the compiler named it; empty where that is not to be had. */
+  private static String method(Object lambda) {
+    try {
+      Method replace = lambda.getClass().getDeclaredMethod("writeReplace");
+      replace.setAccessible(true);
+      return ((SerializedLambda) replace.invoke(lambda)).getImplMethodName();
+    } catch (ReflectiveOperationException error) {
+      return "";
+    }
   }
 
   /** The class in which a closure was written: what stands before the first dollar sign of its own class. */

@@ -8,7 +8,8 @@ import org.apache.spark.SparkContext;
 
 /** Builds {@code driver_attached}. */
 final class SparkAttached {
-  static final String SHIM_VERSION = "0.1.0";
+  /** As the jar's manifest has it. */
+  static final String SHIM_VERSION = SparkAttached.class.getPackage().getImplementationVersion();
 
   private SparkAttached() {}
 
@@ -33,6 +34,13 @@ final class SparkAttached {
         .with("mode", mode)
         .with("capabilities", capabilities)
         .with("stock_speculation", context.conf().getBoolean("spark.speculation", false))
+        .with("executor_slots", executorSlots(context))
         .withText("ui_url", uiUrl);
+  }
+
+  /** As configured; 0 where executors take all cores of a worker. */
+  private static long executorSlots(SparkContext context) {
+    int cores = context.conf().getInt("spark.executor.cores", context.master().startsWith("yarn") ? 1 : 0);
+    return (long) (cores / Double.parseDouble(context.conf().get("spark.task.cpus", "1")));
   }
 }

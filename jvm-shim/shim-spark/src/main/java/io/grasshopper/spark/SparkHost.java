@@ -9,6 +9,7 @@ import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
@@ -92,9 +93,9 @@ final class SparkHost implements Host {
   private String carryOut(Order order) {
     switch (order.type()) {
       case "launch_copy":
-        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : wish(order, true);
+        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : locked(() -> wish(order, true));
       case "run_next":
-        return ordersPending ? wish(order, false) : "fifo_mode";
+        return ordersPending ? locked(() -> wish(order, false)) : "fifo_mode";
       case "kill_attempt":
         return kill(order);
       case "stop_job":
@@ -108,33 +109,45 @@ final class SparkHost implements Host {
     }
   }
 
-  private String wish(Order order, boolean isCopy) {
+  /** The only way to Spark's lock from here, and on the meter. */
+  private <T> T locked(Supplier<T> body) {
     synchronized (scheduler) {
       long start = System.nanoTime();
       try {
-        TaskSetManager set = gate.set(order);
-        String refusal = gate.refusal(order, set, isCopy);
-        if (refusal == null) {
-          refusal = ((OrderedTaskSet) set).wish(new Wish(order, isCopy));
-        }
-        if (refusal == null) {
-          revive = true;
-          dueBy(order.expiresNanos());
-          if (isCopy && context.executorAllocationManager().isDefined()) {
-            int index = (int) order.number("index");
-            scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
-          }
-        }
-        return refusal;
+        return body.get();
       } finally {
         control.meter.leave(start);
       }
     }
   }
 
+  private void locked(Runnable body) {
+    locked(() -> {
+      body.run();
+      return null;
+    });
+  }
+
+  private String wish(Order order, boolean isCopy) {
+    TaskSetManager set = gate.set(order);
+    String refusal = gate.refusal(order, set, isCopy);
+    if (refusal == null) {
+      refusal = ((OrderedTaskSet) set).wish(new Wish(order, isCopy));
+    }
+    if (refusal == null) {
+      revive = true;
+      dueBy(order.expiresNanos());
+      if (isCopy && context.executorAllocationManager().isDefined()) {
+        int index = (int) order.number("index");
+        scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
+      }
+    }
+    return refusal;
+  }
+
   private String kill(Order order) {
     long attempt = order.number("attempt");
-    String refusal = gate.condemn(order, attempt);
+    String refusal = locked(() -> gate.condemn(order, attempt));
     if (refusal != null) {
       return refusal;
     }
@@ -174,10 +187,10 @@ final class SparkHost implements Host {
     if (refusal != null) {
       return refusal;
     }
-    synchronized (scheduler) {
-      int cap = (int) order.number("cap", -1);
-      control.grant(control.share(job), (int) order.number("target"), cap, order.expiresNanos());
-    }
+    int target = (int) order.number("target");
+    int cap = (int) order.number("cap", -1);
+    int originals = (int) order.number("originals", -1);
+    locked(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
     revive = true;
     dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);
@@ -186,9 +199,9 @@ final class SparkHost implements Host {
 
   private String avoid(Order order) {
     AvoidedHosts hosts = AvoidedHosts.of(order);
-    synchronized (scheduler) {
+    locked(() -> {
       control.avoided = hosts;
-    }
+    });
     revive = true;
     loop.applied(order.id(), -1);
     return null;
@@ -204,7 +217,7 @@ final class SparkHost implements Host {
 
   @Override
   public void leaseEnded(String job) {
-    synchronized (scheduler) {
+    locked(() -> {
       JobShare share = control.share(job);
       if (share != null && share.hasGrant()) {
         control.clear(share);
@@ -215,26 +228,24 @@ final class SparkHost implements Host {
           set.dropWishes("lease_ended");
         }
       }
-    }
+    });
     settle();
   }
 
   @Override
   public void standDown(String reason) {
-    synchronized (scheduler) {
+    locked(() -> {
       control.wishing.forEach(set -> set.dropWishes(reason));
       control.wishing.clear();
       control.shares().forEach(control::clear);
       control.avoided = AvoidedHosts.NONE;
-    }
+    });
     revive = true;
     settle();
   }
 
   private void jobEnded(String job) {
-    synchronized (scheduler) {
-      control.forget(job);
-    }
+    locked(() -> control.forget(job));
   }
 
   private void dueBy(long nanos) {
@@ -245,7 +256,7 @@ final class SparkHost implements Host {
   @Override
   public long endOverdue(long nowNanos) {
     if (isDue && nowNanos - dueNanos >= 0) {
-      long next = sweep(nowNanos);
+      long next = locked(() -> sweep(nowNanos));
       isDue = next != Long.MAX_VALUE;
       dueNanos = nowNanos + next;
       settle();
@@ -255,24 +266,20 @@ final class SparkHost implements Host {
 
   private long sweep(long nowNanos) {
     long next = Long.MAX_VALUE;
-    synchronized (scheduler) {
-      long start = System.nanoTime();
-      for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
-        OrderedTaskSet set = each.next();
-        next = Math.min(next, set.endOverdue(nowNanos));
-        if (!set.hasWishes()) {
-          each.remove();
-        }
+    for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
+      OrderedTaskSet set = each.next();
+      next = Math.min(next, set.endOverdue(nowNanos));
+      if (!set.hasWishes()) {
+        each.remove();
       }
-      for (JobShare share : control.shares()) {
-        if (share.hasGrant() && nowNanos - share.endNanos() >= 0) {
-          control.clear(share);
-          revive = true;
-        } else if (share.hasGrant()) {
-          next = Math.min(next, share.endNanos() - nowNanos);
-        }
+    }
+    for (JobShare share : control.shares()) {
+      if (share.hasGrant() && nowNanos - share.endNanos() >= 0) {
+        control.clear(share);
+        revive = true;
+      } else if (share.hasGrant()) {
+        next = Math.min(next, share.endNanos() - nowNanos);
       }
-      control.meter.leave(start);
     }
     return next;
   }

@@ -63,7 +63,9 @@ final class TaskSetSwap implements SchedulableBuilder {
     control.meter.leave(start);
     stock.addTaskSetManager(chosen, properties);
     if (targets != null) {
+      long startPools = System.nanoTime();
       control.guard.run("pools", targets::adoptNewPools);
+      control.meter.leave(startPools);
     }
   }
 

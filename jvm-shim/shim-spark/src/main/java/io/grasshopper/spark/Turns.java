@@ -22,6 +22,9 @@ final class Turns {
    * @return indices into {@code shares}, in the new order
    */
   static int[] arrange(List<JobShare> shares, long nowNanos) {
+    if (shares.size() == 1) {
+      return only(shares.get(0));
+    }
     Map<JobShare, Job> byShare = new IdentityHashMap<>();
     List<Job> jobs = new ArrayList<>();
     for (int i = 0; i < shares.size(); i++) {
@@ -46,6 +49,14 @@ final class Turns {
       }
     }
     return order;
+  }
+
+  /** Nobody else is there, as in most rounds, which come with every end of a task. */
+  private static int[] only(JobShare share) {
+    if (share != null) {
+      share.setYieldsAtTarget(false);
+    }
+    return new int[1];
   }
 
   private static void markYielding(List<Job> jobs) {

@@ -14,9 +14,9 @@ class TurnsTest {
   private static JobShare share(int running, int target, int cap) {
     JobShare share = new JobShare(1);
     for (int i = 0; i < running; i++) {
-      share.started();
+      share.started(false);
     }
-    share.grant(target, cap, System.nanoTime() + FOREVER);
+    share.grant(target, cap, -1, System.nanoTime() + FOREVER);
     return share;
   }
 
@@ -39,9 +39,9 @@ class TurnsTest {
   @Test
   void beyondTheTargetsWeightDecides() {
     JobShare heavy = new JobShare(4);
-    heavy.grant(1, -1, System.nanoTime() + FOREVER);
+    heavy.grant(1, -1, -1, System.nanoTime() + FOREVER);
     for (int i = 0; i < 4; i++) {
-      heavy.started();
+      heavy.started(false);
     }
     assertEquals("[1, 0]", order(share(2, 1, -1), heavy));
   }
@@ -56,19 +56,29 @@ class TurnsTest {
     JobShare first = share(0, 1, -1);
     JobShare second = share(0, 1, -1);
     order(first, second);
-    first.started();
+    first.started(false);
     assertTrue(first.isGated(), "the rest of this round belongs to the second job");
-    second.started();
+    second.started(false);
     assertFalse(second.isGated(), "nobody hungry comes after it");
     order(first, second);
     assertFalse(first.isGated());
   }
 
   @Test
+  void makesNoWayForAJobThatHasGone() {
+    JobShare left = share(0, 1, -1);
+    order(left, share(0, 1, -1));
+    left.started(false);
+    assertTrue(left.isGated());
+    assertEquals("[0]", order(left));
+    assertFalse(left.isGated());
+  }
+
+  @Test
   void aCapHoldsSlotsFreeUntilTheGrantEnds() {
     JobShare capped = share(3, 5, 3);
     assertTrue(capped.isGated());
-    capped.grant(5, 3, System.nanoTime() - 1);
+    capped.grant(5, 3, -1, System.nanoTime() - 1);
     assertFalse(capped.isGated());
   }
 
@@ -79,5 +89,22 @@ class TurnsTest {
     share.clear();
     assertFalse(share.isGated());
     assertFalse(share.hasGrant());
+  }
+
+  @Test
+  void originalsHoldNoMoreThanTheirPartAndCopiesTheRest() {
+    JobShare share = new JobShare(1);
+    long now = System.nanoTime();
+    share.grant(3, 3, 2, now + FOREVER);
+    share.started(false);
+    share.started(true);
+    assertFalse(share.isFullOfOriginals(now), "one of two originals");
+    share.started(false);
+    assertTrue(share.isFullOfOriginals(now));
+    share.ended(false);
+    assertFalse(share.isFullOfOriginals(now), "the copy that is left is no original");
+    share.grant(3, 3, -1, now + FOREVER);
+    share.started(false);
+    assertFalse(share.isFullOfOriginals(now), "no part of their own");
   }
 }

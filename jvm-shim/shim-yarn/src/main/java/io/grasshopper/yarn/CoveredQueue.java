@@ -56,6 +56,19 @@ final class CoveredQueue {
     return covered;
   }
 
+  /** Leaf queues, covered or not. */
+  static int leaves(ResourceScheduler scheduler) {
+    if (scheduler instanceof CapacityScheduler) {
+      return leaves(((CapacityScheduler) scheduler).getQueue("root"));
+    }
+    return scheduler instanceof FairScheduler ? ((FairScheduler) scheduler).getQueueManager().getLeafQueues().size() : 0;
+  }
+
+  private static int leaves(CSQueue queue) {
+    List<CSQueue> children = queue.getChildQueues();
+    return children == null || children.isEmpty() ? 1 : children.stream().mapToInt(CoveredQueue::leaves).sum();
+  }
+
   private static void addLeaves(CSQueue queue, CapacityScheduler scheduler, List<CoveredQueue> covered) {
     List<CSQueue> children = queue.getChildQueues();
     if (children != null && !children.isEmpty()) {

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.monitor.SchedulingEditPolicy;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.util.YarnVersionInfo;
@@ -93,8 +94,9 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
   private void tick() {
     List<CoveredQueue> queues = CoveredQueue.of(scheduler);
     links.values().removeIf(QueueLink::isEnded);
+    long clusterUnixMs = queues.size() == CoveredQueue.leaves(scheduler) ? ResourceManager.getClusterTimeStamp() : 0;
     for (CoveredQueue queue : queues) {
-      QueueDemand demand = new QueueDemand(queue.slots(), queue.applications, context.getRMApps());
+      QueueDemand demand = new QueueDemand(queue.slots(), queue.applications, context.getRMApps(), clusterUnixMs);
       links.computeIfAbsent(queue.path, path -> link(queue)).report(demand);
       if (queue.canHold()) {
         enforcement.dropReservations(queue);

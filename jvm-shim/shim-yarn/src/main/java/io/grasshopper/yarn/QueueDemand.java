@@ -21,8 +21,9 @@ final class QueueDemand {
   /**
    * @param slots containers that the queue holds or has room for
    * @param apps what the ResourceManager knows of applications besides their scheduling
+   * @param clusterUnixMs the ResourceManager's start, as in its applications' ids; 0 where some leaf queue is not covered
    */
-  QueueDemand(long slots, List<QueuedApplication> readings, Map<ApplicationId, RMApp> apps) {
+  QueueDemand(long slots, List<QueuedApplication> readings, Map<ApplicationId, RMApp> apps, long clusterUnixMs) {
     List<Object> queued = new ArrayList<>();
     for (QueuedApplication application : readings) {
       RMApp app = apps.get(application.id());
@@ -31,7 +32,8 @@ final class QueueDemand {
         applications.put(application.id().toString(), application.id());
       }
     }
-    fact = Fact.timeless("queue_demand").with("slots", slots).with("applications", queued);
+    fact = Fact.timeless("queue_demand").with("slots", slots).with("applications", queued)
+        .with("cluster_unix_ms", clusterUnixMs);
   }
 
   private static Map<String, Object> wire(QueuedApplication application, RMApp app) {

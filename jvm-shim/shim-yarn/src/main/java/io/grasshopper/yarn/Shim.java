@@ -5,7 +5,8 @@ import io.grasshopper.core.Guard;
 
 /** An exception in a scheduler plug-in ends the ResourceManager, so every method of ours goes through here. */
 final class Shim {
-  static final String VERSION = "0.1.0";
+  /** As the jar's manifest has it. */
+  static final String VERSION = Shim.class.getPackage().getImplementationVersion();
 
   private static final Guard GUARD = new Guard(Plan::withdrawAll);
 

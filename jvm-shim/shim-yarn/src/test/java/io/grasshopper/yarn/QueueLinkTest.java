@@ -13,12 +13,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -52,17 +55,22 @@ class QueueLinkTest {
   }
 
   private static QueueDemand demand(String name) {
+    return demand(name, 1, Collections.singleton("nightly"));
+  }
+
+  private static QueueDemand demand(String name, int weight, Collection<String> tags) {
     Map<String, Object> app = new HashMap<>();
     app.put("getName", name);
     app.put("getUser", "alice");
     app.put("getApplicationType", "SPARK");
-    app.put("getApplicationTags", new HashSet<>(Arrays.asList("nightly")));
+    app.put("getApplicationTags", new HashSet<>(tags));
     app.put("getSubmitTime", System.currentTimeMillis() - 61_000);
     RMApp known = (RMApp) Proxy.newProxyInstance(RMApp.class.getClassLoader(), new Class<?>[] {RMApp.class},
         (proxy, method, arguments) -> app.get(method.getName()));
-    QueuedApplication queued = new QueuedApplication(ApplicationAttemptId.newInstance(ID, 1), 1,
+    QueuedApplication queued = new QueuedApplication(ApplicationAttemptId.newInstance(ID, 1), weight,
         Collections.nCopies(2, null), Collections.nCopies(1, null), 6, Resource.newInstance(768, 1));
-    return new QueueDemand(8, Collections.singletonList(queued), Collections.singletonMap(ID, known));
+    return new QueueDemand(8, Collections.singletonList(queued), Collections.singletonMap(ID, known),
+        ID.getClusterTimestamp());
   }
 
   /** A valid reply whose one order has a number of its own. */
@@ -137,6 +145,18 @@ class QueueLinkTest {
     String told = (String) application(report(name.toString())).get("name");
     assertEquals(1024, told.length());
     assertTrue(told.startsWith("\u0000\"?x"));
+  }
+
+  @Test
+  void clampsWeightsAndTags() {
+    String endless = String.join("", Collections.nCopies(5000, "t"));
+    List<String> tags = IntStream.range(0, 50).mapToObj(i -> endless + i).collect(Collectors.toList());
+    for (int weight : new int[] {-7, 0, 1_000_000}) {
+      Map<?, ?> wire = (Map<?, ?>) ((List<?>) demand("nightly report", weight, tags).fact.get("applications")).get(0);
+      assertEquals(weight < 1 ? 1 : 1000, wire.get("weight"));
+      assertEquals(20, ((List<?>) wire.get("tags")).size());
+      assertTrue(((List<?>) wire.get("tags")).stream().allMatch(tag -> ((String) tag).length() == 1024));
+    }
   }
 
   @Test

@@ -10,19 +10,20 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.spark.TaskContext;
 
 /**
- * The local file system under the scheme {@code paced}, read at the rate that {@link World} gives each task attempt.
+ * The local file system under the scheme {@code paced}, read at the rate that its {@link Pace} gives each task attempt.
  *
  * <p>Only reads inside a Spark task are paced: a driver that lists files or infers a schema is not a straggler. Byte
  * counts are those of the local file system, so a host's progress metrics stay true. Configure with
- * {@code fs.paced.impl} and the {@code fs.paced.*} keys of {@link World}.
+ * {@code fs.paced.impl} and the {@code fs.paced.*} keys of {@link World}, or, where {@code fs.paced.world} is
+ * {@code listed}, of {@link Listed}.
  */
 public final class PacedFileSystem extends RawLocalFileSystem {
-  private World world;
+  private Pace pace;
 
   @Override
   public void initialize(URI name, Configuration conf) throws IOException {
     super.initialize(name, conf);
-    world = World.of(conf);
+    pace = conf.get("fs.paced.world", "").equals("listed") ? Listed.of(conf) : World.of(conf);
   }
 
   @Override
@@ -44,6 +45,6 @@ public final class PacedFileSystem extends RawLocalFileSystem {
     }
     int attempt = task.attemptNumber();
     return new FSDataInputStream(new PacedInputStream<>(
-        local, splitStartBytes -> world.nanosPerByte(path.getName(), splitStartBytes, attempt)));
+        local, splitStartBytes -> pace.nanosPerByte(path.getName(), splitStartBytes, attempt), pace.nanosToFirstByte()));
   }
 }

@@ -24,9 +24,10 @@ final class PacedInputStream<S extends InputStream & Seekable> extends FSInputSt
   private double nanosPerByte = -1;
   private double owedNanos;
 
-  PacedInputStream(S local, LongToDoubleFunction nanosPerByteOfSplit) {
+  PacedInputStream(S local, LongToDoubleFunction nanosPerByteOfSplit, double nanosToFirstByte) {
     this.local = local;
     this.nanosPerByteOfSplit = nanosPerByteOfSplit;
+    this.owedNanos = nanosToFirstByte;
   }
 
   @Override
@@ -48,6 +49,7 @@ final class PacedInputStream<S extends InputStream & Seekable> extends FSInputSt
   private void fixRate() throws IOException {
     if (nanosPerByte < 0) {
       nanosPerByte = nanosPerByteOfSplit.applyAsDouble(local.getPos());
+      pay(0);
     }
   }
 

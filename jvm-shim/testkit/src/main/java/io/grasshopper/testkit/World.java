@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration;
  * is independent of the data, on the attempt number: then a copy draws anew; in a {@code data} world it meets the
  * same slowness again. Nothing depends on a clock, on the host, or on the folder the file lies in.
  */
-final class World {
+final class World implements Pace {
   private final long seed;
   private final boolean slownessInData;
   private final double bytesPerSecond;
@@ -56,8 +56,8 @@ final class World {
     return Math.min(maxSlowdown, Math.pow(unit(mix(state)), -1.0 / tailIndex));
   }
 
-  /** Nanoseconds that one byte takes this attempt. */
-  double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
+  @Override
+  public double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
     return 1e9 / bytesPerSecond * slowdown(fileName, splitStartBytes, attempt);
   }
 

@@ -54,7 +54,7 @@ class PacedInputStreamTest {
   }
 
   private PacedInputStream<FSInputStream> open(double nanosPerByte) {
-    return new PacedInputStream<>(local(), splitStartBytes -> nanosPerByte);
+    return new PacedInputStream<>(local(), splitStartBytes -> nanosPerByte, 0);
   }
 
   @Test
@@ -75,7 +75,7 @@ class PacedInputStreamTest {
     try (PacedInputStream<FSInputStream> stream = new PacedInputStream<>(local(), start -> {
       assertEquals(-1, splitStart.getAndSet(start));
       return 1;
-    })) {
+    }, 0)) {
       stream.seek(1_000);
       assertEquals(content[1_000], (byte) stream.read());
       stream.seek(5);
@@ -90,6 +90,18 @@ class PacedInputStreamTest {
       Thread.currentThread().interrupt();
       assertThrows(InterruptedIOException.class, () -> stream.read(new byte[SIZE_BYTES], 0, SIZE_BYTES));
       assertTrue(Thread.interrupted());
+    }
+  }
+
+  @Test
+  void theFirstByteMayTakeLongerThanTheRest() throws IOException {
+    try (PacedInputStream<FSInputStream> stream = new PacedInputStream<>(local(), start -> 0, 50e6)) {
+      long begin = System.nanoTime();
+      stream.read();
+      assertTrue(System.nanoTime() - begin >= 50e6);
+      begin = System.nanoTime();
+      stream.read();
+      assertTrue(System.nanoTime() - begin < 50e6);
     }
   }
 }

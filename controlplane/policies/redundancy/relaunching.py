@@ -1,0 +1,45 @@
+"""Which running tasks are started anew? Once, those that are older than w times what was expected of them."""
+
+import math
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.whole_slots import TOLERANCE
+
+
+@rule
+def relaunch_reason(elapsed_s: float, expected_s: float, attempts_started: int, factor: float) -> Reason:
+    """Why a task is started anew, or why not.
+
+    >>> [relaunch_reason(elapsed_s, 4.0, attempts_started=1, factor=3.0).label for elapsed_s in (11.9, 12.0)]
+    ['not_long_enough', 'relaunched']
+    """
+    if math.isnan(expected_s):
+        return Reason.UNKNOWN_DEMAND
+    if attempts_started > 1:
+        return Reason.ALREADY_RELAUNCHED
+    if factor < math.inf and elapsed_s >= factor * expected_s * (1.0 - TOLERANCE):
+        return Reason.RELAUNCHED
+    return Reason.NOT_LONG_ENOUGH
+
+
+@kernel
+def relaunch(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+    """Kill and restart, the oldest first; with a `relaunch_factor` of 0 each stage has its own best one.
+
+    The order is a copy with `kill`: the engine ends the old attempt when the new one runs, so that no task is ever
+    without one.
+    Source: Redundancy and relaunch, section V, "Straggler-relaunch".
+    """
+    for row in range(len(tasks)):
+        task = tasks[row]
+        reason = relaunch_reason(
+            elapsed_s=task["elapsed_s"],
+            expected_s=task["expected_s"],
+            attempts_started=task["attempts_started"],
+            factor=settings[0] if settings[0] > 0 else task["relaunch_factor"],
+        )
+        answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
+        answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]
+        answer["kill"][row] = answer["wanted"][row]

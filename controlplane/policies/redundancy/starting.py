@@ -1,0 +1,64 @@
+"""Which tasks start with copies? Those of every job, or of jobs that are small enough for the present load.
+
+Copies, not coding: no host makes coded tasks of an application's. A job's demand is its tasks left times what one is
+expected to take.
+"""
+
+import math
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.whole_slots import TOLERANCE
+
+
+@rule
+def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float, small_s: float) -> Reason:
+    """Why a task starts with a further copy, or why not; below an infinite threshold every demand is small.
+
+    >>> start_reason(running_attempts=1, attempts_at_start=2, demand_s=math.nan, small_s=40.0).label
+    'unknown_demand'
+    """
+    if small_s < math.inf:
+        if math.isnan(demand_s):
+            return Reason.UNKNOWN_DEMAND
+        if not demand_s <= small_s * (1.0 + TOLERANCE):
+            return Reason.NOT_SMALL
+    return Reason.STARTS_WITH_COPIES if running_attempts < attempts_at_start else Reason.ALREADY_COPIED
+
+
+@kernel
+def redundant_all(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+    """Copies for every task, the one with fewest attempts first.
+
+    Source: Redundancy and relaunch, section III, "Redundant-all".
+    """
+    for row in range(len(tasks)):
+        answer_start(tasks[row], int(settings[0]), math.inf, answer, row)
+
+
+@kernel
+def redundant_small(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+    """Copies for every task of a small job. Of a job with more than `max_tasks` nothing is known but that it is large.
+
+    Source: Redundancy and relaunch, section IV, "Redundant-small policy".
+    """
+    for row in range(len(tasks)):
+        small_s = tasks[row]["small_demand_s"]
+        if tasks[row]["job_tasks"] > settings[1] and small_s < math.inf:
+            small_s = 0.0
+        answer_start(tasks[row], int(settings[0]), small_s, answer, row)
+
+
+@rule
+def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: Records, row: int) -> None:
+    """Fill in the answer about one task."""
+    reason = start_reason(
+        running_attempts=task["running_attempts"],
+        attempts_at_start=attempts_at_start,
+        demand_s=task["job_tasks"] * task["expected_s"],
+        small_s=small_s,
+    )
+    answer["score"][row], answer["reason"][row] = -float(task["running_attempts"]), reason
+    answer["wanted"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]

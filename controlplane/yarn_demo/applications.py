@@ -1,0 +1,177 @@
+"""How does one contestant run on YARN? Three drivers on this machine share a queue, judged by Spark's event logs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from controlplane.processes import command_line
+from controlplane.yarn_demo.contestants import EXECUTOR_CORES, EXECUTOR_MB
+from spark_listener.demo.application import (
+    COMMON_CONF,
+    ApplicationError,
+    Outcome,
+    driver_process,
+    driver_task,
+    read_events,
+    say,
+    was_steered,
+)
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.runner import OnEvent
+from spark_listener.demo.world import World
+from spark_listener.event_log import count_copies, read_attempts
+from spark_listener.local_cluster import installed_spark_home
+from spark_listener.sick_host import SickHost
+from spark_listener.swim import ModelJob
+from yarn_bridge.local_yarn import LocalYarn, containers
+from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.rm_client import RmClient
+
+EXECUTOR_CLASS = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
+HEAP_MB = 512
+MASTER_CONF = {"spark.yarn.am.memory": "256m", "spark.yarn.am.memoryOverhead": "64m"}
+# Executors come as tasks wait and go soon after the last one, so that slots change hands.
+ALLOCATION_CONF = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.initialExecutors": "0",
+    "spark.dynamicAllocation.maxExecutors": "4",
+    "spark.dynamicAllocation.executorIdleTimeout": "2s",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+}
+PATIENCE_S = 120.0
+TIMEOUT_S = 600.0
+REST_S = 30.0
+
+
+def run_applications(
+    contestant: Contestant,
+    *,
+    world: World,
+    jobs: list[ModelJob],
+    inputs: dict[str, Path],
+    yarn: LocalYarn,
+    server: str | None,
+    work_dir: Path,
+    on_event: OnEvent,
+) -> Outcome:
+    """Run each job as an application of its own, all at once, while one node is sick.  Raises ApplicationError.
+
+    Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
+    """
+    conf = _conf(work_dir, yarn.folder / "staging") | world.spark_conf() | contestant.spark_conf
+    with contextlib.ExitStack() as stack:
+        drivers = [Driver(job, work_dir / f"driver-{job.job_id}.log", on_event) for job in jobs]
+        rm = RmClient(yarn.rm_url, timeout_s=REST_S)
+        before = len(rm.apps())
+        for count, driver in enumerate(drivers, start=1):
+            stack.enter_context(driver.process(yarn))
+            driver.say_task(conf, inputs, server)
+            _wait(lambda: len(rm.apps()) == before + count, "an application is not submitted")  # noqa: B023
+        ids = [driver.expect("ready")["app_id"] for driver in drivers]
+        if server:
+            plane = PlaneClient(server, timeout_s=REST_S)
+            _wait(plane.queues, "the control plane has not heard from the queue")
+        with sick_node(yarn, world):
+            for driver in drivers:
+                driver.go()
+            finished = {driver.job.job_id: driver.expect("finished") for driver in drivers}
+        for driver in drivers:
+            driver.expect("stopped")
+    if server and not all(was_steered(server, id) for id in ids):
+        raise ApplicationError(f"{contestant.name}: the control plane decided nothing for an application")
+    return Outcome(
+        contestant=contestant.name,
+        seed=world.seed,
+        job_s={id: event["seconds"] for id, event in finished.items()},
+        results={id: event["result"] for id, event in finished.items()},
+        copies=count_copies(attempt for id in ids for attempt in read_attempts(work_dir / id)),
+    )
+
+
+class Driver:
+    """One application's driver process, whose events are read when they are waited for."""
+
+    def __init__(self, job: ModelJob, log_path: Path, on_event: OnEvent) -> None:
+        self.job = job
+        self._log_path = log_path
+        self._on_event = on_event
+
+    @contextlib.contextmanager
+    def process(self, yarn: LocalYarn) -> Iterator[None]:
+        """The driver runs as a client of `yarn` in this context."""
+        with driver_process(
+            installed_spark_home(), self._log_path, timeout_s=TIMEOUT_S, HADOOP_CONF_DIR=str(yarn.conf_dir)
+        ) as self._process:
+            self._events = read_events(self._process)
+            yield
+
+    def say_task(self, conf: dict[str, str], inputs: dict[str, Path], server: str | None) -> None:
+        """The first thing that it reads.  It plans a query before it is ready, and asks for no executor yet."""
+        name = f"demo-{self.job.job_id}"
+        say(
+            self._process,
+            driver_task(name, conf=conf, jobs=[self.job], inputs=inputs, server=server, warm_executors=False),
+        )
+
+    def go(self) -> None:
+        say(self._process, "go")
+
+    def expect(self, name: str) -> dict[str, Any]:
+        """The next event of this name.  Raises ApplicationError if the driver ends before."""
+        for event in self._events:
+            self._on_event(event)
+            if event["event"] == name:
+                return event
+        raise ApplicationError(f"the driver of job {self.job.job_id} ended before it was {name}; see {self._log_path}")
+
+
+@contextlib.contextmanager
+def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
+    """The executors of the world's sick host run only for a share of each second.
+
+    Masters there run on: where they happen to be placed shall not decide who wins.
+    """
+
+    def executors() -> list[int]:
+        return [pid for pid in containers(yarn.folder / world.sick_host) if EXECUTOR_CLASS in command_line(pid)]
+
+    sick = SickHost(executors, duty=world.sick_duty, period_s=1.0)
+    sick.start()
+    try:
+        yield
+    finally:
+        sick.stop()
+
+
+def _conf(work_dir: Path, staging: Path) -> dict[str, str]:
+    """Where an application's parts run, and how much it asks for."""
+    own = {
+        "spark.master": "yarn",
+        "spark.driver.extraJavaOptions": COMMON_CONF["spark.executor.extraJavaOptions"],
+        "spark.executor.cores": str(EXECUTOR_CORES),
+        "spark.executor.memory": f"{HEAP_MB}m",
+        "spark.executor.memoryOverhead": f"{EXECUTOR_MB - HEAP_MB}m",
+        # Executors are young all the time, and compiling a plan costs one more than running it.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
+        # Spark takes it for a path, not an address: encoded, the plus of a contestant's name would be another folder.
+        "spark.yarn.stagingDir": f"file:{staging}",
+        "spark.eventLog.dir": work_dir.resolve().as_uri(),
+    }
+    return MASTER_CONF | ALLOCATION_CONF | own
+
+
+def _wait(condition: Callable[[], object], complaint: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise ApplicationError(f"{complaint} after {PATIENCE_S:.0f} s")
+        time.sleep(0.2)

@@ -1,0 +1,94 @@
+"""How does the YARN demo proceed? Contestants take turns in the queue of one YARN, then the table and the page."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+
+from controlplane.processes import exit_on_sigterm, free_port, java_home
+from controlplane.yarn_demo.applications import run_applications
+from controlplane.yarn_demo.contestants import contestants, order_of, workload, worlds, yarn_of_all
+from spark_listener.demo.application import Outcome
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.report import row
+from spark_listener.demo.runner import (
+    OnEvent,
+    check_results,
+    conclude,
+    is_attended,
+    keep_page,
+    only_one,
+    take_turns,
+)
+from spark_listener.demo.world import Workload, World, testkit_jar
+
+
+def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
+    """All contestants, the same seeds for each, control planes that keep learning from round to round.
+
+    Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
+    """
+    exit_on_sigterm()
+    testkit_jar()
+    java_home()
+    console = Console()
+    report = build_dir / "demo-yarn.json"
+    work_dir = build_dir / "demo-yarn"
+    four = contestants()
+    with only_one(build_dir):
+        shutil.rmtree(work_dir, ignore_errors=True)
+        work_dir.mkdir(parents=True)
+        console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too; the")
+        console.print("first one ever compiles its policies, for about a minute.")
+        outcomes = run_rounds(four, worlds(first_seed, rounds), workload(), work_dir, report, console)
+        stock = outcomes[four[0].name]
+        rows = [row(contestant, outcomes[contestant.name], stock, worlds(1, 1)[0].kind) for contestant in four]
+        conclude(rows, report, work_dir, console, subject="application")
+        if is_attended():
+            with control_plane(four[-1], work_dir=work_dir, report=report) as address:
+                keep_page(address, console)
+    check_results(rows)
+
+
+def run_rounds(
+    competitors: tuple[Contestant, ...],
+    rounds: list[World],
+    work: Workload,
+    work_dir: Path,
+    report: Path,
+    console: Console,
+) -> dict[str, list[Outcome]]:
+    """Each round runs every contestant once on one YARN, starting with another one each time.
+
+    The ResourceManager knows one address of a control plane; each contestant's own is there in its turns.
+    """
+    inputs = work.write_inputs(work_dir / "inputs")
+    port = free_port("127.0.0.1")
+
+    def run(contestant: Contestant, world: World, folder: str, on_event: OnEvent) -> Outcome:
+        place = work_dir / folder
+        place.mkdir()
+        yarn.configure_queues(order_of(contestant))
+        yarn.refresh_queues()
+        with contextlib.ExitStack() as stack:
+            server = None
+            if contestant.allocator:
+                plane = control_plane(contestant, work_dir=work_dir, report=report, port=port)
+                server = stack.enter_context(plane)
+            return run_applications(
+                contestant,
+                world=world,
+                jobs=work.jobs,
+                inputs=inputs,
+                yarn=yarn,
+                server=server,
+                work_dir=place,
+                on_event=on_event,
+            )
+
+    with yarn_of_all(f"http://127.0.0.1:{port}", work_dir / "yarn") as yarn:
+        return take_turns(competitors, rounds, run, n_jobs=len(work.jobs), console=console)

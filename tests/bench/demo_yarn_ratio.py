@@ -1,0 +1,48 @@
+"""How much sooner do applications on YARN end than under the best stock order? Interleaved rounds, forty minutes."""
+
+import os
+import shutil
+import statistics
+
+from rich.console import Console
+
+from controlplane.yarn_demo.contestants import STOCK_ORDERS, contestants, workload, worlds
+from controlplane.yarn_demo.runner import run_rounds
+from spark_listener.demo.report import print_table, row
+from spark_listener.demo.runner import check_results
+from tests.bench.__main__ import ROOT
+from tests.bench.statistics import ratio_interval
+
+ROUNDS = int(os.environ.get("DEMO_ROUNDS", "6"))
+GOAL = 0.7
+
+
+def rows() -> list[dict]:
+    """Rows `demo-yarn-ratio`: mean application time over the best stock order's; the goal is for `hopper+ras`."""
+    work_dir = ROOT / "build" / "demo-yarn-ratio"
+    shutil.rmtree(work_dir, ignore_errors=True)
+    work_dir.mkdir(parents=True)
+    four, console, seeds = contestants(), Console(), worlds(first_seed=1, rounds=ROUNDS)
+    outcomes = run_rounds(four, seeds, workload(), work_dir, work_dir / "demo-yarn.json", console)
+    table = [row(one, outcomes[one.name], outcomes[four[0].name], seeds[0].kind) for one in four]
+    print_table(table, console, "application")
+    check_results(table)
+    means = {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}
+    best = min(STOCK_ORDERS, key=lambda name: statistics.fmean(means[name]))
+    return [_row(one.name, best, means) for one in four if one.allocator]
+
+
+def _row(name: str, peer: str, means: dict[str, list[float]]) -> dict:
+    ratio, interval = ratio_interval(means[name], means[peer])
+    goal = GOAL if name == "hopper+ras" else None
+    return {
+        "name": f"demo-yarn-ratio {name}",
+        "value": round(statistics.fmean(means[name]), 2),
+        "unit": "s",
+        "peer": f"{peer} {statistics.fmean(means[peer]):.2f}",
+        "ratio": round(ratio, 3),
+        "goal": goal,
+        "met": None if goal is None else ratio <= goal,
+        "runs": ROUNDS,
+        "spread": [round(bound, 3) for bound in interval],
+    }

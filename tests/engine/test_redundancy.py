@@ -1,0 +1,111 @@
+"""Do copies at the start and relaunches become orders that keep the laws?"""
+
+from dataclasses import replace
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.orders import KillAttempt, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action, Reason
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+CONTROL = EngineSettings(mode=f.Mode.CONTROL, allocator="fair", pool_copy_share=1.0, job_copy_share=1.0)
+
+
+def orders(decision) -> list:
+    """Launches and kills of one cycle."""
+    return [order for order in decision.orders.get(SOURCE, []) if isinstance(order, LaunchCopy | KillAttempt)]
+
+
+def earlier_run(scenario: Scenario, took_s: float) -> None:
+    """One task of the stage ran before, in another job, so that it is known what one takes."""
+    scenario.stage(1, stage=9, job="earlier", name="map")
+    scenario.tell([scenario.started(99, 0, index=0, stage=9)])
+    scenario.now_s += took_s
+    over = [f.StageEnded(stage=9, stage_attempt=0), f.JobEnded(job="earlier")]
+    scenario.tell([scenario.ended(99, took_s, index=0, stage=9), *over])
+
+
+def relaunching(factor: float = 3.0) -> Scenario:
+    """Two tasks that are expected to take a second each, the second one late by far."""
+    scenario = Scenario(replace(CONTROL, speculator="relaunch", speculator_settings={"relaunch_factor": factor}))
+    earlier_run(scenario, 1.0)
+    scenario.stage(2, name="map", input_bytes=1000)
+    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
+    scenario.now_s += 0.9
+    scenario.tell([scenario.ended(0, 0.9, bytes_read=1000)], progress={1: 100})
+    return scenario
+
+
+def relaunched(scenario: Scenario) -> LaunchCopy:
+    """The order for the late task's new attempt, once it is given."""
+    for _ in range(200):
+        scenario.now_s += 0.1
+        given = orders(scenario.tell(progress={1: 100}))
+        assert not any(isinstance(order, KillAttempt) for order in given)
+        if given:
+            return given[0]
+    raise AssertionError(scenario.records())
+
+
+def test_copies_start_with_the_tasks_of_a_job_whose_demand_is_known_and_small():
+    """At no load every demand is small; a stage that nobody has seen before waits until its first task has ended."""
+    scenario = Scenario(replace(CONTROL, speculator="redundant-small"))
+    scenario.stage(2, stage=1)
+    assert len(orders(scenario.tell([scenario.started(0, 0), scenario.started(1, 1)]))) == 2
+    reasons = {record.reason for record in scenario.records() if record.action is Action.LAUNCH_COPY}
+    assert reasons == {Reason.STARTS_WITH_COPIES}
+
+
+@pytest.mark.parametrize(("took_s", "reason"), [(None, "UNKNOWN_DEMAND"), (10.0, None), (300.0, "NOT_SMALL")])
+def test_under_load_only_small_demand_has_copies_at_the_start(took_s, reason):
+    """At a load of 0.3 eight slots have a finite limit: two tasks of 10 s are below it, two of five minutes not."""
+    scenario = Scenario(replace(CONTROL, speculator="redundant-small"))
+    cluster = scenario.scheduler.cluster
+    if took_s is not None:
+        earlier_run(scenario, took_s)
+    row = cluster.sources[SOURCE].row
+    # A light tail, for which the moments exist.
+    scenario.scheduler.learning.review_tails = lambda *_: cluster.pools.tail_index.__setitem__(row, 3.0)
+    cluster.pools.offered_load[row] = cluster.pools.busy_share[row] = 0.3
+    cluster.pools.load_seen_s[row] = scenario.now_s
+    scenario.stage(2, name="map")
+    given = orders(scenario.tell([scenario.started(0, 0), scenario.started(1, 1)]))
+    assert len(given) == (0 if reason else 2)
+    refused = {record.reason.name for record in scenario.records() if record.action is Action.REFUSE_COPY}
+    assert refused == ({reason} if reason else set())
+
+
+def test_the_old_attempt_is_killed_when_the_new_one_runs_and_not_before():
+    """Law 3: first the copy, then the kill; a task is never without an attempt."""
+    scenario = relaunching()
+    launch = relaunched(scenario)
+    assert launch.index == 1
+    host = int(launch.host[1:])
+    new = scenario.started(2, host, index=1, speculative=True, order=launch.order, attempt_number=1)
+    (kill,) = orders(scenario.tell([new], progress={1: 100}))
+    assert (kill.attempt, kill.index) == (1, 1)
+    assert [r.reason for r in scenario.records() if r.action is Action.KILL_ATTEMPT] == [Reason.REPLACED]
+    scenario.now_s += 1.0
+    scenario.tell([scenario.ended(1, 5.0, outcome=f.Outcome.KILLED)])
+    for _ in range(100):
+        scenario.now_s += 0.1
+        assert orders(scenario.tell()) == []
+
+
+def test_a_copy_that_somebody_else_asked_for_kills_nothing():
+    """Only the launch that a relaunch ordered takes the old attempt's place."""
+    scenario = relaunching()
+    relaunched(scenario)
+    other = scenario.started(2, 3, index=1, speculative=True, attempt_number=1)
+    assert [order for order in orders(scenario.tell([other])) if isinstance(order, KillAttempt)] == []
+
+
+def test_an_old_attempt_that_ends_first_is_not_killed():
+    """The order may come too late: what has ended stays ended."""
+    scenario = relaunching()
+    launch = relaunched(scenario)
+    new = scenario.started(2, int(launch.host[1:]), index=1, speculative=True, order=launch.order, attempt_number=1)
+    assert orders(scenario.tell([scenario.ended(1, 4.0, bytes_read=1000), new])) == []

@@ -1,0 +1,97 @@
+"""Do a real driver with the shim and a real ResourceManager with the plug-in become one application?
+
+Two applications in one queue under Hopper: `with_shim` is attached itself, `without` is known to its queue alone.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+import requests
+
+from tests.integration.driver import plugged
+from tests.integration.plane_process import Plane, eventually
+from tests.integration.yarn.queue import SLOTS, SOURCE, Application, Queue, yarn_with_plugin
+
+pytestmark = pytest.mark.integration
+ENVIRONMENT = {"NUMBA_DISABLE_JIT": "1"}
+"""No minute of compiling for a queue of two."""
+
+
+@pytest.fixture(scope="module", params=["3.4.3", "3.5.0"])
+def whole(request, tmp_path_factory):
+    """The control plane, the queue and both applications; every slot is a container of one core."""
+    folder = tmp_path_factory.mktemp(f"whole-{request.param}")
+    with (
+        Plane(folder / "plane", policy="hopper+none", **ENVIRONMENT) as plane,
+        yarn_with_plugin(request.param, folder, plane, folder / "switch") as yarn,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
+        with (
+            Application(folder / "with_shim", **plugged(plane.address)) as with_shim,
+            Application(folder / "without") as without,
+        ):
+            queue = Queue(yarn, plane, (with_shim, without))
+            yield SimpleNamespace(plane=plane, queue=queue, with_shim=with_shim, without=without)
+
+
+@pytest.fixture
+def gate(tmp_path, whole):
+    """Work goes on until this file is there; afterwards all executors go."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()
+    eventually(lambda: whole.queue.held() == (0, 0), about=whole.queue.held)
+
+
+def application(whole, driver):
+    """How the control plane sees an application in its queue; empty while it does not."""
+    jobs = (whole.plane.pool(SOURCE) or {"jobs": []})["jobs"]
+    return next((job for job in jobs if job["job"] == driver.application and job["queued"]), {})
+
+
+def wanted_slots(job, tasks):
+    """Hopper's virtual size of so many tasks of transfer ratio 1, two copies each at most; a container is a slot."""
+    return pytest.approx(min(max(2 / job["tail_index"], 1.0), 2.0) * tasks)
+
+
+def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(whole, gate):
+    """Of sixteen tasks two are left: what is held and asked for says nothing of that."""
+    whole.with_shim.start("squares", group="few are left", tasks=2 * SLOTS, held=[0, 1], gate=str(gate))
+
+    def nearly_done():
+        mine = application(whole, whole.with_shim)
+        return mine and mine["virtual_size"] == wanted_slots(mine, 2) and mine
+
+    mine = eventually(nearly_done, about=lambda: whole.plane.pool(SOURCE))
+    assert (mine["remaining_tasks"], mine["queued"]["driver"]) == (2, whole.with_shim.source)
+    whole.without.work(gate)
+    other = eventually(lambda: (seen := application(whole, whole.without)) and seen["n_running"] and seen)
+    assert other["queued"]["driver"] == ""
+    assert other["virtual_size"] == other["queued"]["running"] + other["queued"]["pending"]
+
+
+def test_a_driver_is_shown_with_its_queue(whole, gate):
+    """And is steered as on any other cluster, because the ResourceManager knows it and its user."""
+    whole.with_shim.work(gate)
+    pool = eventually(lambda: (pool := whole.plane.pool(whole.with_shim.source)) and pool["listed"] and pool)
+    assert (pool["listed"]["queue"], pool["listed"]["reason"], pool["mode"]) == (SOURCE, "joined", "control")
+
+
+def stranger(whole, application, user):
+    """The answer to a driver that calls itself by an application's id."""
+    attached = {"type": "driver_attached", "application": application, "user": user, "capabilities": {"max_copies": 4}}
+    job = {"type": "stage_submitted", "job": "j", "stage": 1, "stage_attempt": 0, "n_tasks": 1, "kind": "shuffle_map"}
+    identity = {"kind": "spark", "id": application, "epoch": 1}
+    body = {"protocol": 1, "source": identity, "sequence": 1, "full": True, "facts": [attached, job]}
+    return requests.post(f"{whole.plane.address}/shim/v1/sync", json=body, timeout=10).json()
+
+
+def test_strangers_get_no_orders(whole):
+    """Another user's id, and one that the ResourceManager has not given to anybody."""
+    eventually(lambda: application(whole, whole.without), about=whole.queue.log)
+    unlisted = whole.without.application.rpartition("_")[0] + "_9999"
+    for id, reason in ((whole.without.application, "other_user"), (unlisted, "unlisted")):
+        reply = stranger(whole, id, "mallory")
+        assert (reply["mode"], reply.get("orders", []), reply.get("claims", [])) == ("shadow", [], [])
+        assert [each["reason"] for each in whole.plane.decisions(f"spark:{id}", action="join")] == [reason]
