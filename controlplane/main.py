@@ -7,7 +7,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from typing import Any
@@ -20,8 +20,9 @@ from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
+from controlplane.model.facts import Mode
 from controlplane.runtime.live import CHOICES, Runtime
-from controlplane.settings import SECTIONS, BadSettings, Settings, in_force
+from controlplane.settings import SECTIONS, BadSettings, Settings, holding, in_force
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
@@ -52,12 +53,15 @@ def build_app(
     runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        _recall(runtime, settings, store.open())
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        store.open()
+        _recall(runtime, settings)
+        recalling = asyncio.create_task(_recall_late(app), name="grasshopper-recall")
         runtime.start()
         try:
             yield
         finally:
+            recalling.cancel()
             await runtime.stop()
             store.close()
 
@@ -69,7 +73,7 @@ def build_app(
         pages=pages.router,
     )
     app.state.demo_report = settings.server.demo_report
-    app.state.settings = settings
+    app.state.settings = app.state.loaded = settings
     return app
 
 
@@ -83,6 +87,7 @@ def reload(app: FastAPI) -> None:
     try:
         found = started.again()
         runtime.configure(in_force(found, runtime.store.settings, runtime.choices.mode))
+        app.state.loaded = found
     except BadSettings as error:
         _log.error("settings_refused", problems=[str(problem) for problem in error.problems])
         return
@@ -90,6 +95,7 @@ def reload(app: FastAPI) -> None:
     changed = [field.name for field in fields(engine) if getattr(engine, field.name) != getattr(before, field.name)]
     waiting = [name for name in SECTIONS if name != "engine" and getattr(found, name) != getattr(started, name)]
     _log.info("settings_reloaded", changed=changed, wait_for_restart=waiting)
+    _tell_left_out(found, runtime.store.settings)
     details = {name: getattr(engine, name) for name in changed}
     runtime.store.audit(role="local", action="reload", reason="SIGHUP", details=details)
 
@@ -177,19 +183,37 @@ def set_up_logs(settings: Settings) -> None:
     )
 
 
-def _recall(runtime: Runtime, settings: Settings, learned: dict[str, Any]) -> None:
-    """Takes up what was learned, changed and chosen before the restart."""
-    engine, stored = runtime.scheduler, runtime.store.settings
-    if learned:
+async def _recall_late(app: FastAPI) -> None:
+    """Tries again to read a store that could not be read at the start, and then recalls."""
+    runtime: Runtime = app.state.runtime
+    store: Store = runtime.store
+    while store.unread:
+        await asyncio.sleep(app.state.settings.store_settings().retry_s)
+        if (stored := await asyncio.to_thread(store.read)) is not None:
+            store.take_up(stored)
+            _recall(runtime, app.state.loaded)
+
+
+def _recall(runtime: Runtime, settings: Settings) -> None:
+    """Takes up what was learned, changed and chosen before the restart, as far as the store has been read."""
+    store, stored = runtime.store, runtime.store.settings
+    if store.learned:
         try:
-            engine.restore(learned)
+            runtime.scheduler.restore(store.learned)
         except Exception:
             _log.exception("learned_not_restored")
-    runtime.recall(stored.get(CHOICES, []))
-    try:
-        engine.configure(in_force(settings, stored, runtime.choices.mode))
-    except BadSettings as error:
-        _log.warning("changed_settings_not_restored", error=str(error))
-        engine.configure(in_force(settings, {}, runtime.choices.mode))
+    if store.unread:
+        _log.error("choices_not_read", mode_at_most=Mode.SHADOW.value)
+    else:
+        runtime.recall(stored.get(CHOICES, []))
+    runtime.configure(in_force(settings, stored, runtime.choices.mode))
     if stored:
-        _log.info("changed_settings_restored", names=sorted(stored), mode=runtime.mode.value)
+        _log.info("changed_settings_restored", names=sorted(holding(settings, stored)), mode=runtime.mode.value)
+    _tell_left_out(settings, stored)
+
+
+def _tell_left_out(settings: Settings, stored: Mapping[str, Any]) -> None:
+    """Logs what was changed at run time and yet does not hold."""
+    held = {CHOICES, *holding(settings, stored)}
+    if left_out := sorted(name for name, value in stored.items() if value is not None and name not in held):
+        _log.warning("changed_settings_not_restored", names=left_out)

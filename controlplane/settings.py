@@ -5,8 +5,10 @@ may be given by file. The sections `engine`, `runtime` and `store` are made from
 define, so no default or range is written twice.
 """
 
+import contextlib
 import dataclasses
 import ipaddress
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +33,8 @@ COMMAND_LINE = "command line"
 """Origin of what was given there."""
 HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
+_TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_settings"))
+"""Engine settings that are allowed or not only together."""
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
@@ -238,16 +242,34 @@ def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None
 
     A mode that an operator has chosen holds until another one is chosen; one from the command line is the most that
     it may be. So a kill switch outlives a restart whatever the new start says, and a start with `--mode off` is off.
-    Raises `BadSettings`.
     """
-    known = {field.name for field in dataclasses.fields(EngineSettings)} - {"mode"}
-    told = {name.split(".")[1] for name, origin in settings.origins.items() if origin == COMMAND_LINE and "." in name}
     configured = settings.engine_settings()
     mode = chosen or configured.mode
-    if "mode" in told:
+    if "mode" in _told(settings):
         mode = min(mode, configured.mode, key=lambda mode: mode.rank)
-    kept = {name: value for name, value in changed.items() if name in known - told}
-    return change_engine(configured, kept | {"mode": mode})
+    return change_engine(configured, holding(settings, changed) | {"mode": mode})
+
+
+def holding(settings: Settings, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings changed at run time that still hold, by name.
+
+    Not what was taken back (None), what the command line tells, or what the file no longer goes with; of that only
+    the one setting is left out, a policy together with its own settings.
+    """
+    names = [field.name for field in dataclasses.fields(EngineSettings) if field.name != "mode"]
+    wanted = {name: changed[name] for name in names if changed.get(name) is not None and name not in _told(settings)}
+    engine, held = settings.engine_settings(), dict[str, Any]()
+    for together in _TOGETHER + tuple((name,) for name in names if name not in itertools.chain(*_TOGETHER)):
+        part = {name: wanted[name] for name in together if name in wanted}
+        with contextlib.suppress(BadSettings):
+            engine = change_engine(engine, part)
+            held |= part
+    return held
+
+
+def _told(settings: Settings) -> set[str]:
+    """Names of the engine's settings that the command line gives."""
+    return {name.split(".")[1] for name, origin in settings.origins.items() if origin == COMMAND_LINE and "." in name}
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Body, Header, Path, Query, Request
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -22,7 +22,7 @@ from controlplane.model.snapshot import Snapshot
 from controlplane.policies.registry import parse_policy
 from controlplane.runtime.choices import Choice
 from controlplane.runtime.live import Runtime
-from controlplane.settings import change_engine
+from controlplane.settings import change_engine, in_force
 from controlplane.store.recent import RecordedDecision
 from controlplane.store.store import AuditEntry
 
@@ -30,8 +30,9 @@ router = APIRouter(prefix="/api/v1")
 
 Number = Annotated[int, Path(ge=0, le=2**53)]
 IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
-Why = Annotated[str, Field(min_length=1, max_length=1000, description="Kept in the audit log.")]
-ReasonGiven = Annotated[str, Query(min_length=1, max_length=1000, description="Kept in the audit log.")]
+_WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)
+Why = Annotated[str, _WORDS, Field(description="Kept in the audit log.")]
+ReasonGiven = Annotated[str, _WORDS, Query(description="Kept in the audit log.")]
 
 
 class _Wish(BaseModel):
@@ -71,7 +72,7 @@ class CopyBody(_Wish):
 
 
 class SettingsWish(_Wish):
-    """Engine settings to change; those left out stay."""
+    """Engine settings to change; those left out stay, and null takes back what was changed at run time."""
 
     engine: dict[str, Any]
 
@@ -142,10 +143,14 @@ async def change_settings(
     _check_etag(if_match, etag(_settings_state(current)))
     if "mode" in wish.engine:
         raise BadSetting("engine.mode", wish.engine["mode"], "PUT /api/v1/mode for it")
-    changed = change_engine(current, wish.engine)
+    taken_back = {name for name, value in wish.engine.items() if value is None and hasattr(current, name)}
+    others = {name: value for name, value in runtime.store.settings.items() if name not in taken_back}
+    without = in_force(request.app.state.loaded, others, runtime.choices.mode)
+    changed = change_engine(current, wish.engine | {name: getattr(without, name) for name in taken_back})
     if not dry_run:
         runtime.configure(changed)
-        runtime.store.save_settings({name: getattr(changed, name) for name in wish.engine})
+        saved = {name: None if name in taken_back else getattr(changed, name) for name in wish.engine}
+        runtime.store.save_settings(saved)
         _audit(request, "settings", wish.reason, **wish.engine)
     state = _settings_state(changed)
     told = state if dry_run else msgspec.structs.replace(state, recorded=await runtime.store.recorded())
@@ -171,6 +176,8 @@ async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Res
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
     _find(request, lambda live: find_job(live, source, job))
+    if wish.cap is not None and wish.target > wish.cap:
+        raise BadSetting("target", wish.target, f"at most the cap ({wish.cap})")
     stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
     return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
 

@@ -286,6 +286,7 @@ async def _overview(
         modes=views.MODES,
         notice=notice,
         store_failure=read.store_failure,
+        store_unread=read.store_unread,
     )
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from controlplane.engine.cycle import Cycle
 from controlplane.estimators.host_slowness import waves_worth_waiting
 from controlplane.model.cluster import SourceState
+from controlplane.model.columns import Ints
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AvoidHosts
 from controlplane.model.reasons import Action, Reason
@@ -16,27 +17,38 @@ PATIENCE_MS = 10_000
 def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
     """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
 
-    Every host that comes or goes is recorded, the first one with the order.
+    Every host that falls sick, recovers or is not worth avoiding any more is recorded, the first one with the order;
+    one that has left the pool, or that has no healthy neighbour left, is not. Off decides nothing and forgets the list.
     """
     if not source.attached.capabilities.avoid_hosts:
         return
+    mode = cycle.steering.mode(source)
+    if mode is Mode.OFF:
+        source.avoided = {}
+        return
+    if not (source.avoided or cycle.health.sick.any()):
+        return
     ttl_ms = cycle.settings.grant_ttl_ms
-    waves, known = _waves(cycle, source), source.avoided
+    of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+    waves, known = _waves(cycle, source, of_pool), source.avoided
     is_stale = bool(waves) and cycle.now_s - source.avoided_s >= ttl_ms / 2000
     if waves == known and not is_stale:
         return
-    controls = cycle.steering.mode(source) is Mode.CONTROL
+    hosts = np.unique(cycle.cluster.executors.host[of_pool])
+    is_sick = {cycle.cluster.host_names[row]: bool(cycle.health.sick[row]) for row in hosts.tolist()}
+    told = () if all(is_sick.values()) else sorted((waves.keys() ^ known.keys()) & is_sick.keys())
+    controls = mode is Mode.CONTROL
     order, record = next(cycle.ids) if controls else 0, None
-    for host in sorted(waves.keys() ^ known.keys()):
-        row = cycle.cluster.host_rows.get(host, -1)
+    for host in told:
+        left = Reason.HEALTHY_SLOTS_HELD if is_sick[host] else Reason.HOST_RECOVERED
         change = cycle.record(
             source,
             action=Action.AVOID_HOST,
-            reason=_reason(cycle, row, host in waves),
+            reason=Reason.SICK_HOST if host in waves else left,
             host=host,
             order=order if record is None else 0,
             inputs={
-                "slowness": float(cycle.health.slowness[row]) if row >= 0 else float("nan"),
+                "slowness": float(cycle.health.slowness[cycle.cluster.host_rows[host]]),
                 "waves": float(waves.get(host, 0)),
             },
         )
@@ -50,22 +62,12 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         cycle.send(source, avoid, record)
 
 
-def _reason(cycle: Cycle, row: int, is_avoided: bool) -> Reason:
-    if is_avoided:
-        return Reason.SICK_HOST
-    return Reason.HEALTHY_SLOTS_HELD if row >= 0 and cycle.health.sick[row] else Reason.HOST_RECOVERED
-
-
-def _waves(cycle: Cycle, source: SourceState) -> dict[str, int]:
+def _waves(cycle: Cycle, source: SourceState, of_pool: Ints) -> dict[str, int]:
     """Whole waves by name of the pool's sick hosts, in times a job's target over all slots.
 
     Only healthy slots that come free in time serve who waits; where there are none, nobody had better wait.
     """
-    health = cycle.health
-    if not health.sick.any():
-        return {}
-    of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
-    executors = cycle.cluster.executors
+    executors, health = cycle.cluster.executors, cycle.health
     rows = np.unique(executors.host[of_pool])
     sick = rows[health.sick[rows]]
     slots, is_healthy = executors.slots[of_pool], ~health.sick[executors.host[of_pool]]

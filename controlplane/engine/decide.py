@@ -29,6 +29,21 @@ SCHEMA_VERSION = 1
 """Of the snapshots that are understood."""
 LARGEST = 2**53
 """Whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
+MOST_COUNTED = 10**12
+"""Slots, tasks or copies in a snapshot: no cluster has as many, and no sum of them overflows."""
+_COUNTED = frozenset(
+    {
+        "slots",
+        "running",
+        "running_attempts",
+        "remaining_tasks",
+        "n_running",
+        "n_copies",
+        "n_tasks",
+        "n_done",
+        "n_waiting",
+    }
+)
 _STANDING = {
     reason.label: reason
     for reason in (
@@ -122,8 +137,10 @@ def _check(value: object, place: str) -> None:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             _check(each, f"{place}[{number}]")
-    elif isinstance(value, int) and not -1 <= value <= LARGEST:
-        raise BadSetting(place, got=value, want=f"-1 to {LARGEST}")
+    elif isinstance(value, int):
+        most = MOST_COUNTED if place.rpartition(".")[2] in _COUNTED else LARGEST
+        if not -1 <= value <= most:
+            raise BadSetting(place, got=value, want=f"-1 to {most}")
 
 
 def _check_jobs(snapshot: Snapshot) -> None:

@@ -27,7 +27,7 @@ from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
-from controlplane.model.facts import OrderResult
+from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
@@ -157,6 +157,19 @@ class Scheduler:
         sick = np.flatnonzero(self.learning.host_health(self.cluster, now_s).sick)
         return {self.cluster.host_names[row] for row in sick.tolist()}
 
+    def mode_of(self, name: str) -> Mode:
+        """What counts for a source now; for one that is not known, what counts everywhere."""
+        source = self.cluster.sources.get(name)
+        return self.steering.mode(source) if source else self.settings.mode
+
+    def claims_of(self, name: str) -> list[JobClaim]:
+        """The jobs of a source that we speculate for now."""
+        source = self.cluster.sources.get(name)
+        if source is None:
+            return []
+        claimed = self.steering.claimed(self.cluster, source).tolist()
+        return [_claim(key, self.settings.lease_ms) for key, row in source.jobs.items() if claimed[row]]
+
     def learned(self) -> dict[str, Any]:
         """JSON-able state of all estimators, for the store."""
         return self.learning.dump()
@@ -221,10 +234,7 @@ class Scheduler:
 
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""
-        settings, claimed = self.settings, self.steering.claimed(self.cluster, source).tolist()
-        decision.modes[source.name] = self.steering.mode(source)
-        busy = bool(source.attempts)
+        settings, busy = self.settings, bool(source.attempts)
+        decision.modes[source.name] = self.mode_of(source.name)
         decision.intervals_ms[source.name] = settings.review_interval_ms if busy else settings.idle_interval_ms
-        decision.claims[source.name] = [
-            _claim(key, settings.lease_ms) for key, row in source.jobs.items() if claimed[row]
-        ]
+        decision.claims[source.name] = self.claims_of(source.name)

@@ -222,6 +222,8 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
     cluster, jobs, source = now.cluster, now.cluster.jobs, now.source
+    if source.executors:
+        raise BadFact("queue_demand", f"{len(source.executors)} executors", "a source without executors", source.name)
     cluster.queues[source.name] = source
     cluster.pools.slots[source.row] = fact.slots
     source.cluster_unix_ms = fact.cluster_unix_ms

@@ -12,17 +12,23 @@ from controlplane.compiled import kernel, rule
 from controlplane.policies.interfaces import Floats, Ints, Records
 
 TOLERANCE = 1e-9
-"""What rounding may have taken from a number of slots; 2 / 1.2 * 3 slots are 5."""
+"""What rounding may have taken from a number of slots, as a share of it; 2 / 1.2 * 3 slots are 5."""
+
+
+@rule
+def forgiven(slots: float) -> float:
+    """What rounding may have taken from so many slots; of whole slots it never makes more, however many they are."""
+    return min(TOLERANCE * max(abs(slots), 1.0), 0.25)
 
 
 @rule
 def whole(slots: float) -> int:
     """Whole slots in a fractional number, forgiving what rounding took.
 
-    >>> [whole(slots) for slots in (0.29 * 100, 2.9, 3.0)]
-    [29, 2, 3]
+    >>> [whole(slots) for slots in (0.29 * 100, 2.9, 3.0, 1e12)]
+    [29, 2, 3, 1000000000000]
     """
-    return math.floor(slots + TOLERANCE * max(abs(slots), 1.0))
+    return math.floor(slots + forgiven(slots))
 
 
 @rule
@@ -32,7 +38,7 @@ def whole_up(slots: float) -> int:
     >>> [whole_up(slots) for slots in (10 * 1.1, 2.1)]
     [11, 3]
     """
-    return -math.floor(-slots + TOLERANCE * max(abs(slots), 1.0))
+    return -math.floor(-slots + forgiven(slots))
 
 
 @kernel
@@ -101,9 +107,9 @@ def share_out(slots: int, weight: Floats, most: Ints, order: Ints, target: Ints)
             break
         part, n_full = left / total, 0
         for row in order:
-            if sharing[row] and most[row] <= weight[row] * part * (1.0 + TOLERANCE):
-                sharing[row], target[row] = False, most[row]
-                left -= most[row]
+            if sharing[row] and most[row] <= whole(slots=weight[row] * part):
+                sharing[row], target[row] = False, min(most[row], left)
+                left -= target[row]
                 n_full += 1
         if n_full == 0:
             left -= round_out(left, weight * part, order[sharing[order]], target)
@@ -113,11 +119,14 @@ def share_out(slots: int, weight: Floats, most: Ints, order: Ints, target: Ints)
 
 @kernel
 def round_out(slots: int, quota: Floats, rows: Ints, target: Ints) -> int:
-    """Set the targets of `rows` to whole numbers next to their quotas, by largest remainder; returns their sum."""
+    """Set the targets of `rows` to whole numbers next to their quotas, by largest remainder; returns their sum.
+
+    It never exceeds the slots, though the quotas may: the sum of many large ones is not exact.
+    """
     given = 0
     remainder = np.empty(len(rows))
     for place, row in enumerate(rows):
-        target[row] = whole(slots=quota[row])
+        target[row] = min(whole(slots=quota[row]), slots - given)
         remainder[place] = math.floor((quota[row] - target[row]) / TOLERANCE + 0.5)
         given += target[row]
     for place in np.argsort(-remainder, kind="mergesort")[: max(slots - given, 0)]:

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.decisions import Decision, JobClaim, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
@@ -57,6 +57,8 @@ class Stats(Struct, frozen=True, kw_only=True):
     dropped_events: int
     store_failure: str
     """Why nothing is recorded; empty while all is well."""
+    store_unread: str
+    """Why it is not known what operators chose before the start; empty once it is."""
     rows_dropped: int
 
 
@@ -91,6 +93,10 @@ class Runtime:
         self.clock = clock
         self.sources = Sources(settings)
         self.choices = Choices()
+        self.recalled = False
+        """Whether it is known what operators had chosen before the start; until then shadow is the most."""
+        self._unmerged: list[Choice] = []
+        """Choices made until then, oldest first."""
         self.doorbell = Doorbell()
         self.feed = Feed(settings)
         self.history = History(settings)
@@ -129,6 +135,7 @@ class Runtime:
             engine_failures=self.failures,
             dropped_events=sum(source.dropped_events for source in self.sources),
             store_failure=self.store.failure,
+            store_unread=self.store.unread,
             rows_dropped=self.store.dropped,
         )
 
@@ -136,7 +143,8 @@ class Runtime:
         """What is wrong, by the name of the check; an empty sentence means all is well."""
         pumping = self._pump is not None and not self._pump.done()
         engine = "the last cycle failed" if self.failing else "" if pumping else "no cycle is running"
-        return {"engine": engine, "store": self.store.failure}
+        unread = f"shadow is the most until what operators chose can be read: {self.store.unread}"
+        return {"engine": engine, "store": unread if self.store.unread else self.store.failure}
 
     async def sync(self, request: SyncRequest) -> SyncReply:
         """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
@@ -173,7 +181,7 @@ class Runtime:
         if not source:
             self.configure(replace(self.scheduler.settings, mode=mode))
         self._choose("mode", source, mode.value, reason=reason, role=role)
-        await self.post(ModeSet(mode=mode, source=source, reason=reason))
+        await self.post(ModeSet(mode=self._allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
@@ -181,11 +189,18 @@ class Runtime:
         return await self.post(PolicySet(source=source, policy=policy))
 
     def recall(self, stored: Any) -> None:
-        """Takes up what operators had chosen for single sources; what no longer exists is told and left out."""
+        """Takes up what operators had chosen for single sources; what no longer exists is told and left out.
+
+        What they have chosen since the start is newer, and is stored only here: never in place of what was not read.
+        """
+        self.recalled, self.choices = True, Choices()
         try:
             self.choices.load(stored)
         except (msgspec.ValidationError, ValueError) as error:
             _log.error("choices_not_restored", error=str(error))
+        for choice in self._unmerged:
+            self._add(choice)
+        self._unmerged = []
         for choice in self.choices:
             try:
                 if choice.what == "policy":
@@ -197,7 +212,7 @@ class Runtime:
 
     def configure(self, settings: EngineSettings) -> None:
         """Changes the engine's settings from the next cycle on; raises `BadSetting`."""
-        self.scheduler.configure(settings)
+        self.scheduler.configure(replace(settings, mode=self._allowed(settings.mode)))
         self._due_s = self.clock()
         self._wake.set()
 
@@ -220,9 +235,18 @@ class Runtime:
 
     def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
         at_ms = self.store.wall_ms()
-        self.choices.add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
-        self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
+        self._add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
         self.store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
+
+    def _add(self, choice: Choice) -> None:
+        self.choices.add(choice)
+        if self.recalled:
+            self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
+        else:
+            self._unmerged.append(choice)
+
+    def _allowed(self, mode: Mode) -> Mode:
+        return mode if self.recalled else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -336,16 +360,18 @@ class Runtime:
         want_full = source.key in decision.want_full
         if want_full:
             self.metrics.full_asked.inc()
+        mode = decision.modes.get(source.key, self.mode)
+        source.outbox.withhold(mode)
         return SyncReply(
             protocol=PROTOCOL,
             plane_epoch=self.plane_epoch,
             acknowledged=source.sequence,
             cycle=decision.cycle,
             next_interval_ms=0 if want_full else self._interval_ms(source, decision),
-            mode=decision.modes.get(source.key, self.mode),
+            mode=mode,
             want_full=want_full,
             orders=source.outbox.take(now_s),
-            claims=[Claim(claim.job, claim.lease_ms) for claim in decision.claims.get(source.key, ())],
+            claims=_claims(decision.claims.get(source.key, ())),
         )
 
     def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
@@ -383,11 +409,18 @@ class Runtime:
         )
 
     async def _repeat(self, source: KnownSource) -> SyncReply:
-        """The same reply again, without the orders whose time has run out."""
+        """The same reply again, in the mode that counts by now and without the orders whose time has run out."""
         assert source.answer is not None
         self.metrics.repeats.inc()
         reply = await asyncio.shield(source.answer)
-        return msgspec.structs.replace(reply, orders=source.outbox.again(self.clock())) if reply.orders else reply
+        mode = self.scheduler.mode_of(source.key)
+        source.outbox.withhold(mode)
+        return msgspec.structs.replace(
+            reply,
+            mode=mode,
+            claims=_claims(self.scheduler.claims_of(source.key)),
+            orders=source.outbox.again(self.clock()),
+        )
 
     def _ask_full(self, source: KnownSource, treatment: Treatment, now_s: float) -> SyncReply:
         """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
@@ -459,3 +492,7 @@ class Runtime:
             "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
             "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),
         }
+
+
+def _claims(claims: Iterable[JobClaim]) -> list[Claim]:
+    return [Claim(claim.job, claim.lease_ms) for claim in claims]

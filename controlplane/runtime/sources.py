@@ -13,7 +13,8 @@ from enum import Enum, auto
 from msgspec.structs import replace
 
 from controlplane.model.errors import GrasshopperError
-from controlplane.model.orders import AnyOrder
+from controlplane.model.facts import Mode
+from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
@@ -94,6 +95,11 @@ class Outbox:
             self._waiting = self._sent + self._waiting
         self._sent = []
 
+    def withhold(self, mode: Mode) -> None:
+        """Drops what the mode no longer allows: below control only ends go out."""
+        if mode is not Mode.CONTROL:
+            self._waiting, self._sent = ends(self._waiting), ends(self._sent)
+
     def take(self, now_s: float) -> list[AnyOrder]:
         """Orders to send now, each with the time it has left."""
         if not self._waiting:
@@ -104,6 +110,11 @@ class Outbox:
     def again(self, now_s: float) -> list[AnyOrder]:
         """The orders of the last reply that are still worth sending."""
         return orders_left(alive(self._sent, now_s), now_s)
+
+
+def ends(orders: list[tuple[float, AnyOrder]]) -> list[tuple[float, AnyOrder]]:
+    """Those that end an attempt."""
+    return [(end_s, order) for end_s, order in orders if isinstance(order, KillAttempt)]
 
 
 def alive(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[tuple[float, AnyOrder]]:

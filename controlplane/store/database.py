@@ -70,7 +70,9 @@ def migrate(connection: Connection, revision: str = "head") -> None:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    is_new = cursor.execute("PRAGMA page_count").fetchone() == (0,)
+    if is_new:  # Later it has no effect, but waits for whoever holds the lock for writing.
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA cache_size=-1000")

@@ -1,10 +1,12 @@
 """Where are decisions, outcomes, learned samples, settings and the audit log kept? The one face of the store.
 
 Writing never blocks: rows go to a bounded queue that one thread empties. Reading takes the newest from memory and the
-rest from the database; while that cannot be read, the answer says that it is not complete.
+rest from the database; while that cannot be read, the answer says that it is not complete. What an earlier run has left
+is taken up whole or not at all, and until then `unread` says why it was not.
 """
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -19,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord
 from controlplane.store import rows, schema
-from controlplane.store.database import migrate, open_engine
+from controlplane.store.database import open_engine
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import DecisionFilter, DecisionPage, Recent, RecordedDecision
 from controlplane.store.writer import Writer
@@ -40,6 +42,14 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
 
 
+class Stored(Struct, frozen=True, kw_only=True):
+    """What an earlier run has left: what was learned and what was changed at run time, by key, and the audit log."""
+
+    learned: dict[str, Any]
+    settings: dict[str, Any]
+    audit: list[AuditEntry]
+
+
 def _wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -54,6 +64,10 @@ class Store:
         self._writer = Writer(self.engine, settings, wall_ms)
         self._recent = Recent(settings.recent_rows)
         self._audit: deque[AuditEntry] = deque(maxlen=1000)
+        self.unread = "it was not opened yet"
+        """Why it is not known what an earlier run has left; empty once it is."""
+        self.learned: dict[str, Any] = {}
+        """What an earlier run had learned, by key."""
         self.settings: dict[str, Any] = {}
         """What was changed at run time, by name: what an earlier run has left and what this one has saved."""
 
@@ -75,21 +89,36 @@ class Store:
         except (DBAPIError, OSError):
             return 0
 
-    def open(self) -> dict[str, Any]:
-        """Starts writing and reads `settings`; returns what was learned. Both are empty where they cannot be read."""
-        learned: dict[str, Any] = {}
-        try:
-            with self.engine.begin() as connection:
-                migrate(connection)
-            self._writer.migrated = True
-            with self.engine.connect() as connection:
-                learned = rows.read_keyed(connection, schema.learned)
-                self.settings = rows.read_keyed(connection, schema.settings)
-                self._audit.extend(self._read_audit(connection))
-        except (DBAPIError, OSError, ValueError, msgspec.MsgspecError, CommandError) as error:
-            _log.error("store_not_read", reason=str(error))
+    def open(self) -> None:
+        """Starts writing, and takes up what an earlier run has left, if it can be read."""
+        if (stored := self.read()) is not None:
+            self.take_up(stored)
         self._writer.start()
-        return learned
+
+    def read(self) -> Stored | None:
+        """What an earlier run has left; None where it cannot be read. May wait for the disk; for any thread."""
+        try:
+            with contextlib.suppress(DBAPIError, OSError):  # Reading may work where writing does not.
+                self._writer.migrate()
+            with self.engine.connect() as connection:
+                return Stored(
+                    learned=rows.read_keyed(connection, schema.learned),
+                    settings=rows.read_keyed(connection, schema.settings),
+                    audit=self._read_audit(connection),
+                )
+        except (DBAPIError, OSError, ValueError, msgspec.MsgspecError, CommandError) as error:
+            reason = str(getattr(error, "orig", None) or error)
+        if reason != self.unread:
+            _log.error("store_not_read", reason=reason)
+        self.unread = reason
+        return None
+
+    def take_up(self, stored: Stored) -> None:
+        """Brings what an earlier run has left together with what this one has changed, which is newer."""
+        self.learned = stored.learned
+        self.settings = stored.settings | self.settings
+        self._audit.extendleft(entry for entry in reversed(stored.audit) if entry not in self._audit)
+        self.unread = ""
 
     def close(self) -> None:
         """Writes what is queued and lets go of the database."""
@@ -121,8 +150,9 @@ class Store:
         return recorded
 
     def save_learned(self, learned: Mapping[str, Any]) -> None:
-        """Keeps what was learned, by key."""
-        self._put_keyed("learned", learned)
+        """Keeps what was learned, by key; never in place of what has not been read."""
+        if not self.unread:
+            self._put_keyed("learned", learned)
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         """Keeps settings changed at run time, by name."""
@@ -140,7 +170,7 @@ class Store:
 
     async def recorded(self) -> bool:
         """Whether everything saved and audited so far is written; waits a moment for it, but not for a sick disk."""
-        return await asyncio.to_thread(self._writer.kept, RECORD_WAIT_S)
+        return await asyncio.to_thread(self._writer.kept, RECORD_WAIT_S) and not self.unread
 
     def _put_keyed(self, table: str, values: Mapping[str, Any]) -> None:
         at_ms = self.wall_ms()

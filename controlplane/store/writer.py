@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from controlplane.store import rows, schema
@@ -33,22 +33,33 @@ class Writer:
         self.failure = ""
         self.dropped = 0
         self.migrated = False
+        """Whether the tables have the newest shape."""
         self._engine = engine
         self._settings = settings
-        self._start_ms = wall_ms() - int(time.monotonic() * 1000)
-        """What is old is told by the time since the start, so that a clock that jumps ahead deletes nothing."""
+        self._wall_ms = wall_ms
+        self._start_ms: int | None = None
+        """The wall clock when the monotonic one was at nought, as `_note_start` believes it."""
         self._queue: deque[_Row] = deque()
         self._kept: dict[tuple[str, object], _Row] = {}
         self._numbers = itertools.count()
         self._wake = threading.Condition()
         self._stopping = False
         self._busy = self._busy_kept = False
+        self._migrating = threading.Lock()
         self._sweep_s = time.monotonic() + settings.sweep_every_s
         self._thread = threading.Thread(target=self._run, name="grasshopper-store", daemon=True)
 
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
+
+    def migrate(self) -> None:
+        """Brings the tables to the newest shape, once; raises what the database says while it cannot."""
+        with self._migrating:
+            if not self.migrated:
+                with self._engine.begin() as connection:
+                    migrate(connection)
+                self.migrated = True
 
     def put(self, added: list[_Row]) -> None:
         """Queues rows of (table, values); what does not fit is dropped and counted. Never waits for the disk."""
@@ -116,7 +127,8 @@ class Writer:
         """Writes the rows; returns those to try again. Where some are refused for ever, only those are given up."""
         parts = [batch]
         try:
-            self._migrate()
+            self.migrate()
+            self._note_start()
             while parts:
                 try:
                     self._write(parts[-1])
@@ -145,11 +157,18 @@ class Writer:
         middle = len(part) // 2
         return [part[middle:], part[:middle]]
 
-    def _migrate(self) -> None:
-        if not self.migrated:
-            with self._engine.begin() as connection:
-                migrate(connection)
-            self.migrated = True
+    def _note_start(self) -> None:
+        """Dates the start by the newest row of earlier runs, or by the wall clock where that is earlier or alone.
+
+        What is old is then told by the time since: a clock that is ahead at the start, or jumps, deletes nothing.
+        Time without a running server makes no row older.
+        """
+        if self._start_ms is None:
+            with self._engine.connect() as connection:
+                newest_ms = connection.execute(select(func.max(schema.decisions.c.at_ms))).scalar()
+            now_ms = self._wall_ms()
+            believed_ms = now_ms if newest_ms is None else min(now_ms, newest_ms)
+            self._start_ms = believed_ms - int(time.monotonic() * 1000)
 
     def _write(self, batch: list[_Row]) -> None:
         with self._engine.begin() as connection:
@@ -162,9 +181,10 @@ class Writer:
                     connection.execute(table.insert(), values)
 
     def _sweep(self) -> None:
+        assert self._start_ms is not None
         self._sweep_s = time.monotonic() + self._settings.sweep_every_s
+        now_ms = min(self._start_ms + int(time.monotonic() * 1000), self._wall_ms())
         with self._engine.begin() as connection:
-            now_ms = self._start_ms + int(time.monotonic() * 1000)
             before_ms = now_ms - int(self._settings.keep_days * 86_400_000)
             deleted = rows.sweep(connection, before_ms=before_ms, keep_rows=self._settings.keep_rows)
         if deleted and self._engine.dialect.name == "sqlite":

@@ -40,6 +40,23 @@ def test_a_bad_field_is_named_by_its_path(plane, snapshot):
     assert answered.json()["errors"] == [{"field": "snapshot.pools[0].slots", "detail": "Expected `int`, got `str`"}]
 
 
+@pytest.mark.parametrize("policy", ["fair+late", "fixed+none", "hopper+ras", "budgeted+late", "srpt+none"])
+def test_a_snapshot_of_more_than_any_cluster_has_is_refused_by_its_field(plane, snapshot, policy):
+    """Sums of such numbers would not be exact."""
+    pool = snapshot["pools"][0]
+    pool["slots"], pool["tasks"], job = 2**40, [], pool["jobs"][0]
+    pool["jobs"] = [job | {"job": str(n), "remaining_tasks": 10**12} for n in range(200)]
+    pool["jobs"][7]["remaining_tasks"] = 2**50
+    answered = ask(plane, snapshot=snapshot, policy=policy)
+    assert answered.status_code == 422
+    assert [each["field"] for each in answered.json()["errors"]] == ["snapshot.pools[0].slots"]
+    pool["slots"] = 10**12
+    answered = ask(plane, snapshot=snapshot, policy=policy)
+    assert [each["field"] for each in answered.json()["errors"]] == ["snapshot.pools[0].jobs[7].remaining_tasks"]
+    pool["jobs"][7]["remaining_tasks"] = 10**12
+    assert ask(plane, snapshot=snapshot, policy=policy).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("question", "field"), [({"policy": "best+late"}, "engine.allocator"), ({"policy": "late"}, "policy")]
 )

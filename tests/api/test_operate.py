@@ -55,6 +55,7 @@ def test_a_changed_setting_keeps_the_mode(busy):
         ({"mode": "fast", "reason": "x"}, "mode"),
         ({"mode": "off"}, "reason"),
         ({"mode": "off", "reason": ""}, "reason"),
+        ({"mode": "off", "reason": " \t\n"}, "reason"),
         ({"mode": "off", "reason": "x", "force": True}, "force"),
     ],
 )
@@ -144,6 +145,22 @@ def test_a_fixed_target_holds_under_the_allocator_fixed(busy):
     assert [(order["target"], order["cap"]) for order in orders(busy, 2, "container_grant")][-1:] == [(3, 5)]
     assert busy.client.delete(f"/api/v1/jobs/{SOURCE}/job-1/target?reason=done").status_code == 200
     assert busy.client.put(f"/api/v1/jobs/{SOURCE}/other/target", json=wish).status_code == 404
+
+
+def test_a_target_beyond_its_own_cap_is_refused(busy):
+    """The two cannot both hold."""
+    path = f"/api/v1/jobs/{SOURCE}/job-1/target"
+    response = busy.client.put(path, json={"target": 5, "cap": 1, "reason": "x"})
+    assert response.status_code == 422
+    assert response.json()["errors"] == [{"field": "target", "detail": "got 5, want at most the cap (1)"}]
+
+
+def test_a_change_without_a_word_why_is_refused_everywhere(busy):
+    """In the address as in the body; the audit log is for people."""
+    for reason in ("", "%20", "%09%20"):
+        response = busy.client.delete(f"/api/v1/pools/{SOURCE}/policy?reason={reason}")
+        assert [each["field"] for each in response.json()["errors"]] == ["reason"]
+    assert busy.client.get("/api/v1/audit").json()["items"] == []
 
 
 def test_a_pool_may_have_a_policy_of_its_own(busy):

@@ -286,8 +286,9 @@ def test_dropped_events_are_counted_once(busy):
 
 
 def test_a_store_that_cannot_record_is_told_and_stops_no_decision(tmp_path):
+    """They are taken in shadow only: what operators chose before is not known."""
     with running(tmp_path, store={"url": str(tmp_path / "missing" / "plane.db")}) as plane:
-        assert plane.reply(message(1, working(), full=True))["claims"]
+        assert plane.reply(message(1, working(), full=True))["mode"] == "shadow"
         for _ in range(200):
             if "store" in (ready := plane.client.get("/readyz")).text:
                 break

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.estimators.host_slowness import HALF_LIFE_S
 from controlplane.model import facts as f
-from controlplane.model.decisions import CopyWish, Report
+from controlplane.model.decisions import CopyWish, ModeSet, Report
 from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
@@ -99,6 +99,35 @@ def test_a_small_healthy_host_holds_back_fewer_than_a_large_one():
     """A job's target counts the sick slots, too, but who waits is served by the healthy ones only."""
     small, large = (sick_beside_long_job(n, seconds=0)[1] for n in (8, 36))
     assert max(order.waves[0] for order in small) < max(order.waves[0] for order in large)
+
+
+def avoidance(scenario: Scenario) -> list[tuple[Reason, str]]:
+    return [(record.reason, record.host) for record in scenario.records() if record.action is Action.AVOID_HOST]
+
+
+@pytest.mark.parametrize("lost", [["e2"], ["e0", "e1", "e3"]])
+def test_a_host_that_leaves_or_has_no_healthy_neighbour_left_has_not_recovered(lost):
+    """The order is taken back, and nobody reads that a sick host is well again."""
+    scenario, _ = crawling_on_h2(4.0)
+    orders = scenario.tell([f.ExecutorLost(executor=executor) for executor in lost]).orders[SOURCE]
+    assert avoided(orders)[-1].hosts == []
+    assert avoidance(scenario) == [(Reason.SICK_HOST, "h2")]
+
+
+def test_switching_off_is_no_recovery():
+    """Off records nothing of hosts; back in control the host that is still sick is kept off again, and recorded."""
+    scenario, _ = crawling_on_h2(4.0)
+    scenario.handle(ModeSet(mode=f.Mode.OFF))
+    scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.KILLED) for i in (2, 6)])
+    scenario.now_s += 10 * HALF_LIFE_S
+    scenario.tell()
+    assert avoidance(scenario) == [(Reason.SICK_HOST, "h2")]
+    scenario, _ = crawling_on_h2(4.0)
+    scenario.handle(ModeSet(mode=f.Mode.OFF))
+    scenario.tell()
+    scenario.handle(ModeSet(mode=f.Mode.CONTROL))
+    assert avoided(scenario.tell().orders[SOURCE])[-1].hosts == ["h2"]
+    assert avoidance(scenario) == [(Reason.SICK_HOST, "h2")] * 2
 
 
 def test_a_driver_in_shadow_is_not_told_which_hosts_to_avoid():

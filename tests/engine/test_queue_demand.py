@@ -52,6 +52,19 @@ def test_a_container_wants_no_copy():
     assert job.virtual_size == 5.0
 
 
+def test_a_queue_has_no_executors():
+    """A source that reports both does not add up: slots of two kinds, of which one would be taken off the other."""
+    scenario = Scenario()
+    demand = f.QueueDemand(slots=1, applications=[f.QueuedApplication(job="a", running=0, pending=4)])
+    decision = scenario.tell([demand])
+    assert [problem for _, problem in decision.bad_facts] == [
+        f"{SOURCE} reported queue_demand = '4 executors', want a source without executors"
+    ]
+    decision = scenario.tell([f.ExecutorLost(executor=f"e{row}") for row in range(4)])
+    assert scenario.scheduler.snapshot(scenario.now_s).pools[0].slots == 0
+    assert not scenario.tell([demand]).bad_facts
+
+
 def test_the_same_demand_again_changes_nothing_until_the_grants_are_half_over():
     """A snapshot each tick must neither duplicate applications nor repeat orders."""
     queue = Queue()

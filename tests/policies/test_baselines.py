@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.policies.registry import allocator
+from controlplane.policies.registry import TABLE, Kind, allocator
 
 pytestmark = pytest.mark.unit
 
@@ -33,6 +33,19 @@ def test_fixed_targets_come_first_and_the_others_share_the_rest(pool):
     """What an operator has set holds as long as slots last."""
     view = pool(10, [9, 9, 9], fixed_target=[6, -1, -1], weight=[1, 1, 3])
     assert allocator("fixed").allocate(*view)["target"].tolist() == [6, 1, 3]
+
+
+@pytest.mark.parametrize("name", [row.name for row in TABLE if row.kind is Kind.ALLOCATOR])
+@pytest.mark.parametrize("slots", [10**9, 10**12, 2**53])
+@pytest.mark.parametrize("tasks", [10**9, 2**50, 10**9 // 3])
+@pytest.mark.parametrize("n", [3, 1600])
+def test_targets_never_exceed_the_slots_however_many_they_are(pool, name, slots, tasks, n):
+    """Law 3; what rounding is forgiven is a share of a number, and of a large number it is whole slots."""
+    view = pool(slots, [tasks + row for row in range(n)], usable=[tasks + row for row in range(n)])
+    target = allocator(name).allocate(*view)["target"]
+    assert target.min() >= 0
+    assert sum(target.tolist()) <= slots
+    assert all(given <= tasks + row for row, given in enumerate(target.tolist()))
 
 
 def test_a_fixed_cap_keeps_slots_free(pool):

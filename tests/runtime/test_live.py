@@ -2,6 +2,8 @@
 
 import asyncio
 import itertools
+import sqlite3
+import time
 
 import pytest
 
@@ -12,12 +14,20 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy
+from controlplane.store import database
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
 from tests.plane import message, running, working
 
 pytestmark = pytest.mark.unit
+
+
+def eventually(holds, timeout_s=10.0):
+    end_s = time.monotonic() + timeout_s
+    while not holds() and time.monotonic() < end_s:
+        time.sleep(0.01)
+    return holds()
 
 
 class Engine:
@@ -263,10 +273,66 @@ def test_a_mode_set_while_the_store_cannot_record_says_so_and_is_written_later(t
         assert plane.client.patch("/api/v1/settings", json=wish).json()["recorded"] is False
         folder.mkdir()
         assert plane.runtime.store.flush()
-        assert plane.client.get("/api/v1/mode").json()["recorded"]
+        assert eventually(lambda: plane.client.get("/api/v1/mode").json()["recorded"])
     with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
         assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
         assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
+
+
+@pytest.fixture
+def kill_switch(tmp_path, monkeypatch):
+    """A folder whose store holds a kill switch, a pool's own mode and a limit; locks are waited for shortly."""
+    monkeypatch.setattr(database, "_LOCK_WAIT_S", 0.05)
+    with running(tmp_path) as plane:
+        plane.reply(message(1, working(), full=True))
+        plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"})
+        plane.client.put("/api/v1/mode", json={"mode": "shadow", "source": "spark:app-1", "reason": "look first"})
+        plane.client.patch("/api/v1/settings", json={"engine": {"max_copies_per_task": 1}, "reason": "careful"})
+    return tmp_path
+
+
+def choices(plane):
+    return {(each["source"], each["value"]) for each in plane.client.get("/api/v1/mode").json()["choices"]}
+
+
+def test_nothing_goes_beyond_shadow_while_the_kill_switch_cannot_be_read(kill_switch):
+    """The file is locked at the start; a choice made meanwhile joins the stored ones, and wipes none."""
+    other = sqlite3.connect(kill_switch / "plane.db", isolation_level=None)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    with running(kill_switch) as plane:
+        assert plane.reply(message(1, working(), full=True))["mode"] == "shadow"
+        assert "[!]store: shadow is the most" in plane.client.get("/readyz").text
+        wish = {"mode": "control", "source": "spark:app-2", "reason": "go"}
+        plane.reply(message(1, working(), full=True, source="app-2"))
+        assert plane.client.put("/api/v1/mode", json=wish).json()["recorded"] is False
+        assert plane.reply(message(2, source="app-2"))["mode"] == "shadow"
+        other.close()
+        assert eventually(lambda: plane.runtime.mode is Mode.OFF)
+        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
+        assert plane.reply(message(2))["mode"] == "off"
+        assert eventually(lambda: plane.client.get("/readyz").text == "ok\n")
+        assert plane.client.get("/api/v1/mode").json()["recorded"]
+    with running(kill_switch) as plane:
+        assert choices(plane) == {("", "off"), ("spark:app-1", "shadow"), ("spark:app-2", "control")}
+
+
+def test_control_wished_for_while_the_store_cannot_be_read_comes_once_it_can(tmp_path):
+    """An operator's newer word counts, but what was chosen for single pools has to be known first."""
+    with running(tmp_path, store={"url": str(tmp_path / "missing" / "plane.db")}) as plane:
+        told = plane.client.put("/api/v1/mode", json={"mode": "control", "reason": "go"}).json()
+        assert (told["mode"], told["recorded"]) == ("shadow", False)
+        (tmp_path / "missing").mkdir()
+        assert eventually(lambda: plane.runtime.mode is Mode.CONTROL)
+
+
+def test_a_kill_switch_is_read_while_somebody_else_writes(kill_switch):
+    """A backup holds the lock for writing; reading needs none."""
+    other = sqlite3.connect(kill_switch / "plane.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with running(kill_switch) as plane:
+        assert plane.runtime.mode is Mode.OFF
+    other.close()
 
 
 def test_a_choice_that_can_no_longer_be_read_stops_no_start(tmp_path):

@@ -1,6 +1,7 @@
 """Does a changed file of settings take effect whole, or not at all?"""
 
 import pytest
+import structlog
 from fastapi.testclient import TestClient
 
 from controlplane import main, settings
@@ -8,13 +9,18 @@ from controlplane import main, settings
 pytestmark = pytest.mark.unit
 
 
+def serving(file):
+    """A client of an application that is started with this file."""
+    app = main.build_app(settings.load(file, {"engine": {"order_ttl_ms": 700}}))
+    return TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+
+
 @pytest.fixture
 def served(tmp_path):
     """A running application and the file that it was started with."""
     file = tmp_path / "plane.yaml"
     file.write_text(f"engine: {{lease_ms: 1000, mode: control}}\nstore: {{url: '{tmp_path}/plane.db'}}\n")
-    app = main.build_app(settings.load(file, {"engine": {"order_ttl_ms": 700}}))
-    with TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 50000)) as client:
+    with serving(file) as client:
         yield client, file
 
 
@@ -44,6 +50,39 @@ def test_a_bad_file_is_refused_whole_and_the_old_one_stays(served, text):
     file.unlink()
     main.reload(client.app)
     assert engine(client) == before
+
+
+def test_a_file_that_a_changed_setting_does_not_go_with_holds_all_the_same(served):
+    """As after a restart: only the setting of a policy that is no longer there is left out, and a limit stays."""
+    client, file = served
+    wish = {"max_copies_per_task": 0, "allocator_settings": {"fairness_epsilon": 0.3}}
+    client.patch("/api/v1/settings", json={"engine": wish, "reason": "too hot"})
+    text = f"engine: {{allocator: fair}}\nstore: {{url: '{file.parent}/plane.db'}}\n"
+    file.write_text(text)
+    main.reload(client.app)
+    expected = {"allocator": "fair", "allocator_settings": {}, "max_copies_per_task": 0}
+    assert expected.items() <= engine(client).items()
+    with structlog.testing.capture_logs() as logs, serving(file) as again:
+        found = engine(again)
+    assert expected.items() <= found.items()
+    told = {entry["event"]: entry.get("names") for entry in logs}
+    assert told["changed_settings_restored"] == ["max_copies_per_task"]
+    assert told["changed_settings_not_restored"] == ["allocator_settings"]
+
+
+def test_a_setting_that_is_taken_back_is_the_files_again(served):
+    """Also after a restart; what the file says by then counts."""
+    client, file = served
+    client.patch("/api/v1/settings", json={"engine": {"lease_ms": 3000, "max_copies_per_task": 1}, "reason": "slow"})
+    file.write_text(f"engine: {{lease_ms: 2000}}\nstore: {{url: '{file.parent}/plane.db'}}\n")
+    main.reload(client.app)
+    assert engine(client)["lease_ms"] == 3000
+    told = client.patch("/api/v1/settings", json={"engine": {"lease_ms": None}, "reason": "fast again"}).json()
+    assert (told["engine"]["lease_ms"], told["engine"]["max_copies_per_task"]) == (2000, 1)
+    with serving(file) as again:
+        assert (engine(again)["lease_ms"], engine(again)["max_copies_per_task"]) == (2000, 1)
+    unknown = client.patch("/api/v1/settings", json={"engine": {"no_such": None}, "reason": "x"})
+    assert unknown.status_code == 422
 
 
 def test_what_an_operator_set_goes_before_the_file(served):

@@ -220,6 +220,22 @@ def test_a_chosen_mode_holds_and_the_command_line_is_the_most_it_may_be(
     assert settings.in_force(found, {}, chosen and Mode(chosen)).mode.value == expected
 
 
+def test_of_settings_changed_at_run_time_only_what_the_file_no_longer_goes_with_is_left_out(file):
+    """An operator's limit holds whatever policy the file names later."""
+    found = settings.load(file("engine: {allocator: fair, lease_ms: 1000}"), {})
+    changed = {"max_copies_per_task": 0, "allocator_settings": {"fairness_epsilon": 0.3}, "gone": 1, "lease_ms": None}
+    assert settings.holding(found, changed) == {"max_copies_per_task": 0}
+    engine = settings.in_force(found, changed, None)
+    assert (engine.max_copies_per_task, engine.allocator, engine.lease_ms) == (0, "fair", 1000)
+
+
+def test_a_policy_changed_at_run_time_comes_back_with_its_settings(file):
+    """Neither would be allowed alone beside the file's."""
+    found = settings.load(file("engine: {allocator: fair}"), {})
+    changed = {"allocator_settings": {"fairness_epsilon": 0.3}, "allocator": "hopper"}
+    assert settings.holding(found, changed) == changed
+
+
 def test_what_was_changed_at_run_time_goes_before_the_file_and_not_before_the_command_line(file):
     found = settings.load(file("engine: {lease_ms: 1000, order_ttl_ms: 500}"), {"engine": {"lease_ms": 2000}})
     engine = settings.in_force(found, {"lease_ms": 3000, "order_ttl_ms": 700, "choices": []}, None)

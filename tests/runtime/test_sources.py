@@ -24,6 +24,23 @@ def test_the_same_message_twice_is_applied_once_and_answered_alike(plane):
     assert plane.runtime.cycle == cycle
 
 
+@pytest.mark.parametrize("mode", ["off", "shadow"])
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_an_order_to_launch_does_not_outlive_the_mode_that_allowed_it(plane, mode, is_lost):
+    """It waited for the next message, or its reply was lost and is asked for again: after the switch it is too late."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post("/api/v1/tasks/spark%3Aapp-1/1/0/2:copy", json={"reason": "slow"})
+    if is_lost:
+        reply = plane.reply(message(2))
+        assert [order["type"] for order in reply["orders"]] == ["launch_copy"]
+        assert reply["claims"]
+    plane.client.put("/api/v1/mode", json={"mode": mode, "reason": "too hot"})
+    reply = plane.reply(message(2))
+    assert reply["mode"] == mode
+    assert "claims" not in reply
+    assert "orders" not in reply
+
+
 def test_a_gap_asks_for_everything_and_changes_nothing(plane):
     """Facts between the two are missing, so what came after cannot be trusted to add up."""
     plane.reply(message(1, working(), full=True))

@@ -194,6 +194,39 @@ def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("is_put_right", [False, True])
+def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(opened, tmp_path, is_put_right):
+    """A machine that starts before its time service has answered must not take a month's decisions for old ones."""
+    first = opened()
+    first.record([record(1)], [], now_s=5.0)
+    assert first.flush()
+    first.close()
+    wall_ms = [WALL_MS + 400 * 86_400_000]
+    settings = StoreSettings(url=str(tmp_path / "store.db"), keep_days=30.0, sweep_every_s=0.02)
+    store = Store(settings, wall_ms=lambda: wall_ms[0])
+    store.open()
+    store.record([record(2)], [], now_s=5.0)
+    assert store.flush()
+    if is_put_right:
+        wall_ms[0] = WALL_MS
+    time.sleep(0.2)
+    assert store.flush()
+    assert count(store, schema.decisions) == 2
+    store.close()
+
+
+def test_decisions_grow_old_while_the_server_runs(opened):
+    """By the time since the start: of two rows of an earlier run only the one that was old by its end goes."""
+    day_s = 86_400.0
+    store = opened()
+    store.record([record(1, at_s=0.0), record(2, at_s=2 * day_s)], [], now_s=2 * day_s)
+    assert store.flush()
+    store.close()
+    again = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
+    assert eventually(lambda: count(again, schema.decisions) == 1)
+    assert ids(find(again)) == [2]
+
+
 def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
@@ -244,7 +277,8 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
 def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     """The folder does not exist; deciding goes on, and the answer says that it is not complete."""
     store = Store(StoreSettings(url=str(tmp_path / "missing" / "store.db"), retry_s=0.02))
-    assert (store.open(), store.settings) == ({}, {})
+    store.open()
+    assert (store.learned, store.settings, bool(store.unread)) == ({}, {}, True)
     store.record([record(1)], [], now_s=5.0)
     page = find(store)
     assert (ids(page), page.complete) == ([1], False)
@@ -315,9 +349,34 @@ def test_learned_samples_and_settings_are_kept_by_key(opened):
     assert store.flush()
     store.close()
     again = Store(StoreSettings(url=store.engine.url.render_as_string()))
-    assert again.open() == {"tail": [1.7], "hosts": {"a": 1.0}}
+    again.open()
+    assert again.learned == {"tail": [1.7], "hosts": {"a": 1.0}}
     assert again.settings == {"mode": "off"}
     again.close()
+
+
+def test_what_could_not_be_read_is_never_written_over(opened):
+    """Read once it can be, and then joined with what has been changed since, which is newer."""
+    first = opened()
+    first.save_learned({"tail": [1.5]})
+    first.save_settings({"lease_ms": 2000, "max_copies_per_task": 1})
+    first.audit(role="operate", action="settings", reason="before")
+    assert first.flush()
+    first.close()
+    store = Store(first._settings)
+    event.listen(store.engine, "connect", refuse := lambda *_: (_ for _ in ()).throw(OSError("no disk")))
+    store.open()
+    assert "no disk" in store.unread
+    store.save_learned({"tail": [9.9]})
+    store.save_settings({"lease_ms": 3000})
+    store.audit(role="operate", action="settings", reason="since")
+    assert not asyncio.run(store.recorded())
+    event.remove(store.engine, "connect", refuse)
+    store.take_up(store.read())
+    assert store.settings == {"lease_ms": 3000, "max_copies_per_task": 1}
+    assert store.learned == {"tail": [1.5]}
+    assert [entry.reason for entry in store.audit_log()] == ["since", "before"]
+    store.close()
 
 
 def test_the_audit_log_outlives_a_restart(opened):

@@ -40,6 +40,11 @@ class Reader:
         return self._runtime.stats.store_failure
 
     @property
+    def store_unread(self) -> str:
+        """Why it is not known what operators chose before the start."""
+        return self._runtime.stats.store_unread
+
+    @property
     def cluster_copy_share(self) -> float:
         """Copies that may run at once everywhere, as a share of all slots."""
         return self._runtime.scheduler.settings.cluster_copy_share

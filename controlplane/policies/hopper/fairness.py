@@ -12,21 +12,22 @@ from controlplane.policies.whole_slots import whole
 def fair_floor(slots: int, weight: Floats, most: Ints, order: Ints, fairness_epsilon: float) -> Ints:
     """Slots that a claimant is sure of: (1 - epsilon) * S / N in whole slots, or all that it can use.
 
-    N counts claimants that can use a slot, each by its weight.
+    N counts claimants that can use a slot, each by its weight. All floors together never exceed the slots.
     Source: Hopper (SIGCOMM'15), section 4.3.
 
     >>> fair_floor(20, np.ones(4), np.array([9, 9, 1, 0]), np.arange(4), 0.1)
     array([6, 6, 1, 0])
     """
     floor = np.zeros(len(most), dtype=np.int64)
-    total = 0.0
+    total, left = 0.0, slots
     for row in order:
         if most[row] > 0:
             total += weight[row]
     for row in order:
         if most[row] > 0 and total > 0:
             share = (1.0 - fairness_epsilon) * slots * (weight[row] / total)
-            floor[row] = min(whole(slots=share), most[row])
+            floor[row] = min(whole(slots=share), most[row], left)
+            left -= floor[row]
     return floor
 
 
