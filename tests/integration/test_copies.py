@@ -87,7 +87,7 @@ def test_the_shim_forgets_a_job_that_ends_before_its_last_attempt(plane, driver)
         return driver.run("shim_status")["jobs"]
 
     before = jobs_kept()
-    job = driver.start("deaf", group="deaf", seconds=8)
+    job = driver.start("deaf", group="deaf", seconds=15)
     plane.running(driver.source, "deaf", 0)
     assert jobs_kept() == before + 1
     driver.run("cancel", group="deaf")

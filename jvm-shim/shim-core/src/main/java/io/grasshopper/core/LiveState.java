@@ -24,6 +24,8 @@ import java.util.function.Predicate;
 public final class LiveState {
   private static final int MAX_ENDED_PER_STAGE = 1_000;
   private static final int MAX_ENDED = 2_000;
+  private static final int MAX_PREFERENCES = 2_000;
+  private static final BitSet NONE_DONE = new BitSet();
 
   private final Map<String, Fact> executors = new LinkedHashMap<>();
   private final Map<String, Fact> jobs = new LinkedHashMap<>();
@@ -121,14 +123,20 @@ public final class LiveState {
     all.addAll(executors.values());
     all.addAll(jobs.values());
     for (Map.Entry<String, Fact> stage : stages.entrySet()) {
-      Fact fact = brief ? stage.getValue().plus("preferred_hosts", Collections.emptyList()) : stage.getValue();
-      BitSet done = untold.get(stage.getKey());
-      all.add(done == null || done.isEmpty() ? fact : fact.plus("done", runs(done)));
+      BitSet done = untold.getOrDefault(stage.getKey(), NONE_DONE);
+      Fact fact = withoutLongLists(stage.getValue(), brief ? 0 : MAX_PREFERENCES);
+      all.add(done.isEmpty() ? fact : fact.plus("done", runs(done)));
       all.addAll(requestsByStage.getOrDefault(stage.getKey(), Collections.emptyList()));
     }
     all.addAll(ended);
     all.addAll(running.values());
     return all;
+  }
+
+  private static Fact withoutLongLists(Fact stage, int most) {
+    Object hosts = stage.get("preferred_hosts");
+    boolean isLong = hosts instanceof List && ((List<?>) hosts).size() > most;
+    return isLong ? stage.plus("preferred_hosts", Collections.emptyList()) : stage;
   }
 
   private List<Fact> newestEnded() {

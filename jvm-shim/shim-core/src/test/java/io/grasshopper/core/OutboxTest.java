@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -137,9 +138,11 @@ class OutboxTest {
 
   @Test
   void tellsStillLessOnceAReportWasTooLong() {
-    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0).with("preferred_hosts", "many"));
+    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0)
+        .with("preferred_hosts", Collections.singletonList("h1")));
     finishes(1, 0, "success");
     finishes(1, 2, "success");
+    assertEquals("[h1]", outbox.next(attached, live).get(1).get("preferred_hosts").toString());
     assertEquals(2, ends(outbox.next(attached, live)));
     outbox.beBrief();
     outbox.discard();
@@ -147,6 +150,14 @@ class OutboxTest {
     assertEquals("[[0, 0], [2, 2]]", report.get(1).get("done").toString());
     assertEquals("[]", report.get(1).get("preferred_hosts").toString());
     assertEquals(2, report.size());
+  }
+
+  /** The names of hosts are most of what a large stage has to say, and only make copies more local. */
+  @Test
+  void leavesOutThePreferredHostsOfALargeStage() {
+    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0)
+        .with("preferred_hosts", Collections.nCopies(20_000, "h1")));
+    assertEquals("[]", outbox.next(attached, live).get(1).get("preferred_hosts").toString());
   }
 
   @Test
