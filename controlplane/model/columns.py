@@ -48,6 +48,10 @@ class Pools(Table):
     """Slots that no attempt holds, no original waits for, and no ordered copy will take."""
     tail_index: Floats
     tail_reviewed_s: Floats
+    copied_slowness: Floats
+    """Sum of the logs by which originals were slower than their siblings when a copy ran beside them, hosts aside."""
+    shed_slowness: Floats
+    """Of that, what their copies were not."""
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -58,6 +62,8 @@ class Pools(Table):
         "startup_deviation_s": _UNKNOWN,
         "cold_startup_mean_s": _UNKNOWN,
         "cold_startup_deviation_s": _UNKNOWN,
+        "copied_slowness": _SUM,
+        "shed_slowness": _SUM,
         "due": _FLAG,
         "off": _FLAG,
         "max_copies": _INT,
