@@ -8,6 +8,7 @@ import numpy as np
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
+from controlplane.estimators.shared_slowness import shed
 from controlplane.estimators.tail_index import TailIndex, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
@@ -77,6 +78,7 @@ class Learning:
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
             if finished or fact.outcome is Outcome.KILLED:
                 self._tail_of_pool[ended.pool].observe(relative, finished)
+        self._learn_of_race(cluster, ended, now_s)
         if fact.outcome is Outcome.KILLED:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
             self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
@@ -84,6 +86,18 @@ class Learning:
             self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
+
+    def _learn_of_race(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
+        """Of an original and its copy, the first that ends tells how much of the slowness lies in the work."""
+        if ended.rival is None or not cluster.pools.alive[ended.pool]:
+            return
+        host_log = self.host_health(cluster, now_s).certain_log
+        own = ended.log_slowness - float(host_log[ended.host])
+        other = ended.rival[1] - float(host_log[ended.rival[0]])
+        original, copy = (other, own) if ended.fact.speculative else (own, other)
+        copied_log, shed_log = shed(original, copy)
+        cluster.pools.copied_slowness[ended.pool] += copied_log
+        cluster.pools.shed_slowness[ended.pool] += shed_log
 
     def forget_rows(self) -> None:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""

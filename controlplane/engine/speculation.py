@@ -42,7 +42,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None
         return
     budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     _prepare_pools(cycle, due, sums, budgets)
-    cycle.learning.remaining.estimate(cycle.cluster, cycle.now_s)
+    cycle.learning.remaining.estimate(cycle.cluster, cycle.health.certain_log, cycle.now_s)
     cycle.learning.watch_hosts(cycle.cluster, cycle.now_s)
     cycle.view.fill(cycle.cluster, cycle.now_s)
     if cycle.view.n:

@@ -122,6 +122,11 @@ class HostHealth(NamedTuple):
     sick: Flags
     """Those that get no copies."""
 
+    @property
+    def certain_log(self) -> Floats:
+        """Logs of the slowness that chance does not explain: 0 for hosts that are not sick."""
+        return np.where(self.sick, np.log(self.slowness), 0.0)
+
 
 class HostSlowness:
     """Evidence about hosts by row; rows appear when they are first mentioned."""

@@ -12,9 +12,10 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.shared_slowness import kept_share
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
-from controlplane.model.columns import Pools, Record, Records
+from controlplane.model.columns import Floats, Pools, Record, Records
 from controlplane.model.facts import Outcome
 
 REPORT_GAP_S = 0.5
@@ -163,12 +164,16 @@ class RemainingTimes:
         startup_s = float(np.nan_to_num(cluster.pools.startup_mean_s[pool], nan=0.0))
         return seconds_per_unit(duration_s=duration_s, startup_s=startup_s, units=units)
 
-    def estimate(self, cluster: Cluster, now_s: float) -> None:
-        """Write times to go, rates and progress of all live attempts in pools that are due into their columns."""
+    def estimate(self, cluster: Cluster, host_log: Floats, now_s: float) -> None:
+        """Write times to go, rates and progress of all live attempts in pools that are due into their columns.
+
+        `host_log` is the log of hosts' slowness, shape (n_hosts,).
+        """
         estimate(
             now_s,
             self.startup_prior_s,
             self.history.duration_s(2 * self.startup_prior_s),
+            host_log,
             cluster.attempts.records[: cluster.attempts.size],
             cluster.tasks.records,
             cluster.stages.records,
@@ -181,6 +186,7 @@ def estimate(
     now_s: float,
     startup_prior_s: float,
     duration_prior_s: float,
+    host_log: Floats,
     attempts: Records,
     tasks: Records,
     stages: Records,
@@ -217,8 +223,11 @@ def estimate(
                 prior_s=duration_prior_s,
             )
             total = total_work(attempt, tasks[attempt["task"]]["input_bytes"], stage)
-            by_work_s = total * math.exp(log_sum / n if n > 0 else stage["prior_log_cost"])
-            write_times(now_s, elapsed_s, total, by_work_s, mean_s, attempt, pool)
+            sibling_log = log_sum / n if n > 0 else stage["prior_log_cost"]
+            own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
+            kept = kept_share(pool["copied_slowness"], pool["shed_slowness"])
+            again = math.exp(kept * own_log) if own_log > 0 else 1.0
+            write_times(now_s, elapsed_s, total, total * math.exp(sibling_log), again, mean_s, attempt, pool)
             judge_age(now_s, elapsed_s, startup_prior_s, attempt, pool)
 
 
@@ -245,9 +254,19 @@ def total_work(attempt: Record, input_bytes: float, stage: Record) -> float:
 
 @rule
 def write_times(
-    now_s: float, elapsed_s: float, total: float, by_work_s: float, mean_s: float, attempt: Record, pool: Record
+    now_s: float,
+    elapsed_s: float,
+    total: float,
+    by_work_s: float,
+    again: float,
+    mean_s: float,
+    attempt: Record,
+    pool: Record,
 ) -> None:
-    """Fill in t_rem, t_new, rates and progress. A late start's work is still to do; silence needs as long again."""
+    """Fill in t_rem, t_new, rates and progress. A late start's work is still to do; silence needs as long again.
+
+    A copy takes `again` times as long as siblings do.
+    """
     work_known = not math.isnan(by_work_s)
     startup_s = 0.0 if math.isnan(pool["startup_mean_s"]) else pool["startup_mean_s"]
     progress = share_done(work=attempt["work"], total=total)
@@ -260,10 +279,11 @@ def write_times(
         t_rem_s = max((1.0 - progress) * total * running_cost(now_s, elapsed_s, attempt), silence_s)
     else:
         t_rem_s = silence_s
-    t_new_s = startup_s + by_work_s if work_known else mean_s
+    t_new_s = startup_s + by_work_s * again if work_known else mean_s
+    typical = startup_s + by_work_s if work_known else mean_s
     size = total if work_known else 1.0
     attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, t_new_s, progress
-    attempt["rate"], attempt["sibling_rate"] = size / (elapsed_s + t_rem_s), size / max(t_new_s, SHORTEST_S)
+    attempt["rate"], attempt["sibling_rate"] = size / (elapsed_s + t_rem_s), size / max(typical, SHORTEST_S)
 
 
 @rule

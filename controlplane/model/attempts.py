@@ -157,6 +157,16 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
     return row
 
 
+def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int, float] | None:
+    """Host and log slowness of the one that an attempt raced, if there was one; rivals come newest first."""
+    attempts = cluster.attempts
+    of_other_kind = [row for row in rivals if attempts.speculative[row] != speculative]
+    if not of_other_kind:
+        return None
+    row = of_other_kind[-1 if speculative else 0]
+    return int(attempts.host[row]), float(attempts.log_slowness[row])
+
+
 def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
     cluster, attempts, tasks, stages = now.cluster, now.cluster.attempts, now.cluster.tasks, now.cluster.stages
     task, stage, pool = int(attempts.task[row]), info.row, now.source.row
@@ -196,6 +206,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             foretold_end_s=float(attempts.foretold_end_s[row]),
             t_new_s=float(attempts.t_new_s[row]),
             log_slowness=float(attempts.log_slowness[row]),
+            rival=_rival(cluster, rivals, speculative),
         )
     )
     cluster.executors.finished[attempts.executor[row]] += 1

@@ -96,6 +96,8 @@ class EndedAttempt:
     t_new_s: float
     log_slowness: float
     """How slow it was when last weighed against siblings elsewhere; nan where unknown."""
+    rival: tuple[int, float] | None
+    """Host and log slowness of the attempt that it raced: a copy's original, an original's newest copy."""
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ class Twin:
         self.facts += [f.StageEnded(stage=job, stage_attempt=0), f.JobEnded(job=f"job-{job}")]
         self.plain["end_job"](state, row, ended)
 
-    def estimate(self, cluster, now_s):
+    def estimate(self, cluster, host_log, now_s):
         """The simulator's estimates in the engine's columns."""
         attempts, slot_of = cluster.attempts, {attempt: slot for slot, attempt in self.slot_of.items()}
         for row in attempts.rows():

@@ -1,0 +1,83 @@
+"""Do copies stop where they never leave their originals' slowness behind, and go on where they do?"""
+
+import math
+
+import pytest
+
+from controlplane.estimators.shared_slowness import PRIOR_LOG, kept_share, shed
+from controlplane.model import facts as f
+from controlplane.model.orders import LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+
+N_TASKS, STRAGGLER = 8, 3
+UNLIMITED = EngineSettings(
+    mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_core_s=1e6, speculator_settings={"greedy_when_idle": 0.0}
+)
+"""Neither budgets nor free slots shall hide what the estimate does."""
+
+
+def copies_by_stage(copy_rate: int, n_stages: int = 12) -> list[int]:
+    """Stages of eight tasks, one of which reads 30 bytes/s instead of 300; its copies read at `copy_rate`."""
+    scenario, copies, next_attempt = Scenario(UNLIMITED), [], 0
+    for stage in range(1, n_stages + 1):
+        scenario.stage(N_TASKS, stage=stage, input_bytes=1000)
+        rate, begun_s, index_of, n_copies = {}, {}, {}, 0
+        for index in range(N_TASKS):
+            rate[next_attempt], index_of[next_attempt] = 30 if index == STRAGGLER else 300, index
+            begun_s[next_attempt] = scenario.now_s
+            host = (index + stage) % 4
+            scenario.tell([scenario.started(next_attempt, host, index=index, stage=stage)])
+            next_attempt += 1
+        while rate:
+            scenario.now_s += 0.1
+            read = {one: round(rate[one] * (scenario.now_s - begun_s[one])) for one in rate}
+            over = {index_of[one] for one, n in read.items() if n >= 1000}
+            ended = [one for one in rate if index_of[one] in over]
+            facts = []
+            for one in sorted(ended, key=lambda one: read[one] < 1000):
+                outcome = f.Outcome.SUCCESS if read[one] >= 1000 else f.Outcome.KILLED
+                told = {"index": index_of[one], "stage": stage, "bytes_read": read[one], "outcome": outcome}
+                facts.append(scenario.ended(one, scenario.now_s - begun_s[one], **told))
+            for one in ended:
+                del rate[one]
+            live = {one: n for one, n in read.items() if one in rate}
+            for order in scenario.tell(facts, progress=live).orders.get(SOURCE, []):
+                if isinstance(order, LaunchCopy):
+                    n_copies += 1
+                    rate[next_attempt], index_of[next_attempt] = copy_rate, order.index
+                    begun_s[next_attempt] = scenario.now_s
+                    more = {"speculative": True, "order": order.order, "attempt_number": 1}
+                    host = int(order.host[1:])
+                    scenario.tell([scenario.started(next_attempt, host, index=order.index, stage=stage, **more)])
+                    next_attempt += 1
+        scenario.tell([f.StageEnded(stage=stage, stage_attempt=0)])
+        copies.append(n_copies)
+    return copies
+
+
+def test_copies_go_on_where_they_are_fast():
+    """Bad luck and sick hosts are left behind: every straggler gets its copy."""
+    assert copies_by_stage(copy_rate=300) == [1] * 12
+
+
+def test_copies_stop_where_they_are_as_slow_as_their_originals():
+    """Slow data is slow for every attempt; a slot for it is a slot lost."""
+    copies = copies_by_stage(copy_rate=30)
+    assert copies[0] > 0
+    assert copies[-3:] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("kept", "share"), [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)])
+def test_the_share_tends_to_what_the_pairs_show(kept, share):
+    """With much evidence the prior no longer counts."""
+    pairs = [shed(1.0, kept * 1.0) for _ in range(1000)]
+    assert kept_share(sum(a for a, _ in pairs), sum(b for _, b in pairs)) == pytest.approx(share, abs=PRIOR_LOG / 1000)
+
+
+def test_an_original_of_common_speed_tells_nothing():
+    """Copies on idle slots race originals that are hardly slower; their noise must not pass for evidence."""
+    assert shed(0.1, 3.0) == (0.0, 0.0)
+    assert shed(math.nan, 1.0) == (0.0, 0.0)
