@@ -4,12 +4,26 @@ import time
 
 import pytest
 
-from tests.integration.driver import JOB_S
-from tests.integration.plane_process import eventually
+from tests.integration.driver import JOB_S, Driver, plugged
+from tests.integration.plane_process import Plane, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 TASKS = 8
 SQUARES = [n * n for n in range(TASKS)]
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    """A control plane of its own: what other tests' stragglers have taught would make every job too large for copies."""
+    with Plane(tmp_path_factory.mktemp("plane")) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def driver(hosts, plane, tmp_path_factory):
+    """A driver attached to it."""
+    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
+        yield driver
 
 
 def outcomes(plane, driver, group):
