@@ -14,7 +14,7 @@ SQUARES = [n * n for n in range(TASKS)]
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    """A control plane of its own: what other tests' stragglers have taught would make every job too large for copies."""
+    """A control plane of its own: other tests' stragglers would have taught it that no job is small enough."""
     with Plane(tmp_path_factory.mktemp("plane")) as plane:
         yield plane
 
