@@ -55,7 +55,7 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8),
-    _pytest("integration", "-m", "integration and not full", minutes=45),
+    _pytest("integration", "-m", "integration and not full", minutes=60),
 )
 FULL = (*TEST, _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600))
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
