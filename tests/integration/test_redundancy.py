@@ -21,8 +21,9 @@ def plane(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def driver(hosts, plane, tmp_path_factory):
-    """A driver attached to it."""
+    """A driver attached to it, whose executors have started their Python: a first worker sometimes fails to."""
     with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
+        driver.run("squares", group="warm", tasks=16)
         yield driver
 
 
@@ -45,9 +46,7 @@ def test_a_small_jobs_tasks_start_with_copies(plane, driver, gate):
         assert {one["reason"] for one in launches if one["job"] == "group-small"} == {"starts_with_copies"}
         gate.touch()
         assert job.result(timeout=JOB_S) == stock
-    # Which of two attempts ends first may be seen late, so a third may have started.
-    ended = outcomes(plane, driver, "small")
-    assert ended == ["killed"] * (len(ended) - 2) + ["success"] * 2
+    assert outcomes(plane, driver, "small") == ["killed"] * 2 + ["success"] * 2
 
 
 def test_a_late_task_is_killed_and_started_anew_once(plane, driver, gate):
