@@ -71,7 +71,7 @@ def test_an_adaptive_query_is_copied_in_the_middle(plane, driver, gate):
     """One query is several Spark jobs under adaptive execution, and one job to us."""
     job = driver.start("joined", group="adaptive", gate=str(gate))
     answer = plane.copy(plane.running(driver.source, "adaptive", 0)[0], driver.source)
-    assert "launch_copy" in [decision["action"] for decision in answer["decisions"]]
+    assert [decision["action"] for decision in answer["decisions"]] == ["launch_copy"]
     assert job.result(timeout=JOB_S) == [[key, 286 if key < 5 else 285] for key in range(7)]
 
 
