@@ -1,7 +1,7 @@
 """Which checks belong to which tier? Runs them one after the other and ends with one summary line.
 
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
-`test-full` remembers what passed for this commit, goes on from there, and writes build/test-full.json, which is
+What passed for a commit is remembered: `test-full` goes on from there, and writes build/test-full.json, which is
 committed as tests/test-full.json.
 """
 
@@ -55,7 +55,7 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8),
-    _pytest("integration", "-m", "integration and not full", minutes=45),
+    _pytest("integration", "-m", "integration and not full", minutes=60),
 )
 FULL = (*TEST, _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600))
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
@@ -92,16 +92,17 @@ def count() -> tuple[int, int]:
 
 def main(tier: str) -> int:
     """Run a tier; returns the process's exit code."""
-    for old in ROOT.glob(SUREFIRE):
-        old.unlink()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    head = commit.stdout.strip()
-    done = ROOT / "build" / f"passed-{head[:12]}"
-    passed_before = done.read_text().split() if tier == "test-full" and done.exists() else []
-    results = {suite.name: suite.name in passed_before or run(suite) for suite in TIERS[tier]}
-    if tier == "test-full":
-        done.parent.mkdir(exist_ok=True)
-        done.write_text("\n".join(name for name, ok in results.items() if ok))
+    describe = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+    head = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    done = ROOT / "build" / f"passed-{head}"
+    before = set(done.read_text().split()) if done.exists() and not head.endswith("-dirty") else set()
+    left = [suite for suite in TIERS[tier] if tier != "test-full" or suite.name not in before]
+    if any(suite.name == "java" for suite in left):
+        for old in ROOT.glob(SUREFIRE):
+            old.unlink()
+    results = {suite.name: True for suite in TIERS[tier]} | {suite.name: run(suite) for suite in left}
+    done.parent.mkdir(exist_ok=True)
+    done.write_text("\n".join(sorted(before - results.keys() | {name for name, ok in results.items() if ok})))
     passed, failed = count()
     broken = [name for name, ok in results.items() if not ok]
     if tier == "test-full":

@@ -35,7 +35,6 @@ class Learning:
         self.accuracy = Accuracy()
         self._tails: dict[str, TailIndex] = {}
         self._tail_of_pool: dict[int, TailIndex] = {}
-        self._name_of_pool: dict[int, str] = {}
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -103,7 +102,6 @@ class Learning:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""
         self.hosts = HostSlowness()
         self._tail_of_pool.clear()
-        self._name_of_pool.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""
@@ -157,13 +155,13 @@ class Learning:
 
     def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
         """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
-        if self._name_of_pool.get(pool) == application:
+        known = self._tails.get(application)
+        if known is not None and self._tail_of_pool.get(pool) is known:
             return
-        tail = self._tails.pop(application, None) or TailIndex(window=TAIL_WINDOW)
-        self._tails[application] = self._tail_of_pool[pool] = tail
-        self._name_of_pool[pool] = application
-        in_use = {name for row, name in self._name_of_pool.items() if cluster.pools.alive[row]}
-        gone = [name for name in self._tails if name not in in_use]
+        self._tails.pop(application, None)
+        self._tails[application] = self._tail_of_pool[pool] = known or TailIndex(window=TAIL_WINDOW)
+        in_use = {id(tail) for row, tail in self._tail_of_pool.items() if cluster.pools.alive[row]}
+        gone = [name for name, tail in self._tails.items() if id(tail) not in in_use]
         for name in gone[: max(len(gone) - TAILS_KEPT, 0)]:
             del self._tails[name]
 

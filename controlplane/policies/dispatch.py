@@ -13,7 +13,7 @@ from controlplane.policies.baselines.stock_spark import stock_spark
 from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.grass.ras import ras
 from controlplane.policies.hopper.allocation import hopper
-from controlplane.policies.interfaces import Floats, Ints, Records
+from controlplane.policies.interfaces import Floats, Records
 from controlplane.policies.redundancy.relaunching import relaunch
 from controlplane.policies.redundancy.starting import redundant_all, redundant_small
 
@@ -43,18 +43,6 @@ def allocate(code: int, slots: int, claimants: Records, settings: Floats, answer
         budgeted(slots, claimants, settings, answer)
     elif code == HOPPER:
         hopper(slots, claimants, settings, answer)
-
-
-@kernel
-def allocate_pools(code: Ints, slots: Ints, first: Ints, claimants: Records, settings: Floats, answer: Records) -> None:
-    """The same for many pools at once.
-
-    Shapes: `code` and `slots` (n_pools,), `settings` (n_pools, N_SETTINGS); the claimants of pool p are the rows from
-    first[p] on, before first[p + 1].
-    """
-    for pool in range(len(code)):
-        rows = slice(first[pool], first[pool + 1])
-        allocate(code[pool], slots[pool], claimants[rows], settings[pool], answer[rows])
 
 
 @kernel

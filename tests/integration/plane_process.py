@@ -161,9 +161,10 @@ class Plane:
         return sorted(found, key=lambda attempt: attempt["attempt"])
 
     def copy(self, attempt: dict[str, Any], source: str, **wish: Any) -> dict[str, Any]:
-        """Ask for copies of an attempt's task."""
+        """Ask for copies of an attempt's task; of what the same cycle decided, those about copies are told."""
         place = f"{attempt['stage']}/{attempt['stage_attempt']}/{attempt['index']}"
-        return self.call("POST", f"/tasks/{_quoted(source)}/{place}:copy", json=WHY | wish)
+        answer = self.call("POST", f"/tasks/{_quoted(source)}/{place}:copy", json=WHY | wish)
+        return answer | {"decisions": [one for one in answer["decisions"] if one["action"].endswith("_copy")]}
 
     def kill_attempt(self, attempt: dict[str, Any], source: str) -> dict[str, Any]:
         """Ask for the end of an attempt."""

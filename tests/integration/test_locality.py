@@ -39,21 +39,28 @@ def patient(hosts, gateway, tmp_path_factory):
         yield driver
 
 
+def until_told(gateway):
+    """The driver's next whole exchange is over: it has heard all that was decided."""
+    told = gateway.passed
+    eventually(lambda: gateway.passed > told + 1)
+
+
 def test_originals_keep_the_hosts_they_prefer_while_others_are_avoided(patient, gateway):
     """To Spark, a declined offer looks as if delay scheduling had turned it down, and lets the wait run out."""
-    gateway.avoid_hosts, told = OTHERS, gateway.passed
-    eventually(lambda: gateway.passed > told + 1)
+    gateway.avoid_hosts = OTHERS
+    until_told(gateway)
     strays = patient.run("naps_at_home", group="avoiding", homes=HOMES, seconds=NAP_S)
     gateway.avoid_hosts = []
     assert strays == 0
 
 
-def test_originals_keep_the_hosts_they_prefer_while_their_job_is_capped(plane, patient):
+def test_originals_keep_the_hosts_they_prefer_while_their_job_is_capped(plane, patient, gateway):
     """The same for a job that must not take a slot: it has turned nothing down."""
     source = patient.source
     held = patient.start("naps_at_home", group="capped-at-home", homes=OTHERS[:1], seconds=HOLD_S)
     eventually(lambda: plane.attempts(source, "capped-at-home"), about=lambda: plane.pool(source))
     plane.set_target(source, "group-capped-at-home", 5, cap=5)
     eventually(lambda: plane.decisions(source, action="grant", job="group-capped-at-home"))
+    until_told(gateway)
     assert patient.run("naps_at_home", group="capped-at-home", homes=HOMES, seconds=NAP_S) == 0
     assert held.result(timeout=JOB_S) == 0

@@ -29,5 +29,5 @@ def test_the_schedules_end_near_the_papers_numbers(tmp_path, record_property):
     record_property("table1_took_s", round(time.monotonic() - began_s))
     assert equal
     for one, schedule in zip(outcomes, SCHEDULES, strict=True):
-        assert one.measured == pytest.approx(schedule.paper, abs=3.0), one
+        assert one.measured == pytest.approx(schedule.paper, abs=4.0), one
     assert (tmp_path / "demo-table1.svg").read_text().startswith("<svg")

@@ -42,7 +42,7 @@ def test_stock_and_hopper_give_the_same_results_and_the_queue_gets_grants(tmp_pa
     assert ours.results_equal_stock
     assert ours.jobs == 1
     with control_plane(hopper, work_dir=tmp_path, report=report) as address:
-        decisions = RestClient(address, what="control plane").get(
+        decisions = RestClient(address, what="control plane", timeout_s=30).get(
             "/api/v1/decisions?limit=1000", lambda said: said["items"]
         )
     granted = {one["job"] for one in decisions if one["source"].endswith(QUEUE) and one["action"] == "grant"}
