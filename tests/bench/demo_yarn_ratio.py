@@ -11,7 +11,8 @@ from controlplane.yarn_demo.runner import run_rounds
 from spark_listener.demo.report import print_table, row
 from spark_listener.demo.runner import check_results
 from tests.bench.__main__ import ROOT
-from tests.bench.statistics import ratio_interval
+from tests.bench.demo_ratio import mean_times
+from tests.bench.statistics import ratio_row
 
 ROUNDS = int(os.environ.get("DEMO_ROUNDS", "6"))
 GOAL = 0.7
@@ -27,22 +28,16 @@ def rows() -> list[dict]:
     table = [row(one, outcomes[one.name], outcomes[four[0].name], seeds[0].kind) for one in four]
     print_table(table, console, "application")
     check_results(table)
-    means = {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}
+    means = mean_times(outcomes)
     best = min(STOCK_ORDERS, key=lambda name: statistics.fmean(means[name]))
-    return [_row(one.name, best, means) for one in four if one.allocator]
-
-
-def _row(name: str, peer: str, means: dict[str, list[float]]) -> dict:
-    ratio, interval = ratio_interval(means[name], means[peer])
-    goal = GOAL if name == "hopper+ras" else None
-    return {
-        "name": f"demo-yarn-ratio {name}",
-        "value": round(statistics.fmean(means[name]), 2),
-        "unit": "s",
-        "peer": f"{peer} {statistics.fmean(means[peer]):.2f}",
-        "ratio": round(ratio, 3),
-        "goal": goal,
-        "met": None if goal is None else ratio <= goal,
-        "runs": ROUNDS,
-        "spread": [round(bound, 3) for bound in interval],
-    }
+    return [
+        ratio_row(
+            f"demo-yarn-ratio {one.name}",
+            means[one.name],
+            best,
+            means[best],
+            goal=GOAL if one.name == "hopper+ras" else None,
+        )
+        for one in four
+        if one.allocator
+    ]
