@@ -1,6 +1,6 @@
 """What does the engine learn from a cycle's facts? Owns every estimator and what of them outlives a restart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
-from controlplane.estimators.shared_slowness import shed
+from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.tail_index import TailIndex, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
@@ -21,20 +21,37 @@ TAIL_REVIEW_S = 1.0
 """The ages of running attempts are looked at, and their application's tail index made anew, at most this often."""
 TAIL_WINDOW = 512
 """Durations kept of each application: all of them are dumped into the store now and then."""
-TAILS_KEPT = 100
-"""Applications whose tail index is remembered after they have gone."""
+APPLICATIONS_KEPT = 100
+"""Those that are remembered after they have gone."""
+
+
+class Habits:
+    """What an application's tasks are like, whoever runs it: recurring ones share it."""
+
+    def __init__(self) -> None:
+        self.tail = TailIndex(window=TAIL_WINDOW)
+        self.shared = SharedSlowness()
+
+    def dump(self) -> dict[str, Any]:
+        """JSON-able state."""
+        return {"tail": self.tail.dump(), "shared_slowness": self.shared.dump()}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take back what `dump` gave."""
+        self.tail.load(state.get("tail", {}))
+        self.shared.load(state.get("shared_slowness", {}))
 
 
 class Learning:
-    """All estimators; tail indices by application name, because recurring applications share theirs."""
+    """All estimators; habits by application name."""
 
     def __init__(self, settings: EngineSettings) -> None:
         self.remaining = RemainingTimes(settings.startup_prior_s)
         self.transfer = TransferRatios()
         self.hosts = HostSlowness()
         self.accuracy = Accuracy()
-        self._tails: dict[str, TailIndex] = {}
-        self._tail_of_pool: dict[int, TailIndex] = {}
+        self._habits: dict[str, Habits] = {}
+        self._habits_of_pool: dict[int, Habits] = {}
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -76,7 +93,7 @@ class Learning:
                 if finished:
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
             if finished or fact.outcome is Outcome.KILLED:
-                self._tail_of_pool[ended.pool].observe(relative, finished)
+                self._habits_of_pool[ended.pool].tail.observe(relative, finished)
         self._learn_of_race(cluster, ended, now_s)
         if fact.outcome is Outcome.KILLED:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
@@ -94,14 +111,14 @@ class Learning:
         own = ended.log_slowness - float(host_log[ended.host])
         other = ended.rival[1] - float(host_log[ended.rival[0]])
         original, copy = (other, own) if ended.fact.speculative else (own, other)
-        copied_log, shed_log = shed(original, copy)
-        cluster.pools.copied_slowness[ended.pool] += copied_log
-        cluster.pools.shed_slowness[ended.pool] += shed_log
+        shared = self._habits_of_pool[ended.pool].shared
+        shared.observe(original, copy)
+        cluster.pools.kept_slowness[ended.pool] = shared.kept
 
     def forget_rows(self) -> None:
         """The cluster starts anew: what is known of hosts and pools by their rows is void."""
         self.hosts = HostSlowness()
-        self._tail_of_pool.clear()
+        self._habits_of_pool.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""
@@ -147,36 +164,37 @@ class Learning:
         first, ages = relative_ages(now_s, cluster.attempts.records[: cluster.attempts.size], pools.records)
         for row in rows:
             running = ages[first[row] : first[row + 1]]
-            pools.tail_index[row] = self._tail_of_pool[row].estimate(running).tail_index
+            pools.tail_index[row] = self._habits_of_pool[row].tail.estimate(running).tail_index
 
     def tail_samples(self, pool: int) -> int:
         """How many durations it rests on."""
-        return self._tail_of_pool[pool].estimate().samples
+        return self._habits_of_pool[pool].tail.estimate().samples
 
     def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
         """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
-        known = self._tails.get(application)
-        if known is not None and self._tail_of_pool.get(pool) is known:
+        known = self._habits.get(application)
+        if known is not None and self._habits_of_pool.get(pool) is known:
             return
-        self._tails.pop(application, None)
-        self._tails[application] = self._tail_of_pool[pool] = known or TailIndex(window=TAIL_WINDOW)
-        in_use = {id(tail) for row, tail in self._tail_of_pool.items() if cluster.pools.alive[row]}
-        gone = [name for name, tail in self._tails.items() if id(tail) not in in_use]
-        for name in gone[: max(len(gone) - TAILS_KEPT, 0)]:
-            del self._tails[name]
+        self._habits.pop(application, None)
+        self._habits[application] = self._habits_of_pool[pool] = known = known or Habits()
+        cluster.pools.kept_slowness[pool] = known.shared.kept
+        in_use = {id(habits) for row, habits in self._habits_of_pool.items() if cluster.pools.alive[row]}
+        gone = [name for name, habits in self._habits.items() if id(habits) not in in_use]
+        for name in gone[: max(len(gone) - APPLICATIONS_KEPT, 0)]:
+            del self._habits[name]
 
     def dump(self) -> dict[str, Any]:
         """JSON-able state of what outlives a restart; hosts are learned afresh."""
         return {
             "stages": self.remaining.history.dump(),
             "transfer": self.transfer.dump(),
-            "tails": {name: tail.dump() for name, tail in self._tails.items()},
+            "applications": {name: habits.dump() for name, habits in self._habits.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take back what `dump` gave."""
         self.remaining.history.load(state.get("stages", {}))
         self.transfer.load(state.get("transfer", {}))
-        for name, dumped in state.get("tails", {}).items():
-            self._tails[name] = TailIndex(window=TAIL_WINDOW)
-            self._tails[name].load(dumped)
+        for name, dumped in state.get("applications", {}).items():
+            self._habits[name] = Habits()
+            self._habits[name].load(dumped)

@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.estimators.shared_slowness import kept_share
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
 from controlplane.model.columns import Floats, Pools, Record, Records
@@ -225,8 +224,7 @@ def estimate(
             total = total_work(attempt, tasks[attempt["task"]]["input_bytes"], stage)
             sibling_log = log_sum / n if n > 0 else stage["prior_log_cost"]
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
-            kept = kept_share(pool["copied_slowness"], pool["shed_slowness"])
-            again = math.exp(kept * own_log) if own_log > 0 else 1.0
+            again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
             write_times(now_s, elapsed_s, total, total * math.exp(sibling_log), again, mean_s, attempt, pool)
             judge_age(now_s, elapsed_s, startup_prior_s, attempt, pool)
 

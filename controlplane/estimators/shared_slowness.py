@@ -6,31 +6,49 @@ log by which the original is slower than its siblings, a sick host's slowness as
 """
 
 import math
-
-from controlplane.compiled import rule
+from collections.abc import Mapping
 
 LEAST_LOG = math.log(1.5)
 """An original that was hardly slower tells nothing."""
 PRIOR_LOG = 1.0
 """As if so much slowness had been seen, all of it shed: until copies have run, slowness counts as independent."""
+MOST_LOG = 100.0
+"""So much slowness is remembered, of some fifty pairs; what is older fades."""
 
 
-def shed(original_log: float, copy_log: float) -> tuple[float, float]:
-    """(slowness of an original, the part of it that its copy does not show), as logs; zeros where that tells nothing.
+class SharedSlowness:
+    """What the races of one application's originals with their copies have shown.
 
-    >>> shed(original_log=2.0, copy_log=0.5), shed(original_log=0.1, copy_log=0.0), shed(2.0, math.nan)
-    ((2.0, 1.5), (0.0, 0.0), (0.0, 0.0))
+    >>> shared = SharedSlowness()
+    >>> shared.kept
+    0.0
+    >>> shared.observe(original_log=3.0, copy_log=3.0)
+    >>> shared.kept
+    0.75
     """
-    if math.isnan(copy_log) or not original_log >= LEAST_LOG:
-        return 0.0, 0.0
-    return original_log, original_log - copy_log
 
+    def __init__(self) -> None:
+        self._seen_log = self._shed_log = 0.0
 
-@rule
-def kept_share(copied_slowness: float, shed_slowness: float) -> float:
-    """Share of a straggler's own slowness that a copy of it would show again, 0 to 1.
+    def observe(self, original_log: float, copy_log: float) -> None:
+        """Take one pair: logs of how much slower than siblings each was, sick hosts aside; nan where unknown."""
+        if math.isnan(copy_log) or not original_log >= LEAST_LOG:
+            return
+        self._seen_log += original_log
+        self._shed_log += original_log - copy_log
+        fading = min(MOST_LOG / self._seen_log, 1.0)
+        self._seen_log *= fading
+        self._shed_log *= fading
 
-    >>> kept_share(copied_slowness=0.0, shed_slowness=0.0), kept_share(copied_slowness=6.0, shed_slowness=0.0)
-    (0.0, 0.8571428571428571)
-    """
-    return min(max((copied_slowness - shed_slowness) / (PRIOR_LOG + copied_slowness), 0.0), 1.0)
+    @property
+    def kept(self) -> float:
+        """Share of a straggler's own slowness that a copy of it would show again, 0 to 1."""
+        return min(max((self._seen_log - self._shed_log) / (PRIOR_LOG + self._seen_log), 0.0), 1.0)
+
+    def dump(self) -> dict[str, float]:
+        """JSON-able state."""
+        return {"seen_log": self._seen_log, "shed_log": self._shed_log}
+
+    def load(self, state: Mapping[str, float]) -> None:
+        """Take back what `dump` gave."""
+        self._seen_log, self._shed_log = state.get("seen_log", 0.0), state.get("shed_log", 0.0)

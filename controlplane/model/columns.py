@@ -56,10 +56,8 @@ class Pools(Table):
     """Whether its speculator copies attempts that are too new to be judged."""
     small_demand_s: Floats
     """Slot-seconds up to which a job pays with copies at the start; only where its speculator asks."""
-    copied_slowness: Floats
-    """Sum of the logs by which originals were slower than their siblings when a copy ran beside them, hosts aside."""
-    shed_slowness: Floats
-    """Of that, what their copies were not."""
+    kept_slowness: Floats
+    """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -70,8 +68,7 @@ class Pools(Table):
         "startup_deviation_s": _UNKNOWN,
         "cold_startup_mean_s": _UNKNOWN,
         "cold_startup_deviation_s": _UNKNOWN,
-        "copied_slowness": _SUM,
-        "shed_slowness": _SUM,
+        "kept_slowness": _SUM,
         "due": _FLAG,
         "off": _FLAG,
         "max_copies": _INT,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.engine.learning import TAILS_KEPT
+from controlplane.engine.learning import APPLICATIONS_KEPT
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S
@@ -38,7 +38,7 @@ def test_stragglers_that_still_run_make_the_tail_heavier():
 
 def test_more_applications_than_are_remembered_keep_their_tails_while_they_run():
     """Only what has gone may be forgotten; otherwise a hundred busy drivers would learn nothing at all."""
-    scheduler, n = Scheduler(EngineSettings()), TAILS_KEPT + 20
+    scheduler, n = Scheduler(EngineSettings()), APPLICATIONS_KEPT + 20
     for index in range(4):
         for number in range(n):
             place = {"stage": 1, "stage_attempt": 0, "index": index, "executor": "e", "host": "h"}

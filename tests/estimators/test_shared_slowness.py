@@ -1,10 +1,11 @@
 """Do copies stop where they never leave their originals' slowness behind, and go on where they do?"""
 
+import json
 import math
 
 import pytest
 
-from controlplane.estimators.shared_slowness import PRIOR_LOG, kept_share, shed
+from controlplane.estimators.shared_slowness import MOST_LOG, PRIOR_LOG, SharedSlowness
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -19,9 +20,9 @@ UNLIMITED = EngineSettings(
 """Neither budgets nor free slots shall hide what the estimate does."""
 
 
-def copies_by_stage(copy_rate: int, n_stages: int = 12) -> list[int]:
+def copies_by_stage(copy_rate: int, n_stages: int = 12, scenario: Scenario | None = None) -> list[int]:
     """Stages of eight tasks, one of which reads 30 bytes/s instead of 300; its copies read at `copy_rate`."""
-    scenario, copies, next_attempt = Scenario(UNLIMITED), [], 0
+    scenario, copies, next_attempt = scenario or Scenario(UNLIMITED), [], 0
     for stage in range(1, n_stages + 1):
         scenario.stage(N_TASKS, stage=stage, input_bytes=1000)
         rate, begun_s, index_of, n_copies = {}, {}, {}, 0
@@ -70,14 +71,37 @@ def test_copies_stop_where_they_are_as_slow_as_their_originals():
     assert copies[-3:] == [0, 0, 0]
 
 
-@pytest.mark.parametrize(("kept", "share"), [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)])
-def test_the_share_tends_to_what_the_pairs_show(kept, share):
-    """With much evidence the prior no longer counts."""
-    pairs = [shed(1.0, kept * 1.0) for _ in range(1000)]
-    assert kept_share(sum(a for a, _ in pairs), sum(b for _, b in pairs)) == pytest.approx(share, abs=PRIOR_LOG / 1000)
+@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
+def test_the_share_tends_to_what_the_pairs_show(kept):
+    """With much evidence the prior hardly counts."""
+    assert seen((1.0, kept * 1.0), times=1000).kept == pytest.approx(kept, abs=PRIOR_LOG / MOST_LOG)
 
 
-def test_an_original_of_common_speed_tells_nothing():
+def test_what_no_longer_holds_is_forgotten():
+    """An application may get other data: new pairs outweigh however many old ones."""
+    shared = seen((1.0, 1.0), times=10_000)
+    for _ in range(500):
+        shared.observe(1.0, 0.0)
+    assert shared.kept < 0.02
+
+
+@pytest.mark.parametrize("pair", [(0.1, 3.0), (math.nan, 1.0), (3.0, math.nan)])
+def test_an_original_of_common_speed_tells_nothing(pair):
     """Copies on idle slots race originals that are hardly slower; their noise must not pass for evidence."""
-    assert shed(0.1, 3.0) == (0.0, 0.0)
-    assert shed(math.nan, 1.0) == (0.0, 0.0)
+    assert seen(pair, times=100).kept == 0.0
+
+
+def test_the_next_run_of_an_application_knows_from_its_first_straggler():
+    """A recurring application meets the same slow data again; nor does a restart of the control plane wipe that out."""
+    learned = Scenario(UNLIMITED)
+    copies_by_stage(30, scenario=learned)
+    again = Scenario(UNLIMITED)
+    again.scheduler.restore(json.loads(json.dumps(learned.scheduler.learned())))
+    assert copies_by_stage(30, n_stages=1, scenario=again) == [0]
+
+
+def seen(pair, *, times):
+    shared = SharedSlowness()
+    for _ in range(times):
+        shared.observe(*pair)
+    return shared
