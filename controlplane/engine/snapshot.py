@@ -137,9 +137,27 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for fact, asked_s in source.requests.values()
         ],
+        finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
+        executor_slots=attached.executor_slots,
         is_queue=source.name in cluster.queues,
         listed=_listed(moment, source) if source.standing else None,
     )
+
+
+def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
+    found = []
+    for row in stage_rows:
+        info, records = cluster.stage_infos[row], cluster.stage_infos[row].finished.records
+        if len(records) and not cluster.stages.closing[row]:
+            unit_s = records["unit_s"]
+            state = s.FinishedState(
+                stage=info.fact.stage,
+                stage_attempt=info.fact.stage_attempt,
+                duration_s=records["duration_s"].tolist(),
+                unit_s=unit_s[np.isfinite(unit_s)].tolist(),
+            )
+            found.append(state)
+    return found
 
 
 def _listed(moment: _Moment, source: SourceState) -> s.ListedState:

@@ -155,6 +155,8 @@ class Twin:
         ("fair+ras", {}),
         ("hopper+late", {}),
         ("fifo+late", {}),
+        ("fair+mantri", {}),
+        ("fair+stock-spark", {}),
     ],
 )
 def test_engine_and_simulator_decide_alike(policy, allocator_settings, monkeypatch):
