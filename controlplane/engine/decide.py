@@ -315,7 +315,7 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
 
 
 def _finished(told: FinishedState) -> Records:
-    """The finished attempts of a stage as policies see them; without an order if they are told without."""
+    """The finished attempts of a stage as policies see them; sorted once more, for people write dumps by hand."""
     records = np.zeros(len(told.duration_s), dtype=FINISHED)
     records["duration_s"], records["unit_s"] = np.sort(told.duration_s), inf
     unit_s = np.sort(told.unit_s)[: len(records)]

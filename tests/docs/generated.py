@@ -67,7 +67,7 @@ A policy's settings go under `engine.allocator_settings` or `engine.speculator_s
 environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
 and values out of their range are refused by name. `grasshopper config show` prints what a control plane started in this
 shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs of the host is
-one of its [capabilities](snapshot.md#capabilities): where the host lacks it, the orders are not given, and the decisions say so.
+one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
 
 {NOTE}
 ## Policies
