@@ -35,9 +35,7 @@ class FinishedSample:
 
 
 @kernel
-def take_in(
-    records: Records, kept: int, every: int, seen: int, duration_s: float, unit_s: float
-) -> tuple[int, int]:
+def take_in(records: Records, kept: int, every: int, seen: int, duration_s: float, unit_s: float) -> tuple[int, int]:
     """Keep a finished attempt if it is the turn of one; returns how many are kept, and of how many each is one.
 
     `seen` went before it, `kept` of them, every so manyth, are there. With no room left every second goes, which leaves

@@ -66,8 +66,8 @@ def settings() -> str:
 A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`: in the YAML file, in the
 environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
 and values out of their range are refused by name. `grasshopper config show` prints what a control plane started in this
-shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs of the host is
-one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
+shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs of the
+host is one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
 
 {NOTE}
 ## Policies
@@ -106,9 +106,9 @@ mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
 
 The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
 would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence. A dump says
-nothing of stages not submitted yet, of targets fixed by an operator, and of how long tasks took in earlier runs of a stage,
-which is estimated from its running tasks before any has finished: under `srpt` and `budgeted` the order of jobs can differ from
-the engine's. `seed` is repeated in the answer, for policies that draw by chance; none of today's does.
+nothing of stages not submitted yet, of targets fixed by an operator, and of how long tasks took in earlier runs of a
+stage, which is estimated from its running tasks before any has finished: under `srpt` and `budgeted` the order of jobs
+can differ from the engine's. `seed` is repeated in the answer, for policies that draw by chance; none of today's does.
 
 {NOTE}
 {chr(10).join(parts)}"""

@@ -97,7 +97,7 @@ def test_mantri_promises_nothing_before_a_sibling_has_finished():
 
 
 def test_where_only_the_number_of_finished_tasks_is_known_the_estimate_stands_for_what_they_took():
-    """A full report leaves the oldest ends of a large stage out. The estimate is the prior: twice 0.1 s, times three."""
+    """A full report leaves the oldest ends of a large stage out. The estimate is the prior: 0.2 s, times three."""
     scenario = under("stock-spark", efficiency=0.0)
     stage = {"stage": 1, "stage_attempt": 0, "n_tasks": 10, "kind": "shuffle_map", "name": "stage 1"}
     facts = [f.JobSubmitted(job="job"), f.StageSubmitted(job="job", done=[(0, 8)], **stage), scenario.started(9, 9)]

@@ -93,7 +93,7 @@ def test_a_host_that_cannot_hold_slots_gets_no_caps(policy, settings, hold_slots
     can = structs.replace(SPARK, hold_slots=hold_slots)
     scenario = Scenario(settings_of(policy, allocator_settings=settings), hosts=4, capabilities=can)
     scenario.run_with_straggler(seconds=1.0)
-    scenario.stage(30, job="other", stage=2)
+    scenario.stage(300, job="other", stage=2)
     capped = 0
     for _ in range(40):
         scenario.go_on(3, 8, 0.1)
