@@ -44,8 +44,16 @@ def _facts() -> list[f.AnyFact]:
 
 
 def _end() -> f.AnyFact:
-    where = {"stage": 1, "stage_attempt": 0, "index": 1, "executor": "e1", "host": "h1"}
-    return f.AttemptEnded(attempt=1, outcome=f.Outcome.SUCCESS, duration_ms=4000, **where)
+    return f.AttemptEnded(
+        attempt=1,
+        stage=1,
+        stage_attempt=0,
+        index=1,
+        executor="e1",
+        host="h1",
+        outcome=f.Outcome.SUCCESS,
+        duration_ms=4000,
+    )
 
 
 if __name__ == "__main__":
