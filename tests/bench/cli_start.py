@@ -18,7 +18,8 @@ def rows() -> list[dict]:
 
 
 def _row(option: str, goal: float | None) -> dict:
-    own_s, bare_s = zip(*((_seconds(PROGRAM, option), _seconds(sys.executable, "-c", "")) for _ in range(RUNS)))
+    seconds = np.array([[_seconds(PROGRAM, option), _seconds(sys.executable, "-c", "")] for _ in range(RUNS)])
+    own_s, bare_s = seconds.T
     took_s = float(np.median(own_s))
     return {
         "name": f"cli-start {option}",
@@ -29,7 +30,7 @@ def _row(option: str, goal: float | None) -> dict:
         "goal": goal,
         "met": None if goal is None else took_s <= goal,
         "runs": RUNS,
-        "spread": [round(min(own_s), 3), round(max(own_s), 3)],
+        "spread": [round(float(own_s.min()), 3), round(float(own_s.max()), 3)],
     }
 
 
