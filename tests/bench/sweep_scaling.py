@@ -7,11 +7,11 @@ from functools import partial
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.sweep import Cell, Compute, computing
 
-CELLS = 24
+CELLS = 16
 RUNS = 3
 GOAL = 1.8
-SCENARIO = Scenario(policy=PolicyName.NONE, offered_load=0.8, jobs=4_000_000)
-"""Somewhat more than a second of a core for each cell."""
+SCENARIO = Scenario(policy=PolicyName.NONE, offered_load=0.8, jobs=2_000_000)
+"""Somewhat more than half a second of a core for each cell."""
 
 
 def rows() -> list[dict]:
