@@ -123,23 +123,36 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         jobs=_jobs(moment, source),
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
-        requests=[
-            s.RequestState(
-                request=fact.request,
-                job=fact.job,
-                stage=fact.stage,
-                count=fact.count,
-                cores=fact.cores,
-                memory_bytes=fact.memory_bytes,
-                priority=fact.priority,
-                nodes=fact.nodes,
-                age_s=moment.now_s - asked_s,
-            )
-            for fact, asked_s in source.requests.values()
-        ],
+        requests=_requests(moment, source),
         is_queue=source.name in cluster.queues,
         listed=_listed(moment, source) if source.standing else None,
     )
+
+
+def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
+    """What hosts have asked for and slots have not answered: a stage asks once, for all of its tasks."""
+    waiting = {key: _n_waiting(moment.cluster, row) for key, row in source.stages.items()}
+    return [
+        s.RequestState(
+            request=fact.request,
+            job=fact.job,
+            stage=fact.stage,
+            count=count,
+            cores=fact.cores,
+            memory_bytes=fact.memory_bytes,
+            priority=fact.priority,
+            nodes=fact.nodes,
+            age_s=moment.now_s - asked_s,
+        )
+        for fact, asked_s in source.requests.values()
+        if (count := min(fact.count, waiting.get((fact.stage, fact.stage_attempt), fact.count)))
+    ]
+
+
+def _n_waiting(cluster: Cluster, stage: int) -> int:
+    """Tasks of a stage that are neither done nor running."""
+    stages = cluster.stages
+    return int(stages.n_tasks[stage] - stages.n_done[stage] - stages.n_active[stage])
 
 
 def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
@@ -234,7 +247,7 @@ def _stage(moment: _Moment, row: int) -> s.StageState:
         name=fact.name,
         n_tasks=fact.n_tasks,
         n_done=int(stages.n_done[row]),
-        n_waiting=int(stages.n_tasks[row] - stages.n_done[row] - stages.n_active[row]),
+        n_waiting=_n_waiting(moment.cluster, row),
         n_running=int(stages.n_running[row]),
         n_copies=int(stages.n_copies[row]),
         verdict=word.label,

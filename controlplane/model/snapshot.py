@@ -149,12 +149,13 @@ class JobState(Struct, frozen=True, kw_only=True):
 
 
 class RequestState(Struct, frozen=True, kw_only=True):
-    """A resource request not yet answered by slots."""
+    """A resource request, as far as slots have not answered it."""
 
     request: int
     job: str
     stage: int
     count: int
+    """Slots that it still waits for."""
     cores: int
     memory_bytes: int
     priority: int

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 
 from controlplane.api.paths import segment
-from tests.plane import ended, message, running, working
+from tests.plane import ended, message, running, started, working
 
 pytestmark = pytest.mark.unit
 
@@ -15,9 +15,12 @@ SOURCE = "spark:app-1"
 @pytest.fixture
 def busy(plane):
     """A control plane that watches one job of four tasks."""
-    requested = {"type": "resource_requested", "request": 1, "count": 2, "job": "job-1", "stage": 1, "stage_attempt": 0}
-    plane.reply(message(1, [*working(), requested], full=True))
+    plane.reply(message(1, working(), full=True))
     return plane
+
+
+def requested(count, **more):
+    return {"type": "resource_requested", "request": 1, "count": count, "job": "job-1", **more}
 
 
 def items(plane, path):
@@ -45,8 +48,36 @@ def test_jobs_stages_tasks_and_attempts_are_listed(busy):
     assert items(busy, "attempts?job=other") == []
 
 
-def test_requests_grants_and_hosts_are_listed(busy):
-    assert [each["count"] for each in items(busy, "requests")] == [2]
+def test_a_request_is_for_what_still_waits(plane):
+    """Spark asks once for all tasks of a stage and says no more; whoever reads it asks what is missing now."""
+
+    def waiting():
+        return [each["count"] for each in items(plane, "requests")]
+
+    slots = working(4)[:-4]
+    plane.reply(message(1, [*slots, requested(4, stage=1, stage_attempt=0)], full=True))
+    assert waiting() == [4]
+    plane.clock.advance(2.0)
+    plane.reply(message(2, [started(0), started(1), started(2), started(9, index=2, speculative=True)]))
+    assert waiting() == [1]
+    plane.clock.advance(2.0)
+    plane.reply(message(3, [ended(0), ended(1, outcome="failed"), started(3)]))
+    assert waiting() == [1]
+    plane.clock.advance(2.0)
+    plane.reply(message(4, [started(4, index=1)]))
+    assert waiting() == []
+
+
+def test_a_request_for_no_stage_that_is_known_waits_as_it_came(busy):
+    """A host that asks for containers says itself when it needs fewer."""
+    busy.reply(message(2, [requested(5)]))
+    assert [each["count"] for each in items(busy, "requests")] == [5]
+    busy.clock.advance(2.0)
+    busy.reply(message(3, [requested(0)]))
+    assert items(busy, "requests") == []
+
+
+def test_grants_and_hosts_are_listed(busy):
     (grant,) = items(busy, "grants")
     assert (grant["job"], grant["leased"]) == ("job-1", True)
     assert grant["target"] > 0
