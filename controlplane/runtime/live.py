@@ -336,9 +336,7 @@ class Runtime:
             if isinstance(message.stimulus, Report):
                 self._note(message.stimulus)
             if not message.done.done():
-                message.done.set_result(
-                    decision if message.source is None else self._reply(message.source, decision, now_s)
-                )
+                message.done.set_result(decision if message.source is None else self._reply(message, decision, now_s))
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         for key, problem in decision.bad_facts[:10]:
@@ -356,7 +354,11 @@ class Runtime:
                 metrics.launched.inc(copies)
             self.history.add(report)
 
-    def _reply(self, source: KnownSource, decision: Decision, now_s: float) -> SyncReply:
+    def _reply(self, message: _Message, decision: Decision, now_s: float) -> SyncReply:
+        source = message.source
+        assert source is not None
+        # A reply to an older message than its newest goes nowhere: whoever waited for it has given up.
+        is_awaited = source.answer is message.done
         want_full = source.key in decision.want_full
         if want_full:
             self.metrics.full_asked.inc()
@@ -370,7 +372,7 @@ class Runtime:
             next_interval_ms=0 if want_full else self._interval_ms(source, decision),
             mode=mode,
             want_full=want_full,
-            orders=source.outbox.take(now_s),
+            orders=source.outbox.take(now_s) if is_awaited else [],
             claims=_claims(decision.claims.get(source.key, ())),
         )
 

@@ -30,6 +30,9 @@ def eventually(holds, timeout_s=10.0):
     return holds()
 
 
+KILL = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
+
+
 class Engine:
     """Stands in for the scheduler: notes each batch, and orders what the test wants."""
 
@@ -54,8 +57,8 @@ class Engine:
         return {}
 
 
-def request(name, sequence=1, **more):
-    return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=True, **more)
+def request(name, sequence=1):
+    return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=sequence == 1)
 
 
 def run(tmp_path, scenario, **settings):
@@ -180,14 +183,26 @@ def test_a_timer_runs_a_cycle_without_facts(tmp_path):
 def test_orders_for_a_source_that_did_not_ask_wait_for_its_next_sync(tmp_path):
     async def scenario(runtime, engine):
         await runtime.sync(request("a"))
-        order = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
-        engine.orders = {"spark:a": [order]}
+        engine.orders = {"spark:a": [KILL]}
         assert (await runtime.sync(request("b"))).orders == []
         reply = await runtime.sync(request("a", 2))
         assert [each.order for each in reply.orders] == [1]
         assert (await runtime.sync(request("a", 3))).orders == []
 
     run(tmp_path, scenario)
+
+
+def test_orders_go_with_the_reply_that_somebody_waits_for(tmp_path):
+    """A shim gave up on a message that no cycle had seen yet and sent the next one: it reads that one's reply only."""
+
+    async def scenario(runtime, engine):
+        await runtime.sync(request("a"))
+        engine.orders = {"spark:a": [KILL]}
+        given_up, awaited = await asyncio.gather(runtime.sync(request("a", 2)), runtime.sync(request("a", 3)))
+        assert given_up.cycle == awaited.cycle
+        assert ([], [KILL.order]) == (given_up.orders, [order.order for order in awaited.orders])
+
+    run(tmp_path, scenario, cycle_gap_ms=100)
 
 
 def test_a_full_queue_is_busy_and_takes_no_note_of_the_message(tmp_path):
