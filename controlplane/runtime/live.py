@@ -22,6 +22,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
+from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision, JobClaim, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import AttemptStarted, Mode
@@ -42,6 +43,9 @@ _log = structlog.get_logger()
 
 CHOICES = "choices"
 """Where the store keeps them, beside the engine settings that were changed."""
+
+LONGEST_INTERVAL_MS = int(300 * SILENT_S)
+"""A source told to come again after so long may miss two times and still not seem to be gone."""
 
 COMPLAIN_EVERY_S = 10.0
 """A failing engine fills no log."""
@@ -379,15 +383,15 @@ class Runtime:
     def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
         """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
 
-        Never so seldom that leases and orders run out between two exchanges.
+        Never so seldom that leases and orders run out between two exchanges, or that it seems to be gone.
         """
         settings = self.scheduler.settings
         wanted_ms = decision.intervals_ms.get(source.key, settings.idle_interval_ms)
         if wanted_ms >= settings.idle_interval_ms:
-            return min(wanted_ms, settings.lease_ms // 3, settings.grant_ttl_ms // 3)
+            return min(wanted_ms, settings.lease_ms // 3, settings.grant_ttl_ms // 3, LONGEST_INTERVAL_MS)
         bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
-        return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
+        return min(max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms), LONGEST_INTERVAL_MS)
 
     def _believed(self, source: KnownSource, request: SyncRequest, now_s: float) -> Report:
         """The report with its facts, none of which may be older than the source."""

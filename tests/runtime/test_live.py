@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt
@@ -18,7 +19,7 @@ from controlplane.store import database
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
-from tests.plane import message, running, working
+from tests.plane import attached, message, running, working
 
 pytestmark = pytest.mark.unit
 
@@ -230,6 +231,15 @@ def test_idle_sources_come_before_their_leases_end(tmp_path):
     """What an idle driver was told must still hold when its next job begins."""
     with running(tmp_path, engine={"idle_interval_ms": 60_000, "lease_ms": 900}) as plane:
         assert plane.reply(message(1, working()[:1], full=True))["next_interval_ms"] == 300
+
+
+def test_no_source_stays_away_until_it_seems_gone(tmp_path):
+    """Whatever is set, and however many there are: two of its messages may be lost, and it is still there."""
+    minute = dict.fromkeys(("idle_interval_ms", "lease_ms", "grant_ttl_ms", "order_ttl_ms"), 60_000)
+    with running(tmp_path, engine=minute, runtime={"sources_per_s": 1}) as plane:
+        idle = [plane.reply(message(1, [attached()], full=True, source=f"app-{n}")) for n in range(20)]
+        busy = plane.reply(message(1, working(), full=True))
+    assert all(0 < 3 * reply["next_interval_ms"] < 1000 * SILENT_S for reply in (*idle, busy))
 
 
 def test_many_sources_come_less_often(tmp_path):
