@@ -53,6 +53,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     shim_version: str
     ui_url: str
     capabilities: Capabilities
+    stock_speculation: bool
     user_mode: Mode
     mode: Mode
     last_heard_s: float

@@ -96,6 +96,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         shim_version=attached.shim_version,
         ui_url=attached.ui_url,
         capabilities=attached.capabilities,
+        stock_speculation=attached.stock_speculation,
         user_mode=attached.mode,
         mode=moment.steering.mode(source),
         policy=moment.steering.policy_name(source.name),

@@ -175,6 +175,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     shim_version: str
     ui_url: str
     capabilities: Capabilities
+    stock_speculation: bool = False
+    """Whether the host's own speculation stands in where we do not decide."""
     user_mode: Mode
     mode: Mode
     policy: str

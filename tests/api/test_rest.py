@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 
 from controlplane.api.paths import segment
-from tests.plane import ended, message, running, started, working
+from tests.plane import attached, ended, message, running, started, working
 
 pytestmark = pytest.mark.unit
 
@@ -36,6 +36,15 @@ def test_pools_and_applications_are_listed(busy):
     assert (application["application"], application["jobs"]) == ("app-1", ["job-1"])
     assert application["capabilities"]["max_copies"] == 4
     assert busy.client.get(f"/api/v1/pools/{SOURCE}").json() == pool
+
+
+def test_an_application_says_what_happens_where_nothing_is_decided_for_it(plane):
+    """Its user wants to know before switching Grasshopper off whether anything else copies stragglers."""
+    for name, speculates in (("app-1", True), ("app-2", False)):
+        facts = [attached(name) | {"stock_speculation": speculates}]
+        plane.reply(message(1, facts, full=True, source=name))
+    assert [each["stock_speculation"] for each in items(plane, "applications")] == [True, False]
+    assert plane.client.get("/").text.count("its own speculation stands in") == 1
 
 
 def test_jobs_stages_tasks_and_attempts_are_listed(busy):
