@@ -135,6 +135,7 @@ def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
     waiting = {key: _n_waiting(moment.cluster, row) for key, row in source.stages.items()}
     return [
         s.RequestState(
+            source=source.name,
             request=fact.request,
             job=fact.job,
             stage=fact.stage,
@@ -239,9 +240,10 @@ def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobS
 
 
 def _stage(moment: _Moment, row: int) -> s.StageState:
-    stages, fact = moment.cluster.stages, moment.cluster.stage_infos[row].fact
-    word = verdict(fact)
+    stages, info = moment.cluster.stages, moment.cluster.stage_infos[row]
+    fact, word = info.fact, verdict(info.fact)
     return s.StageState(
+        source=info.source,
         job=fact.job,
         stage=fact.stage,
         stage_attempt=fact.stage_attempt,
@@ -279,6 +281,7 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
     )
     preferred = info.fact.preferred_hosts
     return s.TaskState(
+        source=info.source,
         job=info.fact.job,
         stage=info.fact.stage,
         stage_attempt=info.fact.stage_attempt,
@@ -297,6 +300,7 @@ def _attempt(moment: _Moment, row: int) -> s.AttemptState:
     info = cluster.stage_infos[int(attempts.stage[row])]
     progress = _known(attempts.progress[row])
     return s.AttemptState(
+        source=info.source,
         attempt=int(attempts.id[row]),
         job=info.fact.job,
         stage=info.fact.stage,

@@ -51,9 +51,9 @@ def test_jobs_stages_tasks_and_attempts_are_listed(busy):
     (job,) = items(busy, "jobs")
     assert (job["job"], job["name"], job["n_running"]) == ("job-1", "count words", 4)
     (stage,) = items(busy, f"stages?source={SOURCE}&job=job-1")
-    assert (stage["stage"]["n_tasks"], stage["stage"]["verdict"]) == (4, "safe")
-    assert [task["task"]["index"] for task in items(busy, "tasks?stage=1")] == [0, 1, 2, 3]
-    assert [each["attempt"]["attempt"] for each in items(busy, "attempts")] == [0, 1, 2, 3]
+    assert (stage["n_tasks"], stage["verdict"]) == (4, "safe")
+    assert [task["index"] for task in items(busy, "tasks?stage=1")] == [0, 1, 2, 3]
+    assert [each["attempt"] for each in items(busy, "attempts")] == [0, 1, 2, 3]
     assert items(busy, "attempts?job=other") == []
 
 
@@ -97,7 +97,7 @@ def test_lists_are_paged_without_gap_or_repetition(busy):
     seen, cursor = [], None
     while True:
         page = busy.client.get("/api/v1/attempts", params={"limit": 3} | ({"cursor": cursor} if cursor else {})).json()
-        seen += [each["attempt"]["attempt"] for each in page["items"]]
+        seen += [each["attempt"] for each in page["items"]]
         cursor = page["cursor"]
         if cursor is None:
             break
