@@ -89,9 +89,9 @@ class Outbox:
             self._put.clear()
             await self._put.wait()
 
-    def heard(self, *, arrived: bool) -> None:
-        """The source wrote again; unless that shows that the last reply arrived, its orders are sent once more."""
-        if not arrived:
+    def heard(self, *, in_order: bool) -> None:
+        """The source wrote again: it has the last reply, or else the reply's orders are sent once more."""
+        if not in_order:
             self._waiting = self._sent + self._waiting
         self._sent = []
 
@@ -212,8 +212,7 @@ class Sources:
         source.sequence = request.sequence
         source.answer = None
         source.heard_s = now_s
-        # A full report takes the place of a message that nobody has answered, so it shows nothing.
-        source.outbox.heard(arrived=in_order and not request.full)
+        source.outbox.heard(in_order=in_order)
         if request.full:
             source.complete, source.full_slot_s = True, None
         elif not in_order:
