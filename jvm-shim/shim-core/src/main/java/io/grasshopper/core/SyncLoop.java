@@ -14,14 +14,16 @@ import org.slf4j.LoggerFactory;
 /**
  * One daemon thread that turns events into facts, keeps one exchange under way at most, and applies replies on the host.
  *
- * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. It never waits for
- * the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
+ * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. Where urgent events
+ * never end, they share exchanges, for it is their number that costs the driver. It never waits for the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
  * answer.
  */
 public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
   private static final long MILLI = 1_000_000;
   private static final long COALESCE_NANOS = 5 * MILLI;
+  private static final long URGENT_GAP_NANOS = 40 * MILLI;
+  private static final int URGENT_BURST = 25;
   private static final long RING_GAP_NANOS = 20 * MILLI;
   private static final long FIRST_INTERVAL_MS = 500;
   private static final long LONGEST_NAP_NANOS = 500 * MILLI;
@@ -48,6 +50,7 @@ public final class SyncLoop {
   private volatile boolean urgent;
   private volatile String stopReason;
 
+  private final Pace urgentPace = new Pace(URGENT_GAP_NANOS, URGENT_BURST);
   private long nextDueNanos = System.nanoTime();
   private long earliestNanos = nextDueNanos;
   private boolean soon;
@@ -194,7 +197,7 @@ public final class SyncLoop {
       outbox.requireFull();
     }
     if (urgent && !soon) {
-      soonNanos = now + COALESCE_NANOS;
+      soonNanos = urgentPace.earliestNanos(now + COALESCE_NANOS);
       soon = isInControl;
     }
     rung |= doorbell.hasRung();
@@ -250,6 +253,9 @@ public final class SyncLoop {
   }
 
   private void send() {
+    if (soon) {
+      urgentPace.happened(System.nanoTime());
+    }
     soon = false;
     rung = false;
     try {
