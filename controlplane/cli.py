@@ -192,7 +192,7 @@ def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) 
 def decide(
     policy: Annotated[str, typer.Option(help="Allocator and speculator, as in hopper+ras.")],
     snapshot: Annotated[Path, typer.Option(help="What GET /api/v1/state:dump returned.")],
-    seed: Annotated[int, typer.Option(help="Of policies that draw.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="For policies that draw by chance; none of today's does.", min=0)] = 0,
     config_file: ConfigOption = None,
     output: AsOption = Output.TABLE,
 ) -> None:

@@ -23,7 +23,7 @@ class Question(Struct, frozen=True, kw_only=True):
     policy: Annotated[str, Meta(max_length=100)]
     snapshot: Snapshot
     seed: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    """Of policies that draw."""
+    """For policies that draw by chance; none of today's does."""
 
 
 _read = msgspec.json.Decoder(Question).decode

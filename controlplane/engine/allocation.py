@@ -1,5 +1,6 @@
 """How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
 
+from collections.abc import Mapping
 from math import isfinite
 
 from controlplane.engine import views
@@ -9,9 +10,10 @@ from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Capabilities, Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
+from controlplane.policies.registry import Policy
 
 SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
 """What of a claimant is recorded with its grant, where it is known."""
@@ -28,17 +30,25 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
         return
     policy, settings = cycle.steering.allocator(source.name)
     slots = int(cluster.pools.slots[source.row])
-    allocation = policy.allocate(slots, claimants, settings)
-    Admission.check_allocation(slots, allocation["target"])
+    allocation = shares(policy, settings, slots, claimants, source.attached.capabilities)
     jobs.target[rows], jobs.virtual_size[rows] = allocation["target"], allocation["virtual_size"]
-    holds_slots = source.attached.capabilities.hold_slots
-    jobs.cap[rows] = allocation["cap"] if holds_slots else -1
-    jobs.originals[rows] = allocation["originals"] if holds_slots else -1
+    jobs.cap[rows], jobs.originals[rows] = allocation["cap"], allocation["originals"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     changed |= jobs.originals[rows] != jobs.granted_originals[rows]
     stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
     said = changed | stale
     _grant(cycle, source, claimants[said], rows[said], changed[said])
+
+
+def shares(
+    policy: Policy, settings: Mapping[str, float], slots: int, claimants: Records, capabilities: Capabilities
+) -> Records:
+    """What the allocator says, without what the host cannot do: keep slots free. Raises LawBroken beyond the slots."""
+    allocation = policy.allocate(slots, claimants, settings)
+    Admission.check_allocation(max(slots, 0), allocation["target"])
+    if not capabilities.hold_slots:
+        allocation["cap"] = allocation["originals"] = -1
+    return allocation
 
 
 def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:

@@ -2,8 +2,8 @@
 
 The policy sees what the snapshot tells, through the same records as in the engine, and its wishes meet the same targets
 and budgets. Three things a snapshot does not tell: the sizes of stages not submitted yet (taken as none), targets that
-an operator has fixed (none), and the finished durations behind a job's remaining work (its running tasks' `t_new_s`
-stand for them).
+an operator has fixed (none), and how long tasks of a stage take before any has finished (its running tasks' `t_new_s`
+stand for it).
 """
 
 from collections import Counter, defaultdict
@@ -14,16 +14,17 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from controlplane.engine.admission import Admission
+from controlplane.engine.allocation import shares
 from controlplane.engine.budgets import copy_room, no_room, over_budget, spare_room, within_originals
 from controlplane.engine.redundancy import factor, limit_s
 from controlplane.engine.steering import Steering
+from controlplane.engine.views import show_finished
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason, sentence
-from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, TaskState
+from controlplane.model.snapshot import AttemptState, FinishedState, JobState, PoolState, Snapshot, TaskState
 from controlplane.policies import registry
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
+from controlplane.policies.interfaces import CLAIMANT, FINISHED, RUNNING_TASK, UNKNOWN_FINISHED, Records
 
 SCHEMA_VERSION = 1
 """Of the snapshots that are understood."""
@@ -103,7 +104,7 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """What the policy would do. `seed` is that of policies that draw."""
+    """What the policy would do. `seed` is for policies that draw by chance; none of today's does."""
 
     policy: str
     seed: int
@@ -198,20 +199,20 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     jobs = sorted(filter(_is_claimant, pool.jobs), key=lambda job: -job.age_s)
 
     allocator, allocator_settings = steering.allocator(pool.source)
-    allocation = allocator.allocate(pool.slots, _claimants(pool, jobs, max_copies), allocator_settings)
-    Admission.check_allocation(max(pool.slots, 0), allocation["target"])
+    claimants = _claimants(pool, jobs, max_copies)
+    allocation = shares(allocator, allocator_settings, pool.slots, claimants, pool.capabilities)
     targets = {job.job: int(target) for job, target in zip(jobs, allocation["target"], strict=True)}
 
     speculator, speculator_settings = steering.speculator(pool.source)
     standing = [_standing_reason(task, max_copies, speculator.at_start) for task in pool.tasks]
     free, waiting, ordered = _room(pool, targets)
     spare = dict(zip((job.job for job in pool.jobs), spare_room(free, waiting).tolist(), strict=True))
-    tasks = _running_tasks(pool, spare, np.array(standing) == Reason.NONE)
+    tasks, finished = _running_tasks(pool, spare, np.array(standing) == Reason.NONE)
     tasks["small_demand_s"] = limit_s(
         speculator, speculator_settings, slots=pool.slots, offered_load=pool.offered_load, tail_index=pool.tail_index
     )
     tasks["relaunch_factor"] = [factor(speculator, int(n_tasks), pool.tail_index) for n_tasks in tasks["stage_tasks"]]
-    answer = speculator.speculate(tasks, speculator_settings)
+    answer = speculator.speculate(tasks, speculator_settings, finished)
     reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
     originals = dict(zip((job.job for job in jobs), allocation["originals"].tolist(), strict=True))
     free, waiting = within_originals(
@@ -243,9 +244,10 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
 def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Records:
     """The jobs as the allocator sees them, shape (n_jobs,)."""
     opted_out = {task.job for task in pool.tasks if task.reason == Reason.OPTED_OUT.label}
-    t_new_s = defaultdict(list)
+    durations_s = defaultdict(list)
     for task in pool.tasks:
-        t_new_s[task.stage, task.stage_attempt].append(_seconds(task, "t_new_s"))
+        durations_s[task.stage, task.stage_attempt].append(_seconds(task, "t_new_s"))
+    durations_s.update({(each.stage, each.stage_attempt): each.duration_s for each in pool.finished})
     claimants = np.zeros(len(jobs), dtype=CLAIMANT)
     for claimant, job in zip(claimants, jobs, strict=True):
         waiting = sum(stage.n_waiting for stage in job.stages)
@@ -259,8 +261,8 @@ def _claimants(pool: PoolState, jobs: list[JobState], max_copies: int) -> Record
         claimant["tail_index"], claimant["transfer_ratio"] = job.tail_index, job.transfer_ratio
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         for stage in job.stages:
-            typical = [each for each in t_new_s[stage.stage, stage.stage_attempt] if each < inf]
-            mean_s = sum(typical) / len(typical) if typical else 1.0
+            known_s = [each for each in durations_s[stage.stage, stage.stage_attempt] if each < inf]
+            mean_s = sum(known_s) / len(known_s) if known_s else 1.0
             claimant["remaining_work_s"] += (stage.n_tasks - stage.n_done) * mean_s
         if job.queued:
             claimant["remaining_tasks"] = claimant["remaining_work_s"] = job.queued.wanted
@@ -273,8 +275,11 @@ def _is_claimant(job: JobState) -> bool:
     return bool(job.remaining_tasks or job.n_running or (job.queued and job.queued.pending))
 
 
-def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray) -> Records:
-    """The tasks as the speculator sees them, shape (n_tasks,); `spare` is each job's room for copies."""
+def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray) -> tuple[Records, Records]:
+    """The tasks as the speculator sees them, shape (n_tasks,), and what of their stages has finished.
+
+    `spare` is each job's room for copies.
+    """
     attempts: dict[TaskKey, list[AttemptState]] = defaultdict(list)
     for attempt in pool.attempts:
         attempts[_key(attempt)].append(attempt)
@@ -283,9 +288,11 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
     pending = sum(map(_is_pending, pool.tasks))
     waiting = sum(stage.n_waiting for job in pool.jobs for stage in job.stages)
     left = {job.job: job.remaining_tasks for job in pool.jobs}
-    stage_tasks = {(each.stage, each.stage_attempt): each.n_tasks for job in pool.jobs for each in job.stages}
+    of_stage = {
+        (each.stage, each.stage_attempt): (each.n_tasks, each.n_done) for job in pool.jobs for each in job.stages
+    }
     records = np.zeros(len(pool.tasks), dtype=RUNNING_TASK)
-    records["eligible"], records["finished_from"] = eligible, -1
+    records["eligible"], records["executor_slots"] = eligible, pool.executor_slots
     records["pool_slots"], records["pool_copies"] = pool.slots, pool.n_copies + pending
     records["pool_idle"] = max(pool.slots - sum(job.n_running for job in pool.jobs) - waiting - pending, 0)
     for record, task in zip(records, pool.tasks, strict=True):
@@ -295,12 +302,24 @@ def _running_tasks(pool: PoolState, spare: dict[str, int], eligible: np.ndarray)
         record["elapsed_s"] = _seconds(task, "elapsed_s")
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
         record["expected_s"] = _known(task.inputs.get("expected_s"), nan)
-        record["job_tasks"], record["stage_tasks"] = left.get(task.job, 0), stage_tasks.get(stage, 0)
+        record["job_tasks"], record["work"] = left.get(task.job, 0), task.input_bytes if task.input_bytes > 0 else nan
+        record["stage_tasks"], record["stage_done"] = of_stage.get(stage, (0, 0))
         record["attempts_started"] = 1 + max((a.attempt_number for a in attempts[_key(task)]), default=0)
         size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
         mine = attempts[_key(task)]
         record["progress_rate"] = max((_rate(size, a.elapsed_s + _known(a.t_rem_s)) for a in mine), default=0.0)
         record["sibling_rate"] = max((_rate(size, _known(a.t_new_s)) for a in mine), default=0.0)
+    told = {(each.stage, each.stage_attempt): _finished(each) for each in pool.finished}
+    samples = {number: told.get(stage, UNKNOWN_FINISHED) for stage, number in stages.items()}
+    return records, show_finished(records, samples)
+
+
+def _finished(told: FinishedState) -> Records:
+    """The finished attempts of a stage as policies see them; sorted once more, for people write dumps by hand."""
+    records = np.zeros(len(told.duration_s), dtype=FINISHED)
+    records["duration_s"], records["unit_s"] = np.sort(told.duration_s), inf
+    unit_s = np.sort(told.unit_s)[: len(records)]
+    records["unit_s"][: len(unit_s)] = unit_s
     return records
 
 

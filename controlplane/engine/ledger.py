@@ -117,7 +117,7 @@ class Ledger:
                 reason=fact.reason,
                 attempt=fact.attempt,
                 saved_s=max(0.0, ended.beaten_t_rem_s) if ended.won and ended.beaten_t_rem_s < float("inf") else 0.0,
-                cost_core_s=0.0 if ended.won else fact.duration_ms / 1000,
+                cost_core_s=0.0 if ended.won else ended.cores * fact.duration_ms / 1000,
             )
         if ended.won and fact.outcome is Outcome.SUCCESS:
             shadows = self.shadows.get((ended.source, fact.stage, fact.stage_attempt), {})
@@ -128,7 +128,7 @@ class Ledger:
                     result=Result.SHADOW,
                     at_s=ended.ended_s,
                     saved_s=max(0.0, ended.ended_s - shadow.at_s - shadow.t_new_s),
-                    cost_core_s=max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
+                    cost_core_s=ended.cores * max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
                 )
 
     def expire(self, now_s: float) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:

@@ -125,6 +125,8 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
+        finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
+        executor_slots=attached.executor_slots,
         is_queue=source.name in cluster.queues,
         listed=_listed(moment, source) if source.standing else None,
     )
@@ -155,6 +157,22 @@ def _n_waiting(cluster: Cluster, stage: int) -> int:
     """Tasks of a stage that are neither done nor running."""
     stages = cluster.stages
     return int(stages.n_tasks[stage] - stages.n_done[stage] - stages.n_active[stage])
+
+
+def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
+    found = []
+    for row in stage_rows:
+        info, records = cluster.stage_infos[row], cluster.stage_infos[row].finished.records
+        if len(records) and not cluster.stages.closing[row]:
+            unit_s = records["unit_s"]
+            state = s.FinishedState(
+                stage=info.fact.stage,
+                stage_attempt=info.fact.stage_attempt,
+                duration_s=records["duration_s"].tolist(),
+                unit_s=unit_s[np.isfinite(unit_s)].tolist(),
+            )
+            found.append(state)
+    return found
 
 
 def _listed(moment: _Moment, source: SourceState) -> s.ListedState:

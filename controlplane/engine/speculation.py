@@ -60,6 +60,7 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.due[row], pools.reviewed_s[row] = True, cycle.now_s
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
+        pools.executor_slots[row] = source.attached.executor_slots
         look_ahead(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
@@ -81,14 +82,16 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     for source in due:
         policy, settings = cycle.steering.speculator(source.name)
         shared.setdefault((policy.name, tuple(settings.items())), []).append(source.row)
+    by_finished = any(registry.speculator(name).by_finished for name, _ in shared)
+    finished = view.show_finished(cycle.cluster) if by_finished else UNKNOWN_FINISHED
     for (name, given), pool_rows in shared.items():
         policy = registry.speculator(name)
         before_waiting[pool_rows] = policy.before_waiting
         if len(shared) == 1:
-            dispatch.speculate(policy.code, view.tasks, UNKNOWN_FINISHED, policy.vector(dict(given)), view.answer)
+            dispatch.speculate(policy.code, view.tasks, finished, policy.vector(dict(given)), view.answer)
         else:
             mine = np.flatnonzero(np.isin(view.tasks["pool"], pool_rows))
-            view.answer[mine] = policy.speculate(view.tasks[mine], dict(given))
+            view.answer[mine] = policy.speculate(view.tasks[mine], dict(given), finished)
     reason = view.answer["reason"]
     np.copyto(reason, view.standing, where=view.standing > 0)
     return before_waiting

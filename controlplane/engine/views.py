@@ -1,6 +1,6 @@
 """What do policies see of the cluster? Builds their read-only columns from the state and the estimates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION
+from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION, UNKNOWN_FINISHED
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
 TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
@@ -137,6 +137,11 @@ class TaskView:
             self._tasks,
         )
 
+    def show_finished(self, cluster: Cluster) -> Records:
+        """Tell the tasks which of the `FINISHED` records returned are of their stage."""
+        stages = np.unique(self.tasks["stage"]).tolist()
+        return show_finished(self.tasks, {row: cluster.stage_infos[row].finished.records for row in stages})
+
     @property
     def rows(self) -> Ints:
         """Rows of the tasks, ascending, shape (n,)."""
@@ -203,14 +208,34 @@ def view_tasks(
         seen["job_tasks"], seen["small_demand_s"] = jobs[task["job"]]["remaining_tasks"], pool["small_demand_s"]
         seen["relaunch_factor"] = stage["relaunch_factor"]
         seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
-        seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], 0
-        seen["stage_tasks"], seen["work"] = stage["n_tasks"], task["input_bytes"]
+        seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], pool["executor_slots"]
+        seen["stage_tasks"], seen["stage_done"], seen["work"] = stage["n_tasks"], stage["n_done"], task["input_bytes"]
         seen["finished_from"], seen["finished_to"] = -1, -1
         rows[n] = row
         standing[n] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
         seen["eligible"] = standing[n] == 0
         n += 1
     return n
+
+
+def show_finished(tasks: Records, samples: Mapping[int, Records]) -> Records:
+    """Put the `FINISHED` records of all stages, by their numbers, one after the other, and tell tasks which are theirs.
+
+    Where the input of none is known, a stage's tasks count as equal work. Where tasks are done and of none of the
+    attempts that did them anything is known, the stage's count as not known.
+    """
+    stages = np.array(sorted(samples), dtype=np.int64)
+    records = [samples[stage] for stage in stages.tolist()]
+    size = np.array([len(each) for each in records], dtype=np.int64)
+    by_input = np.array([len(each) > 0 and each["unit_s"][0] < np.inf for each in records], dtype=np.bool_)
+    finished, last = np.concatenate([UNKNOWN_FINISHED, *records]), np.cumsum(size)
+    equal = np.repeat(~by_input, size)
+    finished["unit_s"][equal] = finished["duration_s"][equal]
+    at = np.searchsorted(stages, tasks["stage"])
+    known = (size[at] > 0) | (tasks["stage_done"] == 0)
+    tasks["finished_from"], tasks["finished_to"] = np.where(known, (last - size)[at], -1), last[at]
+    tasks["work"] = np.where(by_input[at], tasks["work"], 1.0)
+    return finished
 
 
 @rule

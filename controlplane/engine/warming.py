@@ -29,6 +29,7 @@ def warm() -> None:
         progress = f.Progress(attempt=[0, 1], bytes_read=[second, 300 * second])
         report = Report(source=SOURCE, epoch=1, received_s=float(second), facts=[], progress=progress)
         scheduler.handle([report], float(second))
+    scheduler.handle([Report(source=SOURCE, epoch=1, received_s=4.0, facts=[_end()])], 4.0)
 
 
 def _facts() -> list[f.AnyFact]:
@@ -40,6 +41,19 @@ def _facts() -> list[f.AnyFact]:
         f.AttemptStarted(attempt=i, stage=1, stage_attempt=0, index=i, executor=f"e{i}", host=f"h{i}") for i in range(2)
     ]
     return [f.DriverAttached(application=SOURCE, capabilities=capabilities), *hosts, stage, *started]
+
+
+def _end() -> f.AnyFact:
+    return f.AttemptEnded(
+        attempt=1,
+        stage=1,
+        stage_attempt=0,
+        index=1,
+        executor="e1",
+        host="h1",
+        outcome=f.Outcome.SUCCESS,
+        duration_ms=4000,
+    )
 
 
 if __name__ == "__main__":

@@ -167,6 +167,15 @@ def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int,
     return int(attempts.host[row]), float(attempts.log_slowness[row])
 
 
+def _cores(now: Applying, info: StageInfo) -> int:
+    """How many each attempt of a stage holds, by what its host asked for with it; 1 where it did not."""
+    if not info.cores:
+        stage = (info.fact.stage, info.fact.stage_attempt)
+        asked = (fact for fact, _ in now.source.requests.values() if (fact.stage, fact.stage_attempt) == stage)
+        info.cores = next((fact.cores for fact in asked), 0)
+    return info.cores or 1
+
+
 def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
     cluster, attempts, tasks, stages = now.cluster, now.cluster.attempts, now.cluster.tasks, now.cluster.stages
     task, stage, pool = int(attempts.task[row]), info.row, now.source.row
@@ -177,7 +186,9 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
     if won:
         tasks.done[task], tasks.done_s[task], info.done[fact.index] = True, ended_s, 1
         stages.n_done[stage] += 1
-    core_s = fact.duration_ms / 1000
+        info.finished.add(fact.duration_ms / 1000, tasks.input_bytes[task])
+    cores = _cores(now, info)
+    core_s = cores * fact.duration_ms / 1000
     cluster.pools.total_core_s[pool] += core_s
     if speculative:
         stages.n_copies[stage] -= 1
@@ -197,6 +208,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             stage=stage,
             host=int(attempts.host[row]),
             fact=fact,
+            cores=cores,
             ended_s=ended_s,
             won=won,
             beaten_t_rem_s=float(min(attempts.t_rem_s[rivals])) if won and rivals else NAN,

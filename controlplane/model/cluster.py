@@ -8,6 +8,7 @@ import numpy as np
 from controlplane.model import facts as f
 from controlplane.model.columns import NAN, Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
 from controlplane.model.errors import BadFact
+from controlplane.model.finished import FinishedSample
 from controlplane.model.reasons import Reason
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
@@ -32,6 +33,12 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
+    cores: int = 0
+    """Cores that each of its attempts holds; 0 where its host has not asked for any yet."""
+    finished: FinishedSample = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.finished = FinishedSample(self.fact.n_tasks)
 
 
 @dataclass(slots=True)
@@ -87,6 +94,8 @@ class EndedAttempt:
     stage: int
     host: int
     fact: f.AttemptEnded
+    cores: int
+    """That it held."""
     ended_s: float
     won: bool
     """It finished its task; of several attempts only the first."""

@@ -58,6 +58,8 @@ class Pools(Table):
     """Slot-seconds up to which a job pays with copies at the start; only where its speculator asks."""
     kept_slowness: Floats
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
+    executor_slots: Ints
+    """Of each executor that its driver asks for; 0 where unknown."""
 
     COLUMNS: ClassVar = {
         "slots": _INT,
@@ -81,6 +83,7 @@ class Pools(Table):
         "load_seen_s": (np.float64, -np.inf),
         "at_start": _FLAG,
         "small_demand_s": _SUM,
+        "executor_slots": _INT,
     }
 
 

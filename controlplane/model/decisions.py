@@ -131,7 +131,7 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     saved_s: float = 0.0
     """Estimate: what the beaten attempt still had to run when the copy won, by the estimate at that moment."""
     cost_core_s: float = 0.0
-    """Core-seconds of the losing attempt."""
+    """Core-seconds of the copy that lost; in shadow mode, what the copy would have run for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

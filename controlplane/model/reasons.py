@@ -134,7 +134,7 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.RUNS_TOO_LONG: ReasonText(
-        "It has run {elapsed_s:.1f} s, much longer than finished tasks of its stage took ({t_new_s:.1f} s).", 3
+        "It has run {elapsed_s:.1f} s, too long by what finished tasks of its stage took or by a limit that was set.", 3
     ),
     Reason.LIKELY_SAVES: ReasonText(
         "By what its finished siblings took, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3

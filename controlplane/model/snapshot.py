@@ -151,6 +151,17 @@ class JobState(Struct, frozen=True, kw_only=True):
     queued: QueuedState | None = None
 
 
+class FinishedState(Struct, frozen=True, kw_only=True):
+    """What the attempts took that were the first to finish tasks of a stage: all of them, or of many a sample."""
+
+    stage: int
+    stage_attempt: int
+    duration_s: list[float]
+    """Ascending."""
+    unit_s: list[float]
+    """Seconds per byte of input, ascending, of those whose input is known."""
+
+
 class RequestState(Struct, frozen=True, kw_only=True):
     """A resource request, as far as slots have not answered it."""
 
@@ -202,6 +213,10 @@ class PoolState(Struct, frozen=True, kw_only=True):
     tasks: list[TaskState]
     attempts: list[AttemptState]
     requests: list[RequestState]
+    finished: list[FinishedState] = []
+    """Of the open stages in which tasks have finished; left out with the tasks."""
+    executor_slots: int = 0
+    """Of each executor that it asks for; 0 where unknown."""
     is_queue: bool = False
     listed: ListedState | None = None
 

@@ -8,6 +8,7 @@ clock and draws no number. Python indexes records by field as compiled code does
 import numpy as np
 
 from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.finished import FINISHED
 
 __all__ = [
     "ALLOCATION",
@@ -72,19 +73,17 @@ RUNNING_TASK = np.dtype(
         ("relaunch_factor", np.float64),  # best one for its stage, in units of expected_s; inf for none
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
         ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
+        ("stage_done", np.int64),  # of them, those that are done
         ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
-        ("finished_from", np.int64),  # rows of its stage's finished attempts; -1 where they are not known,
-        ("finished_to", np.int64),  # and t_new_s stands for all that they could tell
+        ("finished_from", np.int64),  # rows of its stage's finished attempts, or of a sample; -1 where they are
+        ("finished_to", np.int64),  # not known, and t_new_s stands for all that they could tell
     ],
     align=True,
 )
 """A task of any job and pool that has a live attempt."""
 
-FINISHED = np.dtype([("duration_s", np.float64), ("unit_s", np.float64)], align=True)
-"""Finished attempts, by stage; both columns, durations and seconds per unit of work, ascend within each stage."""
-
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
-"""Where no finished attempts are kept."""
+"""Where no finished attempts are known, or nobody asks for them."""
 
 SPECULATION = np.dtype(
     [

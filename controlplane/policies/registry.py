@@ -7,7 +7,6 @@ from enum import StrEnum
 import numpy as np
 
 from controlplane.model.errors import BadSetting
-from controlplane.model.facts import Capabilities
 from controlplane.policies import dispatch
 from controlplane.policies.copy_priority import JOB, LAST
 from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Records
@@ -18,13 +17,6 @@ class Kind(StrEnum):
 
     ALLOCATOR = "allocator"
     SPECULATOR = "speculator"
-
-
-class When(StrEnum):
-    """When a setting may change."""
-
-    STARTUP = "startup"
-    RUNTIME = "runtime"
 
 
 class Keeps(StrEnum):
@@ -45,7 +37,6 @@ class Setting:
     low: float
     high: float
     about: str
-    when: When = When.RUNTIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +49,8 @@ class Policy:
     """What `dispatch` knows it by."""
     about: str
     source: str = ""
-    needs: Mapping[str, int]
-    """Capabilities of the host, with the least value of each, without which its orders are refused."""
+    needs: frozenset[str] = frozenset()
+    """Capabilities that a host must have for its orders to be given."""
     settings: tuple[Setting, ...] = ()
     """In the order in which its kernel reads them."""
     keeps: frozenset[Keeps] = frozenset()
@@ -67,6 +58,8 @@ class Policy:
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False
     """Whether it copies attempts that are too new to be judged."""
+    by_finished: bool = False
+    """Whether it goes by what finished attempts of a stage took."""
 
     def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
         """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
@@ -105,17 +98,9 @@ class Policy:
                 raise BadSetting(field, got=value, want=f"{low:g} to {high:g}")
         return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
 
-    def lacks(self, capabilities: Capabilities) -> list[str]:
-        """What the policy needs and the host cannot.
 
-        >>> speculator("ras").lacks(Capabilities(max_copies=0))
-        ['max_copies']
-        """
-        return [name for name, least in self.needs.items() if getattr(capabilities, name) < least]
-
-
-_ORDERING = {"order_pending": 1}
-_COPYING = {"max_copies": 1}
+_ORDERING = frozenset({"order_pending"})
+_COPYING = frozenset({"max_copies"})
 _ATTEMPTS_AT_START = Setting(
     name="attempts_at_start",
     default=2.0,
@@ -224,7 +209,6 @@ TABLE: tuple[Policy, ...] = (
         kind=Kind.SPECULATOR,
         code=dispatch.NONE,
         about="No copies.",
-        needs={},
     ),
     Policy(
         name="late",
@@ -275,6 +259,7 @@ TABLE: tuple[Policy, ...] = (
             ),
             _COPY_PRIORITY,
         ),
+        by_finished=True,
     ),
     Policy(
         name="stock-spark",
@@ -335,6 +320,7 @@ TABLE: tuple[Policy, ...] = (
             ),
             _COPY_PRIORITY,
         ),
+        by_finished=True,
     ),
     Policy(
         name="ras",
@@ -403,7 +389,7 @@ TABLE: tuple[Policy, ...] = (
         code=dispatch.RELAUNCH,
         about="Tasks older than so many times what was expected of them are killed and started anew, once.",
         source="Redundancy and relaunch, section V",
-        needs=_COPYING | {"kill_copy": 1},
+        needs=_COPYING | {"kill_copy"},
         settings=(
             Setting(
                 name="relaunch_factor",

@@ -84,7 +84,8 @@ class ClusterScenario:
         work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
         work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
         ended = Ended(response_s=np.full(self.jobs, nan), cost_s=np.full(self.jobs, nan))
-        state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS))
+        by_finished = parse_policy(self.policy)[1].by_finished
+        state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), by_finished)
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
         finished = play(work, self._world(seed), self._policy(), state, window_s, ended)

@@ -13,8 +13,9 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
+from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
-from controlplane.policies.interfaces import UNKNOWN_FINISHED, Floats
+from controlplane.policies.interfaces import Floats
 from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster_world import Workload, World, mean_factor, typical_factor
 
@@ -66,7 +67,7 @@ def review(work: Workload, world: World, policy: Policy, state: State) -> None:
     counts = state.counts[0]
     n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
     tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
-    speculate(policy.speculator, tasks, UNKNOWN_FINISHED, policy.speculator_settings, answer)
+    speculate(policy.speculator, tasks, state.finished, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
 
 
@@ -94,6 +95,7 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
     """Fill in a record for each running task; returns how many there are."""
     counts, n_tasks = state.counts[0], 0
     typical = typical_factor(world.tail_index)
+    executor_slots, is_known = len(state.slots) // world.machines, len(state.finished) > 0
     for slot in range(len(state.slots)):
         original = state.slots[slot]
         if original["use"] != ORIGINAL:
@@ -109,8 +111,9 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
         task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)
-        task["stage_tasks"], task["work"] = job["n_tasks"], np.nan
-        task["finished_from"] = task["finished_to"] = -1
+        task["executor_slots"], task["stage_tasks"], task["stage_done"] = executor_slots, job["n_tasks"], job["n_done"]
+        task["work"], task["finished_from"] = 1.0, original["job"] * MOST_FINISHED if is_known else -1
+        task["finished_to"] = task["finished_from"] + job["n_finished"]
         state.task_slots[n_tasks] = slot
         n_tasks += 1
     return n_tasks

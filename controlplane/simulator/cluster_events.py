@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Record
+from controlplane.model.finished import MOST_FINISHED, take_in
 from controlplane.simulator.cluster_decisions import Policy, decide, wants_copy, whose_turn
 from controlplane.simulator.cluster_state import (
     CLEANING,
@@ -125,7 +126,8 @@ def open_phase(work: Workload, state: State, row: int) -> None:
     job["phase"] += 1
     job["first_task"] += job["n_tasks"]
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
-    job["n_started"] = job["n_done"] = 0
+    job["n_started"] = job["n_done"] = job["n_finished"] = 0
+    job["finished_every"] = 1
     job["transferred_s"] = state.counts[0]["now_s"]
     state.counts[0]["n_waiting"] += job["n_tasks"]
     set_due(state, cycle_leaf(state), state.counts[0]["now_s"])
@@ -224,6 +226,8 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
     row = state.slots[slot]["job"]
     job = state.jobs[row]
     counts["won"] += slot != original
+    if len(state.finished) > 0:
+        keep_duration(state, row, counts["now_s"] - state.slots[slot]["started_s"])
     if state.slots[original]["wanted"]:
         job["n_wanted"] -= 1
         counts["n_wanted"] -= 1
@@ -247,6 +251,16 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
             set_due(state, job_leaf(state, row), job["transferred_s"])
         else:
             end_job(state, row, ended)
+
+
+@rule
+def keep_duration(state: State, row: int, duration_s: float) -> None:
+    """Keep what the attempt that has just ended a task of the job took; all tasks of a phase are equal work."""
+    job = state.jobs[row]
+    kept = state.finished[row * MOST_FINISHED : (row + 1) * MOST_FINISHED]
+    job["n_finished"], job["finished_every"] = take_in(
+        kept, job["n_finished"], job["finished_every"], job["n_done"], duration_s, duration_s
+    )
 
 
 @rule

@@ -11,6 +11,7 @@ import numpy as np
 
 from controlplane.compiled import rule
 from controlplane.model.columns import Floats, Ints, Record
+from controlplane.model.finished import FINISHED, MOST_FINISHED
 from controlplane.policies.interfaces import ALLOCATION, CLAIMANT, RUNNING_TASK, SPECULATION, Records
 
 FREE, ORIGINAL, COPY, CLEANING = range(4)
@@ -44,6 +45,8 @@ JOB = np.dtype(
         ("n_tasks", np.int64),  # of the phase, as are the next two; equal while it waits for its input
         ("n_started", np.int64),
         ("n_done", np.int64),
+        ("n_finished", np.int64),  # of the phase's finished attempts, those in `State.finished`
+        ("finished_every", np.int64),  # each of which is one of so many
         ("running", np.int64),  # attempts
         ("copies", np.int64),
         ("target", np.int64),
@@ -97,6 +100,9 @@ class State(NamedTuple):
     allocation: Records
     tasks: Records
     speculation: Records
+    finished: Records
+    """Durations of the finished attempts of open phases, or of a sample, MOST_FINISHED rows a job; empty where nobody
+    asks."""
     counts: Records
     """One record."""
     due_s: Floats
@@ -105,8 +111,8 @@ class State(NamedTuple):
     """`tree[1]` is the leaf whose event is next; below it, the winners of each half, quarter, ..."""
 
 
-def empty_state(n_slots: int, n_jobs: int) -> State:
-    """A cluster with room for so many live jobs, and none there."""
+def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
+    """A cluster with room for so many live jobs, and none there; `by_finished` if somebody asks what has finished."""
     slots, jobs = np.zeros(n_slots, dtype=SLOT), np.zeros(n_jobs, dtype=JOB)
     width = 1 << (n_slots + n_jobs + 1).bit_length()
     tree = np.empty(2 * width, dtype=np.int64)
@@ -126,6 +132,7 @@ def empty_state(n_slots: int, n_jobs: int) -> State:
         allocation=np.zeros(n_jobs, dtype=ALLOCATION),
         tasks=np.zeros(n_slots, dtype=RUNNING_TASK),
         speculation=np.zeros(n_slots, dtype=SPECULATION),
+        finished=np.zeros(n_jobs * MOST_FINISHED * by_finished, dtype=FINISHED),
         counts=counts,
         due_s=np.full(width, inf),
         tree=tree,

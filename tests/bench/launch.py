@@ -19,8 +19,8 @@ OLD_ENOUGH_S = 1.5
 """At this age an attempt is no longer too new to be copied, so nothing but the fact decides when it is."""
 GOAL_FACT_MS = 50.0
 GOAL_DECISION_MS = 100.0
-EAGER = {"GRASSHOPPER__ENGINE__SPECULATOR_SETTINGS": '{"multiplier": 1.0, "efficiency": 0.0}'}
-"""Stock Spark's rule, by which a task is slow once it has run for longer than the only sibling that has ended."""
+EAGER = {"GRASSHOPPER__ENGINE__SPECULATOR_SETTINGS": '{"quantile": 0.0, "multiplier": 1.0, "efficiency": 0.0}'}
+"""Stock Spark's rule, by which a task is slow once one sibling has ended and it has run for longer than that one."""
 
 
 def rows() -> list[dict]:

@@ -49,12 +49,13 @@ def settings() -> str:
     """docs/settings.md: what steers each policy, and the engine."""
     policies = []
     for row in TABLE:
-        rows = [(f"`{s.name}`", f"{s.default:g}", f"{s.low:g} to {s.high:g}", s.when, s.about) for s in row.settings]
+        rows = [(f"`{s.name}`", f"{s.default:g}", f"{s.low:g} to {s.high:g}", s.about) for s in row.settings]
         source = f" Source: {row.source}." if row.source else ""
+        needs = f" Needs of the host: {', '.join(f'`{name}`' for name in sorted(row.needs))}." if row.needs else ""
         page = DOCS / "policies" / f"{row.name}.md"
         name = f"[{row.name}](policies/{row.name}.md)" if page.exists() else row.name
-        of_row = table("setting", "default", "range", "when", "meaning", rows=rows) if rows else "Nothing to set.\n"
-        policies.append(f"### {name} ({row.kind})\n\n{row.about}{source}\n\n{of_row}")
+        of_row = table("setting", "default", "range", "meaning", rows=rows) if rows else "Nothing to set.\n"
+        policies.append(f"### {name} ({row.kind})\n\n{row.about}{needs}{source}\n\n{of_row}")
     engine = [
         (f"`{f.name}`", f.default, f"{f.metadata['low']:g} to {f.metadata['high']:g}", f.metadata["about"])
         for f in dataclasses.fields(EngineSettings)
@@ -65,7 +66,8 @@ def settings() -> str:
 A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`: in the YAML file, in the
 environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
 and values out of their range are refused by name. `grasshopper config show` prints what a control plane started in this
-shell would take, `grasshopper config show --server URL` what is in force in a running one.
+shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs of the
+host is one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
 
 {NOTE}
 ## Policies
@@ -104,9 +106,9 @@ mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
 
 The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
 would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence. A dump says
-nothing of stages not submitted yet, of targets fixed by an operator, and of the durations behind a job's remaining
-work, which is estimated from its running tasks: under `srpt` and `budgeted` the order of jobs can differ from the
-engine's.
+nothing of stages not submitted yet, of targets fixed by an operator, and of how long tasks took in earlier runs of a
+stage, which is estimated from its running tasks before any has finished: under `srpt` and `budgeted` the order of jobs
+can differ from the engine's. `seed` is repeated in the answer, for policies that draw by chance; none of today's does.
 
 {NOTE}
 {chr(10).join(parts)}"""

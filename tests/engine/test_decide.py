@@ -2,13 +2,14 @@
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controlplane.engine.decide import decide, read_snapshot
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import WHY_COPIED, Reason
-from tests.scenario import Scenario
+from tests.scenario import SPARK, Scenario
 
 pytestmark = pytest.mark.unit
 
@@ -56,6 +57,49 @@ def test_a_dump_decides_what_the_engine_decided_in_that_cycle(policy):
         live -= over
         copied += len(assert_decides_as_the_engine(scenario, policy).copies)
     assert bool(copied) == (policy != "fair+none")
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings", "copies"),
+    [
+        ("fair+stock-spark", {"quantile": 0.5}, True),
+        ("fair+stock-spark", {"quantile": 1.0}, False),
+        ("fifo+mantri", {"confidence": 0.9}, True),
+        ("fifo+mantri", {"confidence": 1.0}, False),
+    ],
+)
+@pytest.mark.parametrize("input_bytes", [1000, 0])
+def test_a_dump_tells_what_has_finished(policy, settings, copies, input_bytes):
+    """Seven of eight tasks end within the first seconds; with a size by which they are weighed, or without."""
+    scenario = Scenario(settings_of(policy, speculator_settings=settings), hosts=6)
+    scenario.stage(8, input_bytes=input_bytes)
+    scenario.start_all(8)
+    copied = 0
+    for step in range(1, 60):
+        scenario.now_s = step / 2
+        over = [scenario.ended(i, step / 2, bytes_read=1000) for i in range(7) if i + 1 == step]
+        scenario.tell(over, progress={7: 10 * step})
+        copied += len(assert_decides_as_the_engine(scenario, policy).copies)
+    assert bool(copied) == copies
+
+
+@pytest.mark.parametrize("hold_slots", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [("hopper+ras", {"hold_slots": 1.0}), ("budgeted+ras", {"reserved_share": 0.5})],
+)
+def test_a_host_that_cannot_hold_slots_gets_no_caps(policy, settings, hold_slots):
+    """Neither a cap nor a part for originals alone, whoever asks; a part of their own would leave copies room."""
+    can = structs.replace(SPARK, hold_slots=hold_slots)
+    scenario = Scenario(settings_of(policy, allocator_settings=settings), hosts=4, capabilities=can)
+    scenario.run_with_straggler(seconds=1.0)
+    scenario.stage(300, job="other", stage=2)
+    capped = 0
+    for _ in range(40):
+        scenario.go_on(3, 8, 0.1)
+        advice = assert_decides_as_the_engine(scenario, policy)
+        capped += sum(target.cap >= 0 for target in advice.targets)
+    assert bool(capped) == hold_slots
 
 
 def test_an_order_in_control_mode_is_decided_alike():

@@ -243,6 +243,20 @@ def test_a_losing_copy_is_charged():
     assert scenario.scheduler.cluster.pools.losing_core_s[0] == 3.0
 
 
+def test_an_attempt_costs_as_many_core_seconds_a_second_as_its_stage_asked_cores_for():
+    """`spark.task.cpus` of 2 makes a lost copy twice as dear, and all other time, too."""
+    scenario = Scenario()
+    with_copy(scenario)
+    pools, before_s = scenario.scheduler.cluster.pools, scenario.scheduler.cluster.pools.total_core_s[0]
+    scenario.tell([f.ResourceRequested(request=1, count=8, job="job", stage=1, stage_attempt=0, cores=2)])
+    scenario.now_s += 3.0
+    facts = [scenario.ended(3, 7.0), scenario.ended(100, 3.0, index=3, outcome=f.Outcome.KILLED, speculative=True)]
+    lost = next(o for o in scenario.tell(facts).outcomes if o.result is Result.LOST)
+    assert lost.cost_core_s == 6.0
+    assert pools.losing_core_s[0] == 6.0
+    assert pools.total_core_s[0] - before_s == 20.0
+
+
 def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
     """Off means off at once, but no task is left without an attempt."""
     scenario = Scenario()

@@ -52,10 +52,10 @@ def test_a_second_copy_must_save_more_and_a_third_is_never_made(running):
     assert judge(running, 90.0, [2.0] * 4, running_attempts=[3]) is Reason.ALREADY_COPIED
 
 
-@pytest.mark.parametrize(("t_rem_s", "unit_s"), [(inf, [2.0]), (40.0, [])])
-def test_without_a_time_to_go_or_a_sibling_nothing_is_promised(running, t_rem_s, unit_s):
+def test_without_a_time_to_go_or_a_sibling_nothing_is_promised(running):
     """A probability over no samples is none."""
-    assert judge(running, t_rem_s, unit_s) is Reason.UNKNOWN_DEMAND
+    assert judge(running, inf, [2.0]) is Reason.UNKNOWN_DEMAND
+    assert judge(running, 40.0, []) is Reason.TOO_FEW_FINISHED
 
 
 def test_a_bigger_task_is_held_against_what_its_work_takes(running):

@@ -22,7 +22,8 @@ def finished(*duration_s):
 def judge(running, elapsed_s, duration_s, settings=None, **columns):
     """The reason for one task of a stage of ten whose finished siblings took `duration_s`."""
     usual = {"stage_tasks": [10], "executor_slots": [4], "progress_rate": [0.1], "finished_from": [0]}
-    view = running([9.0], [1.0], elapsed_s=[elapsed_s], **(usual | {"finished_to": [len(duration_s)]} | columns))
+    usual |= {"stage_done": [len(duration_s)], "finished_to": [len(duration_s)]}
+    view = running([9.0], [1.0], elapsed_s=[elapsed_s], **(usual | columns))
     answer = stock.speculate(view, settings or {}, finished(*duration_s))
     assert answer["wanted"].tolist() == [answer["reason"][0] == Reason.RUNS_TOO_LONG]
     return Reason(answer["reason"][0])
@@ -91,13 +92,27 @@ def test_a_set_duration_is_only_for_stages_that_fit_one_executor(running):
     assert judge(running, 99.0, [2.0], given, stage_tasks=[4], progress_rate=[1.0]) is Reason.RUNS_TOO_LONG
 
 
+def test_an_executor_of_unknown_size_has_one_slot(running):
+    """As Spark assumes where executors take all cores of a worker (`isCoresLimitKnown`)."""
+    given, unknown = {"duration_threshold_s": 60.0}, {"executor_slots": [0]}
+    assert judge(running, 99.0, [], given, stage_tasks=[1], **unknown) is Reason.RUNS_TOO_LONG
+    assert judge(running, 99.0, [], given, stage_tasks=[2], **unknown) is Reason.TOO_FEW_FINISHED
+
+
 def test_no_task_gets_a_second_copy(running):
     """`copiesRunning(index) == 1`."""
     assert judge(running, 99.0, [2.0] * 9, running_attempts=[2]) is Reason.ALREADY_COPIED
 
 
-def test_where_finished_attempts_are_not_kept_the_estimate_stands_for_their_median(running):
-    """The live engine's view; an unknown estimate is no median."""
+def test_the_quantile_counts_all_that_have_finished_though_few_are_kept(running):
+    """Of a large stage only a sample of the durations is there."""
+    large = {"stage_tasks": [1000], "stage_done": [900]}
+    assert judge(running, 6.01, [2.0] * 9, **large) is Reason.RUNS_TOO_LONG
+    assert judge(running, 6.01, [2.0] * 9, **large | {"stage_done": [899]}) is Reason.TOO_FEW_FINISHED
+
+
+def test_where_finished_attempts_are_not_known_the_estimate_stands_for_their_median(running):
+    """After a restart, in a large stage; an unknown estimate is no median."""
     view = running([9.0] * 3, [2.0, 2.0, np.inf], elapsed_s=[6.1, 5.9, 99.0], progress_rate=[0.1] * 3)
     view["finished_from"] = -1
     assert stock.speculate(view)["wanted"].tolist() == [True, False, False]

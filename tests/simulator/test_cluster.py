@@ -152,6 +152,34 @@ def test_a_killed_attempt_holds_its_slot_until_it_is_cleaned_up():
     assert response_s(scenario).tolist() == [2.0, 4.5]
 
 
+SLOW_AT_TEN = {"workload": Listed(original_s=((1.0,) * 9 + (9.0,),), copy_s=1.0), "jobs": 1, "machines": 5}
+"""Ten tasks on twenty slots; nine take a second, one nine. A review every half second."""
+
+
+@pytest.mark.parametrize(("quantile", "slow", "ends_s"), [(0.9, 1, 4.5), (0.9, 2, 9.0), (0.8, 2, 4.5)])
+def test_stock_spark_copies_once_its_quantile_is_over(quantile, slow, ends_s):
+    """Three medians are 3 s, so a copy starts at the next review and takes one more; before nine of ten, none does."""
+    source = Listed(original_s=((1.0,) * (10 - slow) + (9.0,) * slow,), copy_s=1.0)
+    given = STILL | SLOW_AT_TEN | {"workload": source, "cycle_s": 0.5, "speculator_settings": {"quantile": quantile}}
+    assert response_s(ClusterScenario(policy="fair+stock-spark", **given)).tolist() == [ends_s]
+
+
+@pytest.mark.parametrize(("confidence", "ends_s"), [(0.25, 2.0), (1.0, 9.0)])
+def test_mantri_copies_once_it_is_likely_enough_to_pay(confidence, ends_s):
+    """All nine siblings took 1 s, less than half of the 8 s to go at the review then; no chance is above 1."""
+    given = STILL | SLOW_AT_TEN | {"cycle_s": 0.5, "speculator_settings": {"confidence": confidence}}
+    assert response_s(ClusterScenario(policy="fair+mantri", **given)).tolist() == [ends_s]
+
+
+def test_a_set_duration_copies_in_a_phase_that_fits_a_machine():
+    """At a limit of 2 s the copy starts at 2.5 and takes a second; ten tasks do not fit four slots, but ten."""
+    chosen = {"quantile": 1.0, "duration_threshold_s": 2.0}
+    given = STILL | SLOW_AT_TEN | {"cycle_s": 0.5, "speculator_settings": chosen}
+    for slots_per_machine, ends_s in ((4, 9.0), (10, 3.5)):
+        scenario = ClusterScenario(policy="fair+stock-spark", slots_per_machine=slots_per_machine, **given)
+        assert response_s(scenario).tolist() == [ends_s]
+
+
 def test_last_lets_copies_wait_for_every_original():
     """The job of one slow task is the smaller one: at its own priority its copy goes first, last in line it waits."""
     source = Listed(original_s=((9.0,), (1.0,) * 5), copy_s=1.0)

@@ -212,7 +212,7 @@ def _inside(pools: list[PoolState], claimant: str, within: str, pool: str) -> st
 def _effect_sentence(mode: Mode, effect: Effect) -> str:
     ordered = (
         f"So far: {counted(effect.launched, 'copy')}, {effect.won} won, {number(effect.losing_core_s)} core-seconds"
-        f" spent on losing attempts, about {seconds(effect.saved_s)} of task time saved (estimate)."
+        f" spent on losing copies, about {seconds(effect.saved_s)} of task time saved (estimate)."
         if effect.launched
         else "No copy has been launched so far."
     )

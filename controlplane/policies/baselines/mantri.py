@@ -1,6 +1,7 @@
 """Which running tasks deserve one more attempt? Mantri: those whose copy likely saves slot time.
 
-Where finished attempts are not kept, the estimate `t_new_s` stands for the distribution of a fresh attempt's duration.
+Where the finished attempts or the task's input are not known, the estimate `t_new_s` stands for the distribution of a
+fresh attempt's duration.
 """
 
 from math import inf
@@ -56,7 +57,8 @@ def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records)
         bound_s = break_even_s(running_attempts=attempts, t_rem_s=t_rem_s) * (1.0 - TOLERANCE)
         known = t_rem_s < inf and t_new_s < inf
         if not known:
-            reason = Reason.UNKNOWN_DEMAND
+            too_few = t_rem_s < inf and task["finished_from"] >= 0
+            reason = Reason.TOO_FEW_FINISHED if too_few else Reason.UNKNOWN_DEMAND
         elif t_new_s >= bound_s:
             reason = Reason.CHEAPER_TO_WAIT
         else:

@@ -2,7 +2,7 @@
 
 The rule of `TaskSetManager.checkSpeculatableTasks` with Spark's own defaults, so that simulated comparisons are with
 what users have. Spark's process rates are records per millisecond of finished tasks; here the records' own rates stand
-for them. Copies because of a decommissioned executor are left out. Where finished attempts are not kept, `t_new_s`
+for them. Copies because of a decommissioned executor are left out. Where the finished attempts are not known, `t_new_s`
 stands for their median, whatever share of them has finished.
 """
 
@@ -33,8 +33,8 @@ def judged_by(
 ) -> int:
     """Whether the median decides what is slow, or a set duration, or nothing yet.
 
-    The duration is for stages that fit one executor and have finished too few. A stage of one task is left alone
-    unless it is set.
+    The duration is for stages that fit one executor and have finished too few; where its slots are not known, Spark
+    counts one. A stage of one task is left alone unless it is set.
 
     >>> [judged_by(n, 10, executor_slots=16, quantile=0.9, duration_threshold_s=60) for n in (9, 8)]
     [1, 2]
@@ -44,7 +44,7 @@ def judged_by(
     is_set = duration_threshold_s > 0
     if n_finished >= least_finished(stage_tasks=stage_tasks, quantile=quantile) and (stage_tasks > 1 or is_set):
         return MEDIAN
-    return DURATION if is_set and stage_tasks <= executor_slots else NOTHING
+    return DURATION if is_set and stage_tasks <= max(executor_slots, 1) else NOTHING
 
 
 @rule
@@ -84,13 +84,13 @@ def stock_spark(tasks: Records, finished: Records, settings: Floats, answer: Rec
     checks_rate, rate_multiplier, long_run_factor = settings[4] > 0, settings[5], settings[6]
     for row in range(len(tasks)):
         task = tasks[row]
-        first, n_finished = task["finished_from"], task["finished_to"] - task["finished_from"]
+        first, n_known = task["finished_from"], task["finished_to"] - task["finished_from"]
         elapsed_s, median_s = task["elapsed_s"], task["t_new_s"]
         judge = MEDIAN if median_s < inf else NOTHING
         if first >= 0:
-            median_s = finished[first + n_finished // 2]["duration_s"] if n_finished > 0 else inf
+            median_s = finished[first + n_known // 2]["duration_s"] if n_known > 0 else inf
             judge = judged_by(
-                n_finished=n_finished,
+                n_finished=task["stage_done"],
                 stage_tasks=task["stage_tasks"],
                 executor_slots=task["executor_slots"],
                 quantile=quantile,
