@@ -6,20 +6,27 @@ each of its methods first looks for a file, and fails as the file says.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from spark_listener.local_cluster import installed_spark_home
-from tests.integration.driver import Driver
+from tests.integration import spark_jobs
+from tests.integration.driver import COMMON, Driver
 from tests.integration.plane_process import ROOT, Plane, eventually
 from yarn_bridge.hadoop_jars import hadoop_jars
 from yarn_bridge.install_conf import PREFIX, plugin_jar, queue_properties, rm_properties
+from yarn_bridge.local_conf import Properties
 from yarn_bridge.local_yarn import LocalYarn
 from yarn_bridge.rm_client import RmClient
 
@@ -71,35 +78,64 @@ def faulty_jar(version: str, folder: Path, switch: Path) -> Path:
     return jar
 
 
-def yarn_with_plugin(version: str, folder: Path, plane: Plane, switch: Path) -> LocalYarn:
-    """A YARN whose only leaf queue the control plane steers."""
-    site = rm_properties(plane.address) | {
+def yarn_with_plugin(
+    version: str, folder: Path, plane: Plane, switch: Path, *, site: Properties | None = None, fair: str = ""
+) -> LocalYarn:
+    """A YARN whose only leaf queue the control plane steers, and whose ResourceManager may die."""
+    ours = rm_properties(plane.address) | {
         "yarn.resourcemanager.cluster-id": CLUSTER,
         f"{PREFIX}.timeout-ms": 450,
         f"{PREFIX}.plan-ttl-ms": TTL_MS,
     }
-    jar = faulty_jar(version, folder, switch)
     return LocalYarn(
-        version=version, site=site, capacity=queue_properties((QUEUE,)), plugin_jar=jar, folder=folder / "yarn"
-    )
+        version=version, site=ours | dict(site or {}), capacity=queue_properties((QUEUE,)), fair=fair,
+        plugin_jar=faulty_jar(version, folder, switch), recover=True, folder=folder / "yarn",
+    )  # fmt: skip
+
+
+def on_yarn(folder: Path) -> dict[str, str]:
+    """The configuration of a Spark application whose executors are containers, as many as it has tasks waiting."""
+    return EXECUTORS | {
+        "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
+        "spark.yarn.stagingDir": (folder / "staging").as_uri(),
+        "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+        "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+    }
+
+
+@contextlib.contextmanager
+def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str], **arguments: Any) -> Iterator[Path]:
+    """A job of spark_jobs.py by `spark-submit`, as users do it; yields the file that its answer goes to."""
+    home, answer = installed_spark_home(), folder / "answer.json"
+    conf = COMMON | on_yarn(folder) | {"spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable} | conf
+    program = Path(__file__).with_name("submitted_program.py")
+    command = [
+        home / "bin" / "spark-submit", "--master", "yarn", "--deploy-mode", deploy_mode, "--name", folder.name,
+        *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
+        "--py-files", spark_jobs.__file__, program, job, json.dumps(arguments), answer,
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with (folder / "submit.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield answer
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 class Application(Driver):
-    """A Spark driver beside the cluster whose executors are containers, as many as it has tasks waiting."""
+    """A Spark driver beside the cluster whose executors are containers."""
 
     def __init__(self, folder: Path, **more: str) -> None:
-        home = installed_spark_home()
-        conf = (
-            EXECUTORS
-            | {
-                "spark.yarn.jars": f"local:{home}/jars/*",
-                "spark.yarn.stagingDir": (folder / "staging").as_uri(),
-                "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
-                "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
-            }
-            | more
-        )
-        super().__init__(SimpleNamespace(master_url="yarn", spark_home=home), folder, **conf)
+        cluster = SimpleNamespace(master_url="yarn", spark_home=installed_spark_home())
+        super().__init__(cluster, folder, **on_yarn(folder) | more)
 
     def work(self, gate: Path) -> None:
         """Ask for as many executors as there may be, until the gate opens."""
@@ -113,6 +149,11 @@ class Queue:
         self.yarn, self.plane, self.applications = yarn, plane, tuple(applications)
         self._rm = RmClient(yarn.rm_url)
 
+    def named(self, name: str) -> str:
+        """The id of the application that runs under this name."""
+        apps = eventually(lambda: [app.id for app in self._rm.apps("RUNNING") if app.name == name], about=self.log)
+        return apps[0]
+
     def held(self) -> tuple[int, ...]:
         """Executors of each application, in order, by the ResourceManager's own count."""
         held = {app.id: app.held for app in self._rm.apps("RUNNING")}
@@ -122,6 +163,11 @@ class Queue:
         """Executors that each application still asks for."""
         due = {app.id: app.due for app in self._rm.apps("RUNNING")}
         return tuple(due.get(application.application, 0) for application in self.applications)
+
+    def reserved(self) -> tuple[int, ...]:
+        """Containers reserved for each application on nodes that have no room for them yet."""
+        jobs = {job["job"]: job for job in self.plane.pool(SOURCE)["jobs"]}
+        return tuple(jobs[application.application]["queued"]["reserved"] for application in self.applications)
 
     def grant(self, *caps: int) -> None:
         """Fix each application's target, as its cap too; returns when the ResourceManager has them."""
@@ -152,23 +198,22 @@ class Queue:
             return held
 
         eventually(lambda: look() == wanted, about=lambda: f"{most} at most, {self.pending()} asked, {wanted} wanted")
-        self._meanwhile(STEADY_S, look)
+        self.meanwhile(look)
         return tuple(most)
 
     def stays_at(self, *wanted: int) -> None:
         """This is what applications hold, and it stays so for a while although they ask for more."""
-        self._meanwhile(STEADY_S, lambda: self.held() == wanted or self._fail(wanted))
+        assert self.meanwhile(self.held) == {wanted}
         assert any(self.pending())
 
-    def _fail(self, wanted: tuple[int, ...]) -> None:
-        raise AssertionError(f"{self.held()} held, {wanted} wanted")
-
     @staticmethod
-    def _meanwhile(seconds: float, look: Callable[[], object]) -> None:
-        limit_s = time.monotonic() + seconds
+    def meanwhile(look: Callable[[], Any]) -> set[Any]:
+        """All that is to be seen for a while."""
+        seen, limit_s = set(), time.monotonic() + STEADY_S
         while time.monotonic() < limit_s:
-            look()
+            seen.add(look())
             time.sleep(0.1)
+        return seen
 
     def log(self) -> str:
         """What the ResourceManager has said."""

@@ -10,12 +10,15 @@ import pytest
 
 from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import KEY, QUEUE, SLOTS, SOURCE, TTL_MS, Application, Queue, yarn_with_plugin
-from yarn_bridge.install_conf import Base, queue_properties
+from yarn_bridge.install_conf import PREFIX, Base, queue_properties
 from yarn_bridge.rm_client import RmClient
 
 pytestmark = pytest.mark.integration
 PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
 """Grants that survive a slow moment, and no minute of compiling for a queue of two."""
+PREEMPTING = {f"{PREFIX}.preemption": True}
+START_S = 180.0
+SWAP_S = 5.0
 SLACK_S = 4.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
 
@@ -37,7 +40,7 @@ def queue(version, switch, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"yarn-{version}")
     with (
         Plane(folder / "plane", **PLANE) as plane,
-        yarn_with_plugin(version, folder, plane, switch) as yarn,
+        yarn_with_plugin(version, folder, plane, switch, site=PREEMPTING) as yarn,
         pytest.MonkeyPatch.context() as environment,
     ):
         environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
@@ -79,6 +82,30 @@ def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
     job = next(job for job in pool["jobs"] if job["job"] == queue.applications[0].application)
     assert pool["slots"] == SLOTS
     assert job["virtual_size"] == 3 + queue.pending()[0] == SLOTS
+
+
+def test_slots_change_hands_by_preemption(queue, gate):
+    """Without it they would when executors end, and those that have work do not."""
+    queue.grant(2, 6)
+    work_of_both(queue, gate)
+    queue.settles_at(2, 6)
+    asked_s = time.monotonic()
+    queue.grant(6, 2)
+    eventually(lambda: queue.held() == (6, 2), about=queue.held)
+    assert time.monotonic() - asked_s < SWAP_S + SLACK_S
+
+
+def test_an_application_at_its_cap_has_nothing_reserved(queue, gate):
+    """The scheduler serves reservations without asking any ordering policy."""
+    first, second = queue.applications
+    queue.grant(SLOTS, SLOTS)
+    first.work(gate)
+    queue.settles_at(SLOTS, 0)
+    second.work(gate)
+    eventually(lambda: queue.reserved()[1], about=queue.pending)
+    queue.grant(SLOTS, 0)
+    eventually(lambda: queue.reserved() == (0, 0), about=queue.reserved)
+    assert queue.meanwhile(queue.reserved) == {(0, 0)}
 
 
 def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate):
@@ -127,3 +154,20 @@ def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
         switch.unlink()
     assert RmClient(queue.yarn.rm_url).info().state == "STARTED"
     assert 1 <= queue.log().count("a fault, on purpose") <= 10
+
+
+def test_a_killed_resource_manager_costs_no_executor_and_its_successor_follows_grants(queue, gate):
+    """It finds its applications again; its plan is empty until the first answer."""
+    queue.grant(2, 6)
+    work_of_both(queue, gate)
+    queue.settles_at(2, 6)
+    lost = executors_lost(queue)
+    queue.yarn.restart_rm(timeout_s=START_S)
+    queue.settles_at(2, 6)
+    assert executors_lost(queue) == lost
+    queue.grant(3, 5)
+    queue.settles_at(3, 5)
+
+
+def executors_lost(queue):
+    return [application.log().count("Lost executor") for application in queue.applications]
