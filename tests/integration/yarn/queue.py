@@ -20,11 +20,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from spark_listener.local_cluster import installed_spark_home
 from tests.integration import spark_jobs
 from tests.integration.driver import COMMON, Driver
 from tests.integration.plane_process import ROOT, Plane, eventually
-from yarn_bridge.hadoop_jars import hadoop_jars
+from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.install_conf import PREFIX, plugin_jar, queue_properties, rm_properties
 from yarn_bridge.local_conf import Properties
 from yarn_bridge.local_yarn import LocalYarn
@@ -35,8 +37,13 @@ KEY = f"yarn.scheduler.capacity.{QUEUE}.ordering-policy"
 CLUSTER = "test"
 SOURCE = f"yarn:{CLUSTER}:{QUEUE}"
 TTL_MS = 6000
+PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
+"""Grants that survive a slow moment, and no minute of compiling for a queue of two."""
 SLOTS = 8
 STEADY_S = 4.0
+SUBMITTED_S = 60.0
+FULL = {version: pytest.param(version, marks=pytest.mark.full) for version in VERSIONS}
+"""Hadoop versions as parameters of tests that `make test` tries on another version only."""
 HOLDINGS = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "grasshopper" / "yarn" / "Holdings.java"
 FAULT = """
 final class Fault {
@@ -58,7 +65,7 @@ EXECUTORS = {
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.initialExecutors": "0",
     "spark.dynamicAllocation.maxExecutors": str(SLOTS),
-    "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    "spark.dynamicAllocation.executorIdleTimeout": "1s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
 """Two executors fit on a node of 2200 MB, whether or not it hosts masters of 320 MB: eight slots on four nodes."""
@@ -105,7 +112,10 @@ def on_yarn(folder: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str], **arguments: Any) -> Iterator[Path]:
-    """A job of spark_jobs.py by `spark-submit`, as users do it; yields the file that its answer goes to."""
+    """A job of spark_jobs.py by `spark-submit`, as users do it; yields the file that its answer will be in.
+
+    The application goes on until the block is left, and must end well then.
+    """
     home, answer = installed_spark_home(), folder / "answer.json"
     conf = COMMON | on_yarn(folder) | {"spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable} | conf
     program = Path(__file__).with_name("submitted_program.py")
@@ -124,6 +134,8 @@ def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str],
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
         yield answer
+        answer.unlink()
+        assert process.wait(timeout=SUBMITTED_S) == 0
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -173,13 +185,19 @@ class Queue:
         """Fix each application's target, as its cap too; returns when the ResourceManager has them."""
         for application, cap in zip(self.applications, caps, strict=True):
             self.plane.set_target(SOURCE, application.application, cap, cap)
-        eventually(lambda: self._granted() == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
+        eventually(lambda: self._granted("cap") == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
 
-    def _granted(self) -> tuple[float | None, ...]:
-        """The cap of each application's latest grant that was applied."""
+    def aim(self, *targets: int) -> None:
+        """Fix targets and no caps; returns when the ResourceManager has them, which takes work for all applications."""
+        for application, target in zip(self.applications, targets, strict=True):
+            self.plane.set_target(SOURCE, application.application, target)
+        eventually(lambda: self._granted("target") == targets, about=lambda: self.plane.decisions(SOURCE)[:5])
+
+    def _granted(self, what: str) -> tuple[float | None, ...]:
+        """The cap or target of each application's latest grant that was applied."""
         latest: dict[str, float | None] = {}
         for decision in self.plane.decisions(SOURCE, outcome="applied"):
-            latest.setdefault(decision["job"], decision["inputs"]["cap"])
+            latest.setdefault(decision["job"], decision["inputs"][what])
         return tuple(latest.get(application.application) for application in self.applications)
 
     def drop_grants(self) -> None:
@@ -218,3 +236,18 @@ class Queue:
     def log(self) -> str:
         """What the ResourceManager has said."""
         return (self.yarn.folder / "log" / "rm.log").read_text(errors="replace")
+
+
+@contextlib.contextmanager
+def queue_of_two(version: str, folder: Path, switch: Path, *, site: Properties, fair: str = "") -> Iterator[Queue]:
+    """A queue of eight slots in control mode, and two applications in it that hold nothing yet."""
+    with (
+        Plane(folder / "plane", **PLANE) as plane,
+        yarn_with_plugin(version, folder, plane, switch, site=site, fair=fair) as yarn,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
+        with Application(folder / "a") as a, Application(folder / "b") as b:
+            queue = Queue(yarn, plane, (a, b))
+            eventually(lambda: len((plane.pool(SOURCE) or {"jobs": []})["jobs"]) == 2, about=queue.log)
+            yield queue
