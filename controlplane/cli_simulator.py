@@ -179,11 +179,11 @@ def run_experiments(
 ) -> None:
     """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
     chosen = _chosen(names)
-    points = journal.missing(chosen, scale, folder)
+    missing = journal.missing(chosen, scale, folder)
     try:
-        with _computing(on) as compute, _progress("computing", len(points)) as advance:
-            for position, result in compute([point.measure for point in points]):
-                journal.keep(points[position], result, scale, folder)
+        with _computing(on) as compute, _progress("computing", len(missing)) as advance:
+            for position, result in compute([partial(point.measure, seed) for point, seed in missing]):
+                journal.keep(*missing[position], result, scale, folder)
                 advance()
     except KeyboardInterrupt:
         fail("stopped; what was computed is kept, run again to go on", REFUSED)
@@ -202,7 +202,7 @@ def report_experiments(
     """Write what was computed as one HTML page that needs no other file."""
     chosen = _chosen(names)
     if left := len(journal.missing(chosen, scale, folder)):
-        fail(f"{left} points are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
+        fail(f"{left} runs are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
     path = to or folder / f"{scale}.html"
     _write(path, page(journal.findings(chosen, scale, folder), scale))
     typer.echo(path)

@@ -220,7 +220,7 @@ def drive_priorities(
     targets: Annotated[
         Path | None, typer.Option(help="Instead of asking a server: JSON, containers by application id.")
     ] = None,
-    interval_s: Annotated[float, typer.Option("--interval", help="Seconds between looks.", min=0.5)] = 2.0,
+    interval_s: Annotated[float, typer.Option("--interval", help="Seconds between looks.", min=0.5, max=3.0)] = 2.0,
     changes_per_minute: Annotated[int, typer.Option(help="At most so many writes to the RM.", min=1, max=60)] = 6,
     user: UserOption = None,
 ) -> None:

@@ -21,7 +21,8 @@ from controlplane.api import pages
 from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.facts import Mode
-from controlplane.runtime.live import CHOICES, Runtime
+from controlplane.runtime.choices import CHOICES
+from controlplane.runtime.live import Runtime
 from controlplane.settings import SECTIONS, BadSettings, Settings, holding, in_force
 from controlplane.store.store import Store
 
@@ -205,7 +206,7 @@ def _recall(runtime: Runtime, settings: Settings) -> None:
     if store.unread:
         _log.error("choices_not_read", mode_at_most=Mode.SHADOW.value)
     else:
-        runtime.recall(stored.get(CHOICES, []))
+        runtime.choices.recall(stored.get(CHOICES, []), runtime.scheduler.steering)
     runtime.configure(in_force(settings, stored, runtime.choices.mode))
     if stored:
         _log.info("changed_settings_restored", names=sorted(holding(settings, stored)), mode=runtime.mode.value)

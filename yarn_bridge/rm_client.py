@@ -25,7 +25,6 @@ class ClusterInfo:
     version: str
     state: str
     ha_state: str
-    started_unix_ms: int
     clock_ahead_s: float
     """The RM's wall clock minus ours, as exact as one second and the round trip allow."""
 
@@ -198,7 +197,6 @@ def parse_info(said: Mapping[str, Any], *, clock_ahead_s: float) -> ClusterInfo:
         version=said["resourceManagerVersion"],
         state=said["state"],
         ha_state=said["haState"],
-        started_unix_ms=said["startedOn"],
         clock_ahead_s=clock_ahead_s,
     )
 

@@ -28,9 +28,12 @@ from controlplane.store.store import AuditEntry
 
 router = APIRouter(prefix="/api/v1")
 
+LONGEST_REASON = 1000
+"""Characters of the audit log for why somebody changed something."""
+
 Number = Annotated[int, Path(ge=0, le=2**53)]
 IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
-_WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)
+_WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON)
 Why = Annotated[str, _WORDS, Field(description="Kept in the audit log.")]
 ReasonGiven = Annotated[str, _WORDS, Query(description="Kept in the audit log.")]
 

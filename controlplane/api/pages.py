@@ -12,6 +12,7 @@ from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page import comparison, views
 from controlplane.api.page.allocation import AllocationChart, allocation_chart
 from controlplane.api.page.formats import FILTERS, job_path, quantity
@@ -32,7 +33,6 @@ GRANTS_DRAWN = 400
 DECISIONS = 10
 HISTORY_JOBS = 20
 REFRESH_S = 5
-LONGEST_REASON = 1024
 
 _ASSETS = {
     path.name: path.read_bytes()
@@ -273,6 +273,7 @@ async def _overview(
         "overview.html",
         status_code=status_code,
         refresh_s=REFRESH_S,
+        longest_reason=LONGEST_REASON,
         snapshot=snapshot,
         view=views.overview(
             snapshot,

@@ -10,18 +10,17 @@ from controlplane.api import views
 from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
 from controlplane.api.paths import place
 from controlplane.api.problems import not_found
-from controlplane.api.views import (
-    ApplicationView,
-    AttemptView,
-    GrantView,
-    JobHistory,
-    JobView,
-    PoolSummary,
-    RequestView,
-    StageView,
-    TaskView,
+from controlplane.api.views import ApplicationView, GrantView, JobHistory, JobView, PoolSummary
+from controlplane.model.snapshot import (
+    AttemptState,
+    HostState,
+    JobState,
+    PoolState,
+    RequestState,
+    Snapshot,
+    StageState,
+    TaskState,
 )
-from controlplane.model.snapshot import AttemptState, HostState, JobState, PoolState, Snapshot, TaskState
 from controlplane.runtime.live import Runtime
 
 router = APIRouter(prefix="/api/v1")
@@ -127,20 +126,16 @@ async def job(live: Live, source: str, job: str) -> Response:
     return answer(views.job_view(find_job(live, source, job)))
 
 
-@router.get("/stages", **shows(Page[StageView], 422))
+@router.get("/stages", **shows(Page[StageState], 422))
 async def stages(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
     """Live stages, each with the verdict of the write-safety gate."""
-    found = (
-        StageView(source=state.source, stage=stage) for state in _jobs(live, source, job) for stage in state.stages
-    )
-    return answer(
-        page(found, lambda each: place(each.source, _digits(each.stage.stage, each.stage.stage_attempt)), cursor, limit)
-    )
+    found = (stage for state in _jobs(live, source, job) for stage in state.stages)
+    return answer(page(found, lambda each: place(each.source, _digits(each.stage, each.stage_attempt)), cursor, limit))
 
 
-@router.get("/tasks", **shows(Page[TaskView], 422))
+@router.get("/tasks", **shows(Page[TaskState], 422))
 async def tasks(
     live: Live,
     source: OneSource = None,
@@ -151,15 +146,15 @@ async def tasks(
 ) -> Response:
     """Tasks that run, each with the reason why it has no further copy."""
     found = (
-        TaskView(source=pool.source, task=task)
+        task
         for pool in pools_of(live, source)
         for task in pool.tasks
         if job in (None, task.job) and stage in (None, task.stage)
     )
-    return answer(page(found, lambda each: _task_key(each.source, each.task), cursor, limit))
+    return answer(page(found, _task_key, cursor, limit))
 
 
-@router.get("/attempts", **shows(Page[AttemptView], 422))
+@router.get("/attempts", **shows(Page[AttemptState], 422))
 async def attempts(
     live: Live,
     source: OneSource = None,
@@ -170,22 +165,18 @@ async def attempts(
 ) -> Response:
     """Live attempts with their progress and what is believed of them."""
     found = (
-        AttemptView(source=pool.source, attempt=attempt)
+        attempt
         for pool in pools_of(live, source)
         for attempt in pool.attempts
         if job in (None, attempt.job) and stage in (None, attempt.stage)
     )
-    return answer(page(found, lambda each: place(each.source, _digits(each.attempt.attempt)), cursor, limit))
+    return answer(page(found, lambda each: place(each.source, _digits(each.attempt)), cursor, limit))
 
 
-@router.get("/requests", **shows(Page[RequestView], 422))
+@router.get("/requests", **shows(Page[RequestState], 422))
 async def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Resource requests that wait for slots."""
-    found = (
-        views.copy_fields(RequestView, each, source=pool.source)
-        for pool in pools_of(live, source)
-        for each in pool.requests
-    )
+    found = (each for pool in pools_of(live, source) for each in pool.requests)
     return answer(page(found, lambda each: place(each.source, _digits(each.request)), cursor, limit))
 
 
@@ -210,8 +201,8 @@ async def state_dump(live: Live) -> Response:
     return answer(live)
 
 
-def _task_key(source: str, task: TaskState) -> str:
-    return place(source, _digits(task.stage, task.stage_attempt, task.index))
+def _task_key(task: TaskState) -> str:
+    return place(task.source, _digits(task.stage, task.stage_attempt, task.index))
 
 
 def _digits(*numbers: int) -> str:

@@ -8,16 +8,7 @@ from msgspec import Meta, Struct
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
 from controlplane.model.reasons import TEXTS, Action, sentence
-from controlplane.model.snapshot import (
-    AttemptState,
-    ExecutorState,
-    JobState,
-    ListedState,
-    PoolState,
-    QueuedState,
-    StageState,
-    TaskState,
-)
+from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PoolState, QueuedState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.store.recent import RecordedDecision
 
@@ -53,6 +44,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     shim_version: str
     ui_url: str
     capabilities: Capabilities
+    stock_speculation: bool
     user_mode: Mode
     mode: Mode
     last_heard_s: float
@@ -97,42 +89,6 @@ class JobHistory(Struct, frozen=True, kw_only=True):
     outcome: Outcome | None
     attempts: list[AttemptRecord]
     attempts_left_out: int
-
-
-class StageView(Struct, frozen=True, kw_only=True):
-    """A task set of one source."""
-
-    source: str
-    stage: StageState
-
-
-class TaskView(Struct, frozen=True, kw_only=True):
-    """A task with live attempts, of one source."""
-
-    source: str
-    task: TaskState
-
-
-class AttemptView(Struct, frozen=True, kw_only=True):
-    """A live attempt, of one source."""
-
-    source: str
-    attempt: AttemptState
-
-
-class RequestView(Struct, frozen=True, kw_only=True):
-    """A resource request that slots have not answered yet."""
-
-    source: str
-    request: int
-    job: str
-    stage: int
-    count: int
-    cores: int
-    memory_bytes: int
-    priority: int
-    nodes: list[str]
-    age_s: float
 
 
 class GrantView(Struct, frozen=True, kw_only=True):

@@ -10,12 +10,9 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.views import JobSums, pool_view
-from controlplane.model.cluster import Cluster, JobInfo, SourceState
+from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
-
-SILENT_S = 10.0
-"""Who has not been heard for longer counts as gone; shims report at least every three seconds."""
 
 
 def review_standing(cycle: Cycle, due: list[SourceState]) -> None:

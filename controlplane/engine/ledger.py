@@ -44,7 +44,7 @@ class Ledger:
     def __init__(self) -> None:
         self.open: dict[int, OpenOrder] = {}
         self._kills: dict[tuple[str, int], OpenOrder] = {}
-        self._copies: dict[tuple[str, int], int] = {}
+        self._copies: dict[tuple[str, int], OpenOrder] = {}
         self.shadows: dict[tuple[str, int, int], dict[int, ShadowCopy]] = {}
 
     def ordered(self, order: int, entry: OpenOrder) -> None:
@@ -84,7 +84,7 @@ class Ledger:
         entry = self.open.get(fact.order)
         if entry is not None and entry.source == source and entry.launches:
             del self.open[fact.order]
-            self._copies[source, fact.attempt] = entry.decision
+            self._copies[source, fact.attempt] = entry
             yield DecisionOutcome(decision=entry.decision, result=Result.APPLIED, at_s=at_s, attempt=fact.attempt)
 
     def settled(self, source: str, fact: OrderOutcome, at_s: float) -> tuple[OpenOrder | None, DecisionOutcome | None]:
@@ -108,10 +108,10 @@ class Ledger:
         """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
         fact = ended.fact
         self._kills.pop((ended.source, fact.attempt), None)
-        decision = self._copies.pop((ended.source, fact.attempt), None)
-        if decision is not None:
+        copy = self._copies.pop((ended.source, fact.attempt), None)
+        if copy is not None:
             yield DecisionOutcome(
-                decision=decision,
+                decision=copy.decision,
                 result=Result.WON if ended.won else Result.LOST,
                 at_s=ended.ended_s,
                 reason=fact.reason,
@@ -139,13 +139,16 @@ class Ledger:
             yield entry, DecisionOutcome(decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason=reason)
 
     def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
-        """Drop the shadow copies of stages that are over: what failed for good has won no race."""
+        """Drop what is left of stages that are over: shadow copies that won no race, attempts that were given up."""
         for stage in stages:
             self.shadows.pop(stage, None)
+            for attempts in (self._kills, self._copies):
+                for key in [key for key, order in attempts.items() if (order.source, *order.task[:2]) == stage]:
+                    del attempts[key]
 
     def forget(self, source: str) -> None:
         """Drop everything about a source that is gone."""
         self.open = {i: entry for i, entry in self.open.items() if entry.source != source}
         self._kills = {key: order for key, order in self._kills.items() if key[0] != source}
-        self._copies = {key: decision for key, decision in self._copies.items() if key[0] != source}
+        self._copies = {key: order for key, order in self._copies.items() if key[0] != source}
         self.shadows = {key: shadow for key, shadow in self.shadows.items() if key[0] != source}

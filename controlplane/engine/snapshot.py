@@ -96,6 +96,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         shim_version=attached.shim_version,
         ui_url=attached.ui_url,
         capabilities=attached.capabilities,
+        stock_speculation=attached.stock_speculation,
         user_mode=attached.mode,
         mode=moment.steering.mode(source),
         policy=moment.steering.policy_name(source.name),
@@ -123,25 +124,39 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         jobs=_jobs(moment, source),
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
-        requests=[
-            s.RequestState(
-                request=fact.request,
-                job=fact.job,
-                stage=fact.stage,
-                count=fact.count,
-                cores=fact.cores,
-                memory_bytes=fact.memory_bytes,
-                priority=fact.priority,
-                nodes=fact.nodes,
-                age_s=moment.now_s - asked_s,
-            )
-            for fact, asked_s in source.requests.values()
-        ],
+        requests=_requests(moment, source),
         finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
         executor_slots=attached.executor_slots,
         is_queue=source.name in cluster.queues,
         listed=_listed(moment, source) if source.standing else None,
     )
+
+
+def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
+    """What hosts have asked for and slots have not answered: a stage asks once, for all of its tasks."""
+    waiting = {key: _n_waiting(moment.cluster, row) for key, row in source.stages.items()}
+    return [
+        s.RequestState(
+            source=source.name,
+            request=fact.request,
+            job=fact.job,
+            stage=fact.stage,
+            count=count,
+            cores=fact.cores,
+            memory_bytes=fact.memory_bytes,
+            priority=fact.priority,
+            nodes=fact.nodes,
+            age_s=moment.now_s - asked_s,
+        )
+        for fact, asked_s in source.requests.values()
+        if (count := min(fact.count, waiting.get((fact.stage, fact.stage_attempt), fact.count)))
+    ]
+
+
+def _n_waiting(cluster: Cluster, stage: int) -> int:
+    """Tasks of a stage that are neither done nor running."""
+    stages = cluster.stages
+    return int(stages.n_tasks[stage] - stages.n_done[stage] - stages.n_active[stage])
 
 
 def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
@@ -243,16 +258,17 @@ def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobS
 
 
 def _stage(moment: _Moment, row: int) -> s.StageState:
-    stages, fact = moment.cluster.stages, moment.cluster.stage_infos[row].fact
-    word = verdict(fact)
+    stages, info = moment.cluster.stages, moment.cluster.stage_infos[row]
+    fact, word = info.fact, verdict(info.fact)
     return s.StageState(
+        source=info.source,
         job=fact.job,
         stage=fact.stage,
         stage_attempt=fact.stage_attempt,
         name=fact.name,
         n_tasks=fact.n_tasks,
         n_done=int(stages.n_done[row]),
-        n_waiting=int(stages.n_tasks[row] - stages.n_done[row] - stages.n_active[row]),
+        n_waiting=_n_waiting(moment.cluster, row),
         n_running=int(stages.n_running[row]),
         n_copies=int(stages.n_copies[row]),
         verdict=word.label,
@@ -283,6 +299,7 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
     )
     preferred = info.fact.preferred_hosts
     return s.TaskState(
+        source=info.source,
         job=info.fact.job,
         stage=info.fact.stage,
         stage_attempt=info.fact.stage_attempt,
@@ -301,6 +318,7 @@ def _attempt(moment: _Moment, row: int) -> s.AttemptState:
     info = cluster.stage_infos[int(attempts.stage[row])]
     progress = _known(attempts.progress[row])
     return s.AttemptState(
+        source=info.source,
         attempt=int(attempts.id[row]),
         job=info.fact.job,
         stage=info.fact.stage,

@@ -14,6 +14,8 @@ from controlplane.model.reasons import Reason
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
 HOST_KEPT_S = 600.0
 """A host without executors is forgotten after this long: until then, what was learned of it may be wanted again."""
+SILENT_S = 10.0
+"""A source that has not been heard for longer counts as gone; it is told to report more than three times meanwhile."""
 KEPT_AFTER_CLOSE_S = 3600.0
 """A closed stage whose last attempts never report their end is given up after this long. An attempt that cannot be
 interrupted holds its slot for as long as it runs; one that is only thought to run goes with the next full report."""

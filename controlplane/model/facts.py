@@ -274,7 +274,6 @@ class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
     bytes_written: KnownOrMinusOne = -1
     records_read: KnownOrMinusOne = -1
     records_written: KnownOrMinusOne = -1
-    shuffle_bytes_read: KnownOrMinusOne = -1
     shuffle_bytes_written: KnownOrMinusOne = -1
     age_ms: Age = 0
 

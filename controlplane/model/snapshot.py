@@ -34,6 +34,7 @@ class ExecutorState(Struct, frozen=True, kw_only=True):
 class AttemptState(Struct, frozen=True, kw_only=True):
     """A live attempt with what is believed of it."""
 
+    source: str
     attempt: int
     job: str
     stage: int
@@ -58,6 +59,7 @@ class AttemptState(Struct, frozen=True, kw_only=True):
 class TaskState(Struct, frozen=True, kw_only=True):
     """A task with live attempts, and why it has no further copy."""
 
+    source: str
     job: str
     stage: int
     stage_attempt: int
@@ -74,6 +76,7 @@ class TaskState(Struct, frozen=True, kw_only=True):
 class StageState(Struct, frozen=True, kw_only=True):
     """A task set."""
 
+    source: str
     job: str
     stage: int
     stage_attempt: int
@@ -160,12 +163,14 @@ class FinishedState(Struct, frozen=True, kw_only=True):
 
 
 class RequestState(Struct, frozen=True, kw_only=True):
-    """A resource request not yet answered by slots."""
+    """A resource request, as far as slots have not answered it."""
 
+    source: str
     request: int
     job: str
     stage: int
     count: int
+    """Slots that it still waits for."""
     cores: int
     memory_bytes: int
     priority: int
@@ -185,6 +190,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     shim_version: str
     ui_url: str
     capabilities: Capabilities
+    stock_speculation: bool = False
+    """Whether the host's own speculation stands in where we do not decide."""
     user_mode: Mode
     mode: Mode
     policy: str

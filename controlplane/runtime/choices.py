@@ -1,12 +1,24 @@
-"""Which mode and which policy have operators chosen, for everybody and for single pools, and why?"""
+"""Which mode and which policy have operators chosen, for everybody and for single pools, and why?
+
+Choices outlive a restart. Until it could be read which ones were made before the start, shadow is the most.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
+import structlog
 from msgspec import Struct
 
+from controlplane.engine.steering import Steering
+from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
+from controlplane.store.store import Store
+
+_log = structlog.get_logger()
+
+CHOICES = "choices"
+"""Where the store keeps them, beside the engine settings that were changed."""
 
 MOST_CHOICES = 1000
 """Sources come and go; beyond this many choices the oldest of a single source is forgotten."""
@@ -25,8 +37,11 @@ class Choice(Struct, frozen=True, kw_only=True):
 class Choices:
     """The newest choice for each place, oldest first. They are stored, and hold until others are made."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._by_place: dict[tuple[str, str], Choice] = {}
+        self._unmerged: list[Choice] | None = []
+        """Those made before the earlier ones were recalled, oldest first; None from then on."""
 
     def __iter__(self) -> Iterator[Choice]:
         return iter(self._by_place.values())
@@ -37,8 +52,45 @@ class Choices:
         chosen = self._by_place.get(("mode", ""))
         return Mode(chosen.value) if chosen else None
 
-    def add(self, choice: Choice) -> None:
-        """Takes in a choice in place of the one before; an empty value only takes that one back."""
+    def allowed(self, mode: Mode) -> Mode:
+        """A mode, or shadow where it would be more and the earlier choices are not recalled."""
+        return mode if self._unmerged is None else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
+
+    def make(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
+        """Takes in a choice in place of the one before, stored and audited; an empty value only takes that one back."""
+        at_ms = self._store.wall_ms()
+        choice = Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms)
+        self._add(choice)
+        if self._unmerged is None:
+            self._save()
+        else:
+            self._unmerged.append(choice)
+        self._store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
+
+    def recall(self, stored: Any, steering: Steering) -> None:
+        """Takes up what operators had chosen before the start; what no longer exists is told and left out.
+
+        What they have chosen since is newer, and is stored only here: never in place of what was not read.
+        """
+        unmerged, self._unmerged, self._by_place = self._unmerged or [], None, {}
+        try:
+            self._load(stored)
+        except (msgspec.ValidationError, ValueError) as error:
+            _log.error("choices_not_restored", error=str(error))
+        for choice in unmerged:
+            self._add(choice)
+        if unmerged:
+            self._save()
+        for choice in self:
+            try:
+                if choice.what == "policy":
+                    steering.set_policy(choice.source, choice.value)
+                elif choice.source:
+                    steering.set_mode(Mode(choice.value), choice.source)
+            except BadSetting as error:
+                _log.warning("choice_not_restored", source=choice.source, error=str(error))
+
+    def _add(self, choice: Choice) -> None:
         place = (choice.what, choice.source)
         self._by_place.pop(place, None)
         if choice.value:
@@ -46,9 +98,12 @@ class Choices:
         if len(self._by_place) > MOST_CHOICES:
             del self._by_place[next(place for place in self._by_place if place[1])]
 
-    def load(self, stored: Any) -> None:
-        """Takes in what was stored; raises `msgspec.ValidationError`, or ValueError for a mode that is none."""
+    def _load(self, stored: Any) -> None:
+        """Raises `msgspec.ValidationError`, or ValueError for a mode that is none."""
         for choice in msgspec.convert(stored, list[Choice]):
             if choice.what == "mode":
                 Mode(choice.value)
-            self.add(choice)
+            self._add(choice)
+
+    def _save(self) -> None:
+        self._store.save_settings({CHOICES: msgspec.to_builtins(list(self))})

@@ -145,15 +145,16 @@ class History:
 
     def _end_job(self, job: JobRecord, end_s: float, outcome: Outcome) -> None:
         job.ended_s, job.outcome = end_s, outcome
-        for record in job.attempts.values():
-            if record.end_s is None:
-                job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+        _lose(job, end_s)
 
     def _end_missing(self, report: Report) -> None:
-        """A full report is all there is: jobs it does not name are over."""
-        named = {fact.job for fact in report.facts if isinstance(fact, JobSubmitted)}
+        """A full report is all there is: jobs it does not name are over, and attempts it does not name do not run."""
+        jobs = {fact.job for fact in report.facts if isinstance(fact, JobSubmitted)}
+        attempts = {fact.attempt for fact in report.facts if isinstance(fact, AttemptStarted)}
         for job in self._running(report.source):
-            if job.job not in named:
+            if job.job in jobs:
+                _lose(job, report.received_s, lambda record: record.attempt not in attempts)
+            else:
                 self._end_job(job, report.received_s, Outcome.LOST)
 
     def _attached(self, source: str, fact: DriverAttached, now_s: float) -> None:
@@ -213,9 +214,14 @@ class History:
     def _executor_lost(self, source: str, fact: ExecutorLost, now_s: float) -> None:
         end_s = now_s - fact.age_ms / 1000
         for job in self._running(source):
-            for record in job.attempts.values():
-                if record.end_s is None and record.executor == fact.executor:
-                    job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+            _lose(job, end_s, lambda record: record.executor == fact.executor)
+
+
+def _lose(job: JobRecord, end_s: float, is_gone: Callable[[AttemptRecord], bool] = lambda _: True) -> None:
+    """Ends those of a job's open attempts that are gone, how is not known."""
+    for record in job.attempts.values():
+        if record.end_s is None and is_gone(record):
+            job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
 
 
 def _record(fact: AttemptStarted | AttemptEnded, *, start_s: float) -> AttemptRecord:

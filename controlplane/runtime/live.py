@@ -13,35 +13,31 @@ import asyncio
 import contextlib
 import time
 from asyncio import Future
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
 import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, JobClaim, ModeSet, PolicySet, Report, Stimulus
-from controlplane.model.errors import BadSetting
+from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
-from controlplane.runtime.choices import Choice, Choices
+from controlplane.runtime.choices import Choices
 from controlplane.runtime.doorbell import Doorbell
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.runtime.replies import Replies
 from controlplane.runtime.sources import Busy, KnownSource, Sources, Treatment
 from controlplane.store.store import Store
-from controlplane.wire.envelope import PROTOCOL, Claim, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
+from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
 _log = structlog.get_logger()
-
-CHOICES = "choices"
-"""Where the store keeps them, beside the engine settings that were changed."""
 
 COMPLAIN_EVERY_S = 10.0
 """A failing engine fills no log."""
@@ -89,19 +85,15 @@ class Runtime:
         self.scheduler = scheduler
         self.settings = settings
         self.store = store
-        self.plane_epoch = plane_epoch
         self.clock = clock
         self.sources = Sources(settings)
-        self.choices = Choices()
-        self.recalled = False
-        """Whether it is known what operators had chosen before the start; until then shadow is the most."""
-        self._unmerged: list[Choice] = []
-        """Choices made until then, oldest first."""
+        self.choices = Choices(store)
         self.doorbell = Doorbell()
         self.feed = Feed(settings)
         self.history = History(settings)
         self.metrics = Metrics()
         self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
+        self.replies = Replies(scheduler, settings, self.sources, self.metrics, plane_epoch=plane_epoch)
         self.cycle = 0
         self.failures = 0
         self.failing = False
@@ -161,8 +153,11 @@ class Runtime:
             self.metrics.sync_seconds.observe(self.clock() - now_s)
             return reply
         if treatment is Treatment.REPEAT:
-            return await self._repeat(source)
-        return self._ask_full(source, treatment, now_s)
+            assert source.answer is not None
+            self.metrics.repeats.inc()
+            reply = await asyncio.shield(source.answer)
+            return self.replies.again(source, reply, self.clock())
+        return self.replies.ask_full(source, treatment, self.cycle, now_s)
 
     async def wait_for_orders(self, request: DoorbellRequest) -> DoorbellReply:
         """Returns when orders wait for a source, or its time is over; raises `Unheard` or `StaleReport`."""
@@ -180,39 +175,17 @@ class Runtime:
         """Sets the mode everywhere, or for one source: at once, audited, and until it is set again."""
         if not source:
             self.configure(replace(self.scheduler.settings, mode=mode))
-        self._choose("mode", source, mode.value, reason=reason, role=role)
-        await self.post(ModeSet(mode=self._allowed(mode), source=source, reason=reason))
+        self.choices.make("mode", source, mode.value, reason=reason, role=role)
+        await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
-        self._choose("policy", source, policy, reason=reason, role=role)
+        self.choices.make("policy", source, policy, reason=reason, role=role)
         return await self.post(PolicySet(source=source, policy=policy))
-
-    def recall(self, stored: Any) -> None:
-        """Takes up what operators had chosen for single sources; what no longer exists is told and left out.
-
-        What they have chosen since the start is newer, and is stored only here: never in place of what was not read.
-        """
-        self.recalled, self.choices = True, Choices()
-        try:
-            self.choices.load(stored)
-        except (msgspec.ValidationError, ValueError) as error:
-            _log.error("choices_not_restored", error=str(error))
-        for choice in self._unmerged:
-            self._add(choice)
-        self._unmerged = []
-        for choice in self.choices:
-            try:
-                if choice.what == "policy":
-                    self.scheduler.steering.set_policy(choice.source, choice.value)
-                elif choice.source:
-                    self.scheduler.steering.set_mode(Mode(choice.value), choice.source)
-            except BadSetting as error:
-                _log.warning("choice_not_restored", source=choice.source, error=str(error))
 
     def configure(self, settings: EngineSettings) -> None:
         """Changes the engine's settings from the next cycle on; raises `BadSetting`."""
-        self.scheduler.configure(replace(settings, mode=self._allowed(settings.mode)))
+        self.scheduler.configure(replace(settings, mode=self.choices.allowed(settings.mode)))
         self._due_s = self.clock()
         self._wake.set()
 
@@ -232,21 +205,6 @@ class Runtime:
     def _pools(self) -> Snapshot:
         """Pools and jobs only: who scrapes often must not keep drivers waiting."""
         return self.scheduler.snapshot(self.clock(), with_tasks=False)
-
-    def _choose(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
-        at_ms = self.store.wall_ms()
-        self._add(Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms))
-        self.store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
-
-    def _add(self, choice: Choice) -> None:
-        self.choices.add(choice)
-        if self.recalled:
-            self.store.save_settings({CHOICES: msgspec.to_builtins(list(self.choices))})
-        else:
-            self._unmerged.append(choice)
-
-    def _allowed(self, mode: Mode) -> Mode:
-        return mode if self.recalled else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -335,10 +293,13 @@ class Runtime:
         for message in batch:
             if isinstance(message.stimulus, Report):
                 self._note(message.stimulus)
-            if not message.done.done():
-                message.done.set_result(
-                    decision if message.source is None else self._reply(message.source, decision, now_s)
-                )
+            if message.done.done():
+                continue
+            if (source := message.source) is None:
+                message.done.set_result(decision)
+            else:
+                is_awaited = source.answer is message.done
+                message.done.set_result(self.replies.decided(source, decision, now_s, is_awaited=is_awaited))
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         for key, problem in decision.bad_facts[:10]:
@@ -355,37 +316,6 @@ class Runtime:
                 copies = sum(type(fact) is AttemptStarted and fact.order > 0 for fact in report.facts)
                 metrics.launched.inc(copies)
             self.history.add(report)
-
-    def _reply(self, source: KnownSource, decision: Decision, now_s: float) -> SyncReply:
-        want_full = source.key in decision.want_full
-        if want_full:
-            self.metrics.full_asked.inc()
-        mode = decision.modes.get(source.key, self.mode)
-        source.outbox.withhold(mode)
-        return SyncReply(
-            protocol=PROTOCOL,
-            plane_epoch=self.plane_epoch,
-            acknowledged=source.sequence,
-            cycle=decision.cycle,
-            next_interval_ms=0 if want_full else self._interval_ms(source, decision),
-            mode=mode,
-            want_full=want_full,
-            orders=source.outbox.take(now_s),
-            claims=_claims(decision.claims.get(source.key, ())),
-        )
-
-    def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
-        """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
-
-        Never so seldom that leases and orders run out between two exchanges.
-        """
-        settings = self.scheduler.settings
-        wanted_ms = decision.intervals_ms.get(source.key, settings.idle_interval_ms)
-        if wanted_ms >= settings.idle_interval_ms:
-            return min(wanted_ms, settings.lease_ms // 3, settings.grant_ttl_ms // 3)
-        bearable_ms = len(self.sources) * 1000 // self.settings.sources_per_s
-        bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
-        return max(min(wanted_ms, self.settings.fast_interval_ms), bearable_ms)
 
     def _believed(self, source: KnownSource, request: SyncRequest, now_s: float) -> Report:
         """The report with its facts, none of which may be older than the source."""
@@ -406,36 +336,6 @@ class Runtime:
             facts=facts,
             progress=progress,
             full=request.full,
-        )
-
-    async def _repeat(self, source: KnownSource) -> SyncReply:
-        """The same reply again, in the mode that counts by now and without the orders whose time has run out."""
-        assert source.answer is not None
-        self.metrics.repeats.inc()
-        reply = await asyncio.shield(source.answer)
-        mode = self.scheduler.mode_of(source.key)
-        source.outbox.withhold(mode)
-        return msgspec.structs.replace(
-            reply,
-            mode=mode,
-            claims=_claims(self.scheduler.claims_of(source.key)),
-            orders=source.outbox.again(self.clock()),
-        )
-
-    def _ask_full(self, source: KnownSource, treatment: Treatment, now_s: float) -> SyncReply:
-        """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
-        asked = treatment is not Treatment.WAIT
-        wait_ms = 0 if asked or source.full_slot_s is None else int((source.full_slot_s - now_s) * 1000) + 1
-        if asked:
-            self.metrics.full_asked.inc()
-        return SyncReply(
-            protocol=PROTOCOL,
-            plane_epoch=self.plane_epoch,
-            acknowledged=source.sequence,
-            cycle=self.cycle,
-            next_interval_ms=wait_ms,
-            mode=Mode.SHADOW,
-            want_full=asked,
         )
 
     def _fail(self, batch: list[_Message]) -> None:
@@ -492,7 +392,3 @@ class Runtime:
             "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
             "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),
         }
-
-
-def _claims(claims: Iterable[JobClaim]) -> list[Claim]:
-    return [Claim(claim.job, claim.lease_ms) for claim in claims]

@@ -66,7 +66,7 @@ def _spark(master: str) -> Any:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setMaster(master).setAppName("grasshopper sweep")
-    conf.set("spark.ui.enabled", "false").set("spark.log.level", "ERROR")
+    conf.set("spark.ui.enabled", "false").set("spark.log.level", "ERROR").set("spark.ui.showConsoleProgress", "false")
     return SparkContext.getOrCreate(conf)
 
 

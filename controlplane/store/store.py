@@ -117,7 +117,8 @@ class Store:
         """Brings what an earlier run has left together with what this one has changed, which is newer."""
         self.learned = stored.learned
         self.settings = stored.settings | self.settings
-        self._audit.extendleft(entry for entry in reversed(stored.audit) if entry not in self._audit)
+        older = [entry for entry in stored.audit if entry not in self._audit]
+        self._audit = deque([*older, *self._audit], maxlen=self._audit.maxlen)
         self.unread = ""
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 One round trip: facts up, orders down. The same (source, epoch, sequence) twice is harmless: the second gets the
 first one's reply. A gap in the sequence, or a control plane that has not seen this source, answers `want_full`.
+Whoever gives up on a reply and reports in full instead leaves out a number: that reply's orders are then sent again.
 
 An order that no fact of its source has caused waits for the source's next exchange. The doorbell is a question that
 stays open until such orders wait, or until the time is over that the source has named. It brings none of them: who

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +13,7 @@ from controlplane.yarn_demo.contestants import contestants, order_of, workload, 
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import row
+from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import (
     OnEvent,
     check_results,
@@ -38,15 +37,12 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
     console = Console()
     report = build_dir / "demo-yarn.json"
     work_dir = build_dir / "demo-yarn"
-    four = contestants()
-    with only_one(build_dir):
-        shutil.rmtree(work_dir, ignore_errors=True)
-        work_dir.mkdir(parents=True)
+    four, seeds = contestants(), worlds(first_seed, rounds)
+    with only_one(work_dir):
         console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too; the")
         console.print("first one ever compiles its policies, for about a minute.")
-        outcomes = run_rounds(four, worlds(first_seed, rounds), workload(), work_dir, report, console)
-        stock = outcomes[four[0].name]
-        rows = [row(contestant, outcomes[contestant.name], stock, worlds(1, 1)[0].kind) for contestant in four]
+        outcomes = run_rounds(four, seeds, workload(), work_dir, report, console)
+        rows = rows_of(four, outcomes, seeds[0].kind)
         conclude(rows, report, work_dir, console, subject="application")
         if is_attended():
             with control_plane(four[-1], work_dir=work_dir, report=report) as address:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -84,6 +84,12 @@ def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], w
         results_equal_stock=all(outcome.results == reference[outcome.seed] for outcome in outcomes),
         job_s=[outcome.job_s for outcome in outcomes],
     )
+
+
+def rows_of(contestants: Sequence[Contestant], outcomes: Mapping[str, list[Outcome]], world: str) -> list[Row]:
+    """A row for each contestant; the first one is stock, whose results are right."""
+    stock = outcomes[contestants[0].name]
+    return [row(one, outcomes[one.name], stock, world) for one in contestants]
 
 
 def write_json(rows: list[Row], path: Path) -> None:

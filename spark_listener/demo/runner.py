@@ -18,7 +18,7 @@ from controlplane.processes import exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import Row, print_table, row, write_json
+from spark_listener.demo.report import Row, print_table, rows_of, write_json
 from spark_listener.demo.world import Workload, World, testkit_jar
 from spark_listener.local_cluster import LocalCluster
 
@@ -39,9 +39,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     four = contestants()
     worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
-        servers.enter_context(only_one(build_dir))
-        shutil.rmtree(work_dir, ignore_errors=True)
-        work_dir.mkdir(parents=True)
+        servers.enter_context(only_one(work_dir))
         console.print("Starting the control planes (the first time they compile their policies, for about a minute)")
         console.print("and a Spark cluster: one master, four workers.")
         addresses = {
@@ -51,8 +49,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
         }
         with LocalCluster(log_dir=work_dir / "cluster") as cluster:
             outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
-        stock = outcomes[four[0].name]
-        rows = [row(contestant, outcomes[contestant.name], stock, world_kind) for contestant in four]
+        rows = rows_of(four, outcomes, world_kind)
         conclude(rows, report, work_dir, console)
         keep_page(addresses[four[-1].name], console)
     check_results(rows)
@@ -72,14 +69,17 @@ def check_results(rows: list[Row]) -> None:
 
 
 @contextlib.contextmanager
-def only_one(build_dir: Path) -> Iterator[None]:
-    """Two demos would write into the same folders.  Raises SystemExit while another one runs here."""
+def only_one(work_dir: Path) -> Iterator[None]:
+    """An empty folder to work in.  Raises SystemExit while another demo writes beside it."""
+    build_dir = work_dir.parent
     build_dir.mkdir(parents=True, exist_ok=True)
     with (build_dir / "demo.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SystemExit(f"another demo is running in {build_dir}") from None
+        shutil.rmtree(work_dir, ignore_errors=True)
+        work_dir.mkdir()
         yield
 
 

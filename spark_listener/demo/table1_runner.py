@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,9 +44,7 @@ def run_table1(build_dir: Path) -> list[Outcome]:
     console = Console()
     work_dir = build_dir / "demo-table1"
     with contextlib.ExitStack() as stack:
-        stack.enter_context(only_one(build_dir))
-        shutil.rmtree(work_dir, ignore_errors=True)
-        work_dir.mkdir(parents=True)
+        stack.enter_context(only_one(work_dir))
         console.print("Starting a control plane (the first time it compiles its policies, for about a minute)")
         console.print(f"and a Spark cluster of one worker, with an executor for each of {SLOTS} slots.")
         first = grasshopper(SCHEDULES[0].allocator, SCHEDULES[0].speculator)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 
 from controlplane.api.paths import segment
-from tests.plane import ended, message, running, working
+from tests.plane import attached, ended, message, running, started, working
 
 pytestmark = pytest.mark.unit
 
@@ -15,9 +15,12 @@ SOURCE = "spark:app-1"
 @pytest.fixture
 def busy(plane):
     """A control plane that watches one job of four tasks."""
-    requested = {"type": "resource_requested", "request": 1, "count": 2, "job": "job-1", "stage": 1, "stage_attempt": 0}
-    plane.reply(message(1, [*working(), requested], full=True))
+    plane.reply(message(1, working(), full=True))
     return plane
+
+
+def requested(count, **more):
+    return {"type": "resource_requested", "request": 1, "count": count, "job": "job-1", **more}
 
 
 def items(plane, path):
@@ -35,18 +38,55 @@ def test_pools_and_applications_are_listed(busy):
     assert busy.client.get(f"/api/v1/pools/{SOURCE}").json() == pool
 
 
+def test_an_application_says_what_happens_where_nothing_is_decided_for_it(plane):
+    """Its user wants to know before switching Grasshopper off whether anything else copies stragglers."""
+    for name, speculates in (("app-1", True), ("app-2", False)):
+        facts = [attached(name) | {"stock_speculation": speculates}]
+        plane.reply(message(1, facts, full=True, source=name))
+    assert [each["stock_speculation"] for each in items(plane, "applications")] == [True, False]
+    assert plane.client.get("/").text.count("its own speculation stands in") == 1
+
+
 def test_jobs_stages_tasks_and_attempts_are_listed(busy):
     (job,) = items(busy, "jobs")
     assert (job["job"], job["name"], job["n_running"]) == ("job-1", "count words", 4)
     (stage,) = items(busy, f"stages?source={SOURCE}&job=job-1")
-    assert (stage["stage"]["n_tasks"], stage["stage"]["verdict"]) == (4, "safe")
-    assert [task["task"]["index"] for task in items(busy, "tasks?stage=1")] == [0, 1, 2, 3]
-    assert [each["attempt"]["attempt"] for each in items(busy, "attempts")] == [0, 1, 2, 3]
+    assert (stage["n_tasks"], stage["verdict"]) == (4, "safe")
+    assert [task["index"] for task in items(busy, "tasks?stage=1")] == [0, 1, 2, 3]
+    assert [each["attempt"] for each in items(busy, "attempts")] == [0, 1, 2, 3]
     assert items(busy, "attempts?job=other") == []
 
 
-def test_requests_grants_and_hosts_are_listed(busy):
-    assert [each["count"] for each in items(busy, "requests")] == [2]
+def test_a_request_is_for_what_still_waits(plane):
+    """Spark asks once for all tasks of a stage and says no more; whoever reads it asks what is missing now."""
+
+    def waiting():
+        return [each["count"] for each in items(plane, "requests")]
+
+    slots = working(4)[:-4]
+    plane.reply(message(1, [*slots, requested(4, stage=1, stage_attempt=0)], full=True))
+    assert waiting() == [4]
+    plane.clock.advance(2.0)
+    plane.reply(message(2, [started(0), started(1), started(2), started(9, index=2, speculative=True)]))
+    assert waiting() == [1]
+    plane.clock.advance(2.0)
+    plane.reply(message(3, [ended(0), ended(1, outcome="failed"), started(3)]))
+    assert waiting() == [1]
+    plane.clock.advance(2.0)
+    plane.reply(message(4, [started(4, index=1)]))
+    assert waiting() == []
+
+
+def test_a_request_for_no_stage_that_is_known_waits_as_it_came(busy):
+    """A host that asks for containers says itself when it needs fewer."""
+    busy.reply(message(2, [requested(5)]))
+    assert [each["count"] for each in items(busy, "requests")] == [5]
+    busy.clock.advance(2.0)
+    busy.reply(message(3, [requested(0)]))
+    assert items(busy, "requests") == []
+
+
+def test_grants_and_hosts_are_listed(busy):
     (grant,) = items(busy, "grants")
     assert (grant["job"], grant["leased"]) == ("job-1", True)
     assert grant["target"] > 0
@@ -57,7 +97,7 @@ def test_lists_are_paged_without_gap_or_repetition(busy):
     seen, cursor = [], None
     while True:
         page = busy.client.get("/api/v1/attempts", params={"limit": 3} | ({"cursor": cursor} if cursor else {})).json()
-        seen += [each["attempt"]["attempt"] for each in page["items"]]
+        seen += [each["attempt"] for each in page["items"]]
         cursor = page["cursor"]
         if cursor is None:
             break

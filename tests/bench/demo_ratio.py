@@ -2,16 +2,16 @@
 
 import contextlib
 import os
-import shutil
 import statistics
+from collections.abc import Sequence
 
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.contestants import contestants
+from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import print_table, row
-from spark_listener.demo.runner import check_results, run_rounds
+from spark_listener.demo.report import print_table, rows_of
+from spark_listener.demo.runner import check_results, only_one, run_rounds
 from spark_listener.demo.world import KINDS, Workload, World
 from spark_listener.local_cluster import LocalCluster
 from tests.bench.__main__ import ROOT
@@ -34,11 +34,10 @@ def rows() -> list[dict]:
 
 def _world(kind: str) -> list[dict]:
     work_dir = ROOT / "build" / f"demo-ratio-{kind}"
-    shutil.rmtree(work_dir, ignore_errors=True)
-    work_dir.mkdir(parents=True)
     four, console = contestants(), Console()
     worlds = [World(seed=seed, kind=kind) for seed in range(1, ROUNDS + 1)]
     with contextlib.ExitStack() as stack:
+        stack.enter_context(only_one(work_dir))
         addresses = {
             one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
             for one in four
@@ -46,10 +45,7 @@ def _world(kind: str) -> list[dict]:
         }
         cluster = stack.enter_context(LocalCluster(log_dir=work_dir / "cluster"))
         outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
-    table = [row(one, outcomes[one.name], outcomes["stock"], kind) for one in four]
-    print_table(table, console)
-    check_results(table)
-    means = mean_times(outcomes)
+    means = mean_times(four, outcomes, kind, console)
     return [
         ratio_row(
             f"demo-ratio {kind} {name}",
@@ -63,6 +59,14 @@ def _world(kind: str) -> list[dict]:
     ]
 
 
-def mean_times(outcomes: dict[str, list[Outcome]]) -> dict[str, list[float]]:
-    """Each contestant's mean job time of every round, in seconds."""
+def mean_times(
+    four: Sequence[Contestant], outcomes: dict[str, list[Outcome]], kind: str, console: Console, subject: str = "job"
+) -> dict[str, list[float]]:
+    """Each contestant's mean job time of every round, in seconds; prints the table.
+
+    Raises SystemExit if any contestant's results differ from stock's.
+    """
+    table = rows_of(four, outcomes, kind)
+    print_table(table, console, subject)
+    check_results(table)
     return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}

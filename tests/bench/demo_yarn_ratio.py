@@ -1,15 +1,13 @@
 """How much sooner do applications on YARN end than under the best stock order? Interleaved rounds, forty minutes."""
 
 import os
-import shutil
 import statistics
 
 from rich.console import Console
 
 from controlplane.yarn_demo.contestants import STOCK_ORDERS, contestants, workload, worlds
 from controlplane.yarn_demo.runner import run_rounds
-from spark_listener.demo.report import print_table, row
-from spark_listener.demo.runner import check_results
+from spark_listener.demo.runner import only_one
 from tests.bench.__main__ import ROOT
 from tests.bench.demo_ratio import mean_times
 from tests.bench.statistics import ratio_row
@@ -21,14 +19,10 @@ GOAL = 0.7
 def rows() -> list[dict]:
     """Rows `demo-yarn-ratio`: mean application time over the best stock order's; the goal is for `hopper+ras`."""
     work_dir = ROOT / "build" / "demo-yarn-ratio"
-    shutil.rmtree(work_dir, ignore_errors=True)
-    work_dir.mkdir(parents=True)
     four, console, seeds = contestants(), Console(), worlds(first_seed=1, rounds=ROUNDS)
-    outcomes = run_rounds(four, seeds, workload(), work_dir, work_dir / "demo-yarn.json", console)
-    table = [row(one, outcomes[one.name], outcomes[four[0].name], seeds[0].kind) for one in four]
-    print_table(table, console, "application")
-    check_results(table)
-    means = mean_times(outcomes)
+    with only_one(work_dir):
+        outcomes = run_rounds(four, seeds, workload(), work_dir, work_dir / "demo-yarn.json", console)
+    means = mean_times(four, outcomes, seeds[0].kind, console, "application")
     best = min(STOCK_ORDERS, key=lambda name: statistics.fmean(means[name]))
     return [
         ratio_row(

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page.formats import job_path
 from tests.browser.conftest import HOSTILE_ID, HOSTILE_NAME, Clock, jobs, local_client, make_app, through
 from tests.browser.scripted_driver import ScriptedDriver
@@ -333,7 +334,11 @@ def test_a_page_before_no_decision_at_all_is_refused(fresh: TestClient) -> None:
 
 
 def test_a_reason_without_end_is_refused(fresh: TestClient) -> None:
-    """It would be kept for ever, and shown with every look at the audit log."""
-    reply = fresh.post("/mode", data={"mode": "off", "reason": "x" * 1025})
-    assert reply.status_code == 422
+    """It would be kept for ever, and shown with every look at the audit log; page and REST draw the line alike."""
+    long, longer = ({"mode": "off", "reason": "x" * length} for length in (LONGEST_REASON, LONGEST_REASON + 1))
+    assert fresh.post("/mode", data=longer).status_code == 422
+    assert fresh.put("/api/v1/mode", json=longer).status_code == 422
     assert fresh.get("/api/v1/mode").json()["mode"] == "shadow"
+    assert fresh.post("/mode", data=long).status_code == 303
+    assert fresh.put("/api/v1/mode", json=long).status_code == 200
+    assert f'maxlength="{LONGEST_REASON}"' in fresh.get("/").text

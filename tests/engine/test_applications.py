@@ -5,10 +5,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from controlplane.engine.applications import SILENT_S
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.decide import decide, read_snapshot
 from controlplane.model import facts as f
+from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.parameters import EngineSettings

@@ -5,8 +5,8 @@ import pytest
 from controlplane.engine.learning import APPLICATIONS_KEPT
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
-from controlplane.model.cluster import HOST_KEPT_S
-from controlplane.model.decisions import Report
+from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
+from controlplane.model.decisions import KillWish, Report
 from controlplane.model.parameters import EngineSettings
 from tests.scenario import SOURCE, Scenario
 
@@ -113,3 +113,17 @@ def test_a_shadow_copy_whose_straggler_fails_for_good_is_forgotten_with_its_stag
     over = f.StageEnded(stage=1, stage_attempt=0, outcome=f.Outcome.FAILED)
     scenario.tell([scenario.ended(3, 9.0, outcome=f.Outcome.FAILED), over])
     assert not ledger.shadows
+
+
+def test_orders_about_attempts_that_never_end_are_forgotten_with_their_stage():
+    """A driver that runs for weeks loses some ends, and each would leave a copy or a kill behind."""
+    scenario = Scenario()
+    (copy, *_) = scenario.run_with_straggler(slow=3)
+    scenario.tell([scenario.started(100, 0, index=3, speculative=True, order=copy.order)])
+    scenario.handle(KillWish(source=SOURCE, attempt=100))
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0), f.JobEnded(job="job")])
+    ledger = scenario.scheduler.ledger
+    assert {(SOURCE, 100)} == ledger._copies.keys() == ledger._kills.keys()
+    scenario.now_s += KEPT_AFTER_CLOSE_S + 1
+    scenario.tell()
+    assert not any(vars(ledger).values())

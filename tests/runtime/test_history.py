@@ -91,6 +91,21 @@ def test_a_full_report_ends_the_jobs_it_does_not_name(history):
     assert history.job("spark:a", "other").ended_s is None
 
 
+def test_a_full_report_ends_the_attempts_it_does_not_name(history):
+    """Their ends were dropped, or are older than what a shim keeps; a bar must not grow until the whole job is over."""
+    tell(history, [start(1), start(2), start(3)], at_s=20.0)
+    stage = StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=50, done=[(1, 1)])
+    tell(history, [JobSubmitted(job="j"), stage, start(2), end(3, age_ms=1000)], at_s=30.0, full=True)
+    attempts = history.job("spark:a", "j").attempts
+    assert [(attempts[n].end_s, attempts[n].outcome) for n in (1, 2, 3)] == [
+        (30.0, Outcome.LOST),
+        (None, None),
+        (29.0, Outcome.SUCCESS),
+    ]
+    tell(history, [end(1, age_ms=5000)], at_s=31.0)
+    assert (attempts[1].end_s, attempts[1].outcome) == (26.0, Outcome.SUCCESS)
+
+
 def test_old_and_surplus_jobs_go_first_ended_ones(history):
     tell(history, [JobEnded(job="j")], at_s=20.0)
     tell(history, [JobSubmitted(job=str(n)) for n in range(3)], at_s=21.0)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt
@@ -18,7 +19,7 @@ from controlplane.store import database
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
-from tests.plane import message, running, working
+from tests.plane import attached, message, running, working
 
 pytestmark = pytest.mark.unit
 
@@ -28,6 +29,9 @@ def eventually(holds, timeout_s=10.0):
     while not holds() and time.monotonic() < end_s:
         time.sleep(0.01)
     return holds()
+
+
+KILL = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
 
 
 class Engine:
@@ -54,8 +58,8 @@ class Engine:
         return {}
 
 
-def request(name, sequence=1, **more):
-    return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=True, **more)
+def request(name, sequence=1):
+    return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=sequence == 1)
 
 
 def run(tmp_path, scenario, **settings):
@@ -180,14 +184,26 @@ def test_a_timer_runs_a_cycle_without_facts(tmp_path):
 def test_orders_for_a_source_that_did_not_ask_wait_for_its_next_sync(tmp_path):
     async def scenario(runtime, engine):
         await runtime.sync(request("a"))
-        order = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
-        engine.orders = {"spark:a": [order]}
+        engine.orders = {"spark:a": [KILL]}
         assert (await runtime.sync(request("b"))).orders == []
         reply = await runtime.sync(request("a", 2))
         assert [each.order for each in reply.orders] == [1]
         assert (await runtime.sync(request("a", 3))).orders == []
 
     run(tmp_path, scenario)
+
+
+def test_orders_go_with_the_reply_that_somebody_waits_for(tmp_path):
+    """A shim gave up on a message that no cycle had seen yet and sent the next one: it reads that one's reply only."""
+
+    async def scenario(runtime, engine):
+        await runtime.sync(request("a"))
+        engine.orders = {"spark:a": [KILL]}
+        given_up, awaited = await asyncio.gather(runtime.sync(request("a", 2)), runtime.sync(request("a", 3)))
+        assert given_up.cycle == awaited.cycle
+        assert ([], [KILL.order]) == (given_up.orders, [order.order for order in awaited.orders])
+
+    run(tmp_path, scenario, cycle_gap_ms=100)
 
 
 def test_a_full_queue_is_busy_and_takes_no_note_of_the_message(tmp_path):
@@ -215,6 +231,15 @@ def test_idle_sources_come_before_their_leases_end(tmp_path):
     """What an idle driver was told must still hold when its next job begins."""
     with running(tmp_path, engine={"idle_interval_ms": 60_000, "lease_ms": 900}) as plane:
         assert plane.reply(message(1, working()[:1], full=True))["next_interval_ms"] == 300
+
+
+def test_no_source_stays_away_until_it_seems_gone(tmp_path):
+    """Whatever is set, and however many there are: two of its messages may be lost, and it is still there."""
+    minute = dict.fromkeys(("idle_interval_ms", "lease_ms", "grant_ttl_ms", "order_ttl_ms"), 60_000)
+    with running(tmp_path, engine=minute, runtime={"sources_per_s": 1}) as plane:
+        idle = [plane.reply(message(1, [attached()], full=True, source=f"app-{n}")) for n in range(20)]
+        busy = plane.reply(message(1, working(), full=True))
+    assert all(0 < 3 * reply["next_interval_ms"] < 1000 * SILENT_S for reply in (*idle, busy))
 
 
 def test_many_sources_come_less_often(tmp_path):

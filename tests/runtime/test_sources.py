@@ -48,7 +48,7 @@ def test_a_gap_asks_for_everything_and_changes_nothing(plane):
     assert reply["want_full"]
     assert "claims" not in reply
     attempts = plane.client.get("/api/v1/attempts").json()["items"]
-    assert {each["attempt"]["attempt"] for each in attempts} == {0, 1, 2, 3}
+    assert {each["attempt"] for each in attempts} == {0, 1, 2, 3}
 
 
 def test_a_full_report_closes_the_gap(plane):
@@ -170,6 +170,21 @@ def test_orders_of_a_lost_reply_are_sent_once_more_but_never_late():
     assert len(outbox.take(0.0)) == 2
     outbox.heard(in_order=False)
     assert [order.order for order in outbox.take(0.2)] == [1]
+
+
+def test_a_full_report_that_leaves_out_a_number_gets_the_orders_of_the_reply_before(plane):
+    """A shim that dropped events sends one in place of a message whose reply it never saw."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post("/api/v1/tasks/spark:app-1/1/0/2:copy", json={"reason": "slow"})
+
+    def launches(*request, **more):
+        orders = plane.reply(message(*request, **more)).get("orders", [])
+        return [order["order"] for order in orders if order["type"] == "launch_copy"]
+
+    lost = launches(2)
+    assert len(lost) == 1
+    assert launches(4, working(), full=True) == lost
+    assert launches(5) == []
 
 
 def test_a_repeated_reply_leaves_out_expired_orders():

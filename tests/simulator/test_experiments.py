@@ -15,6 +15,7 @@ from controlplane.simulator.experiments.experiment import (
     Claim,
     Experiment,
     Finding,
+    Point,
     Results,
     Scale,
     Series,
@@ -26,15 +27,17 @@ from controlplane.simulator.provenance import provenance
 BY_ID = {one.id: one for one in EXPERIMENTS}
 
 
-@dataclass(frozen=True)
-class Square:
-    """A point that counts how often it is measured."""
+measured_pairs: list[tuple[int, int]] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Square(Point):
+    """A point that tells when it is measured."""
 
     side: int
-    measured = []
 
-    def measure(self) -> dict[str, int]:
-        self.measured.append(self.side)
+    def measure(self, seed: int) -> dict[str, int]:
+        measured_pairs.append((self.side, seed))
         return {"area": self.side**2}
 
 
@@ -44,8 +47,8 @@ def squares(name: str, sides: list[int]) -> Experiment:
         source="Elements, book I",
         statement="Squares <grow>.",
         method="by multiplication",
-        points=lambda scale: [Square(side) for side in sides],
-        judge=lambda results: Finding(claims=[_claim(results(Square(sides[0]))["area"] == 4)]),
+        points=lambda scale: [Square(side=side, runs=2) for side in sides],
+        judge=lambda results: Finding(claims=[_claim(results(Square(side=sides[0], runs=2)) == [{"area": 4}] * 2)]),
     )
 
 
@@ -54,8 +57,8 @@ def _claim(held: bool) -> Claim:
 
 
 def run(experiments: list[Experiment], folder: Path) -> None:
-    for point in journal.missing(experiments, Scale.SMOKE, folder):
-        journal.keep(point, point.measure(), Scale.SMOKE, folder)
+    for point, seed in journal.missing(experiments, Scale.SMOKE, folder):
+        journal.keep(point, seed, point.measure(seed), Scale.SMOKE, folder)
 
 
 @pytest.mark.unit
@@ -71,29 +74,29 @@ def test_a_verdict_counts_claims():
 @pytest.mark.unit
 def test_points_are_measured_once_and_kept(tmp_path):
     """Two experiments share a point; a second run has nothing to do, another scale has."""
-    Square.measured.clear()
+    measured_pairs.clear()
     both = [squares("one", [2, 3]), squares("two", [3, 4])]
     run(both, tmp_path)
     run(both, tmp_path)
-    assert Square.measured == [2, 3, 4]
+    assert measured_pairs == [(side, seed) for side in (2, 3, 4) for seed in (1, 2)]
     assert [found.verdict for _, found in journal.findings(both, Scale.SMOKE, tmp_path)] == [
         Verdict.REPRODUCED,
         Verdict.NOT,
     ]
-    assert len(journal.missing(both, Scale.FULL, tmp_path)) == 3
+    assert len(journal.missing(both, Scale.FULL, tmp_path)) == 6
 
 
 @pytest.mark.unit
 def test_a_killed_run_goes_on_where_it_was(tmp_path):
     """A line torn by the kill is measured again, and spoils neither the lines before nor those after."""
-    Square.measured.clear()
-    one = [squares("one", [2, 3, 4])]
-    for side in (2, 3):
-        journal.keep(Square(side), Square(side).measure(), Scale.SMOKE, tmp_path)
+    measured_pairs.clear()
+    one = [squares("one", [2, 3])]
+    for seed in (1, 2):
+        journal.keep(Square(side=2, runs=2), seed, {"area": 4}, Scale.SMOKE, tmp_path)
     path = tmp_path / "smoke.jsonl"
     path.write_text(path.read_text()[:-20])
     run(one, tmp_path)
-    assert Square.measured == [2, 3, 3, 4]
+    assert measured_pairs == [(2, 2), (3, 1), (3, 2)]
     assert journal.missing(one, Scale.SMOKE, tmp_path) == []
 
 
@@ -103,7 +106,7 @@ def test_results_of_other_code_do_not_count(tmp_path):
     run([squares("one", [2])], tmp_path)
     path = tmp_path / "smoke.jsonl"
     path.write_text(path.read_text().replace(provenance().code, "0" * 16))
-    assert len(journal.missing([squares("one", [2])], Scale.SMOKE, tmp_path)) == 1
+    assert len(journal.missing([squares("one", [2])], Scale.SMOKE, tmp_path)) == 2
 
 
 @pytest.mark.unit
@@ -216,6 +219,6 @@ def test_any_numbers_can_be_drawn(y, log):
 def test_a_journal_is_read_by_anybody(tmp_path):
     """A line is one JSON object with its point and its code, and the same again the next time."""
     run([squares("one", [2])], tmp_path)
-    line = json.loads((tmp_path / "smoke.jsonl").read_text())
-    assert line["result"] == {"area": 4}
-    assert {"point", "version", "commit", "code", "result"} == set(line)
+    lines = [json.loads(line) for line in (tmp_path / "smoke.jsonl").read_text().splitlines() if line]
+    assert [(line["seed"], line["result"]) for line in lines] == [(1, {"area": 4}), (2, {"area": 4})]
+    assert {"point", "seed", "version", "commit", "code", "result"} == set(lines[0])

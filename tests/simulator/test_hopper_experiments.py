@@ -15,8 +15,8 @@ BY_ID = {one.id: one for one in EXPERIMENTS}
 def test_table_1_is_reproduced(tmp_path):
     """Six numbers, which leave no room for noise."""
     table = BY_ID["hopper/table-1"]
-    for point in journal.missing([table], Scale.SMOKE, tmp_path):
-        journal.keep(point, point.measure(), Scale.SMOKE, tmp_path)
+    for point, seed in journal.missing([table], Scale.SMOKE, tmp_path):
+        journal.keep(point, seed, point.measure(seed), Scale.SMOKE, tmp_path)
     assert journal.findings([table], Scale.SMOKE, tmp_path)[0][1].verdict is Verdict.REPRODUCED
 
 

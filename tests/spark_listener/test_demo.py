@@ -8,7 +8,7 @@ import pytest
 
 from spark_listener.demo.application import COMMON_CONF, Outcome, was_steered
 from spark_listener.demo.contestants import StockSetting, contestants
-from spark_listener.demo.report import row, write_json
+from spark_listener.demo.report import row, rows_of, write_json
 from spark_listener.demo.runner import only_one
 from spark_listener.demo.world import SPLIT_BYTES, Workload, World
 from spark_listener.event_log import CopyCounts
@@ -66,7 +66,8 @@ def outcome(seed: int, seconds: float, result: str = "same") -> Outcome:
 
 def test_a_row_summarises_rounds_and_is_written_once_per_contestant(tmp_path) -> None:
     rounds = [outcome(1, 1.0), outcome(2, 3.0)]
-    rows = [row(contestant, rounds, rounds, "independent") for contestant in contestants()]
+    four = contestants()
+    rows = rows_of(four, {contestant.name: rounds for contestant in four}, "independent")
     assert rows[0].mean_job_s == 4.0
     low, high = rows[0].mean_job_interval_s
     assert low < 4.0 < high
@@ -92,8 +93,12 @@ def test_a_run_without_any_decision_was_not_steered(monkeypatch, items, steered)
 
 
 def test_a_second_demo_in_the_same_folder_is_refused(tmp_path) -> None:
-    """Both would write into the same work folder; the first one's end lets the next one start."""
-    with only_one(tmp_path), pytest.raises(SystemExit, match="another demo is running"), only_one(tmp_path):
-        pass
-    with only_one(tmp_path):
-        pass
+    """Both would write into the same folders; the first one's end lets the next one start, in an empty one."""
+    work_dir = tmp_path / "demo"
+    with only_one(work_dir):
+        (work_dir / "driver.log").touch()
+        with pytest.raises(SystemExit, match="another demo is running"), only_one(tmp_path / "demo-yarn"):
+            pass
+        assert list(work_dir.iterdir())
+    with only_one(work_dir):
+        assert not list(work_dir.iterdir())

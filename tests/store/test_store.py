@@ -16,7 +16,7 @@ from controlplane.store import schema
 from controlplane.store.database import migrate
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import DecisionFilter
-from controlplane.store.store import Store
+from controlplane.store.store import AuditEntry, Store, Stored
 
 pytestmark = pytest.mark.unit
 
@@ -377,6 +377,19 @@ def test_what_could_not_be_read_is_never_written_over(opened):
     assert store.learned == {"tail": [1.5]}
     assert [entry.reason for entry in store.audit_log()] == ["since", "before"]
     store.close()
+
+
+def test_what_operators_did_during_an_outage_stays_in_a_full_audit_log(opened):
+    """A store that is read late brings as many entries as are kept: the oldest of those give way, not the newest."""
+
+    def entry(reason):
+        return AuditEntry(at_unix_ms=1, role="operate", action="mode", reason=reason)
+
+    store = opened()
+    store.audit(role="operate", action="mode", reason="since")
+    store.take_up(Stored(learned={}, settings={}, audit=[entry(f"{n}") for n in range(1000)]))
+    reasons = [each.reason for each in store.audit_log()]
+    assert (len(reasons), reasons[:2], reasons[-1]) == (1000, ["since", "999"], "1")
 
 
 def test_the_audit_log_outlives_a_restart(opened):

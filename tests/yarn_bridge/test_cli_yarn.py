@@ -113,6 +113,13 @@ def test_priorities_are_not_driven_where_there_are_none(recorded) -> None:
     assert PRIORITY_KEY in told.stderr
 
 
+def test_queues_are_not_looked_at_so_seldom_that_they_seem_gone(recorded) -> None:
+    """The control plane counts a queue as gone that it has not heard for ten seconds."""
+    told = run("drive-priorities", "--rm", recorded.url, "--interval", "11")
+    assert told.exit_code == USAGE
+    assert "--interval" in told.stderr
+
+
 def test_down_without_up_is_harmless(tmp_path, monkeypatch) -> None:
     """And says so."""
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ from controlplane.api.page.formats import counted, number, seconds, share, words
 from controlplane.api.page.timeline import label, task_of
 from controlplane.api.views import result_of
 from controlplane.engine.budgets import copy_limit
+from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode, Outcome
 from controlplane.model.reasons import Action, Reason, sentence
@@ -26,8 +27,6 @@ MODES = (
 
 _NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=s\b)")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-SILENT_S = 10.0
-"""An application is called silent when it has not been heard for longer; shims report every other second."""
 ESTIMATES = {"t_rem": "Time to an attempt's end", "t_new": "Duration of a fresh attempt"}
 
 

@@ -8,13 +8,14 @@ slow because of their data, whatever runs them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
+from statistics import fmean
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from controlplane.simulator.cluster import BINS, ClusterScenario, ClusterSummary, gain
-from controlplane.simulator.experiments.experiment import Chart, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Point, Results, Scale, Series
 from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
@@ -40,43 +41,38 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRuns:
-    """A point: one scenario over seeds 1 to `runs`."""
+class ClusterRuns(Point):
+    """One scenario."""
 
     scenario: ClusterScenario
-    runs: int
 
-    def measure(self) -> Any:
-        """A ClusterSummary for each seed."""
-        return msgspec.to_builtins([self.scenario.simulate(seed) for seed in range(1, self.runs + 1)])
+    def measure(self, seed: int) -> Any:
+        """A ClusterSummary."""
+        return msgspec.to_builtins(self.scenario.simulate(seed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """A point: when a few jobs end that are all there at 0."""
+class Ends(Point):
+    """When a few jobs end that are all there at 0."""
 
     scenario: ClusterScenario
 
-    def measure(self) -> Any:
+    def measure(self, seed: int) -> Any:
         """A time for each job."""
-        return self.scenario.run(1)[1].response_s.tolist()
+        return self.scenario.run(seed)[1].response_s.tolist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
-    """A point: two scenarios over the same jobs, compared job by job."""
+class Paired(Point):
+    """Two scenarios over the same jobs, compared job by job."""
 
     ours: ClusterScenario
     theirs: ClusterScenario
-    runs: int
 
-    def measure(self) -> Any:
+    def measure(self, seed: int) -> Any:
         """A JobGains."""
-        gains = []
-        for seed in range(1, self.runs + 1):
-            ours, theirs = self.ours.run(seed)[1].response_s, self.theirs.run(seed)[1].response_s
-            gains.append(1.0 - ours / theirs)
-        every = np.concatenate(gains)
+        ours, theirs = self.ours.run(seed)[1].response_s, self.theirs.run(seed)[1].response_s
+        every = 1.0 - ours / theirs
         every = every[~np.isnan(every)]
         slowed = every[every < -1e-9]
         return msgspec.to_builtins(
@@ -127,8 +123,15 @@ def found(results: Results, *fields: Fields) -> list[ClusterSummary]:
 
 
 def job_gains(results: Results, ours: Fields, theirs: Fields, *fields: Fields) -> JobGains:
-    """What a comparison job by job came to."""
-    return msgspec.convert(results(paired(results.scale, ours, theirs, *fields)), JobGains)
+    """What a comparison job by job came to: means over the seeds, and the worst of all."""
+    found = msgspec.convert(results(paired(results.scale, ours, theirs, *fields)), list[JobGains])
+    return JobGains(
+        quantiles=tuple(np.mean([one.quantiles for one in found], axis=0).tolist()),
+        mean=fmean(one.mean for one in found),
+        slowed_share=fmean(one.slowed_share for one in found),
+        slowed_by=fmean(one.slowed_by for one in found),
+        slowed_most=max(one.slowed_most for one in found),
+    )
 
 
 def gains(results: Results, ours: Fields, theirs: Fields, *fields: Fields, size: int | None = None) -> Estimate:

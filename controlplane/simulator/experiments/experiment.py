@@ -1,13 +1,15 @@
 """What is an experiment? One statement of a paper, the points to compute for it, and a judgement by its numbers.
 
-A paper's file lists its experiments in EXPERIMENTS. A *point* is a frozen description of one computation that takes
-seconds; experiments that need the same one share it. A *claim* is one thing that a paper says and numbers decide.
+A paper's file lists its experiments in EXPERIMENTS. A *point* is a frozen description of one computation, which takes
+seconds on each of its seeds; experiments that need the same one share it. A *claim* is one thing that a paper says and
+numbers decide.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 
 class Scale(StrEnum):
@@ -17,22 +19,33 @@ class Scale(StrEnum):
     FULL = "full"
 
 
-class Point(Protocol):
-    """A frozen dataclass whose repr says all that its measurement depends on, but for the code."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point(ABC):
+    """What is computed on seeds 1 to `runs`. Its repr says all that the results depend on, but for the code."""
 
-    def measure(self) -> Any:
-        """The result, made of what JSON can hold; takes seconds, not minutes."""
+    runs: int = 1
+
+    @property
+    def seeds(self) -> range:
+        """Each is a computation of its own."""
+        return range(1, self.runs + 1)
+
+    @abstractmethod
+    def measure(self, seed: int) -> Any:
+        """The result on one seed, made of what JSON can hold; takes seconds, not minutes."""
 
 
 class Results:
-    """What points measured, by their repr."""
+    """What points measured, by their repr and seed."""
 
-    def __init__(self, scale: Scale, found: Mapping[str, Any]) -> None:
+    def __init__(self, scale: Scale, found: Mapping[tuple[str, int], Any]) -> None:
         self.scale = scale
         self._found = found
 
-    def __call__(self, point: Point) -> Any:
-        return self._found[repr(point)]
+    def __call__(self, point: Point) -> list[Any]:
+        """A result for each seed, in order."""
+        name = repr(point)
+        return [self._found[name, seed] for seed in point.seeds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

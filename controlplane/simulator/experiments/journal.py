@@ -1,7 +1,7 @@
-"""What has been computed already? Points' results, a line each, appended as they come: a killed run goes on from there.
+"""What has been computed already? A line for a point and a seed, appended as it comes: a killed run goes on from there.
 
 Only lines of the same code count (`controlplane.simulator.provenance`). Sorted at the end, the file has the same bytes
-wherever and in whatever order its points were measured.
+wherever and in whatever order it was computed.
 """
 
 import json
@@ -15,22 +15,23 @@ from controlplane.simulator.experiments.experiment import Experiment, Finding, P
 from controlplane.simulator.provenance import provenance
 
 
-def missing(experiments: Iterable[Experiment], scale: Scale, folder: Path) -> list[Point]:
-    """The experiments' points that are still to be measured, each once."""
+def missing(experiments: Iterable[Experiment], scale: Scale, folder: Path) -> list[tuple[Point, int]]:
+    """The experiments' points and seeds that are still to be measured, each once."""
     known = _read(scale, folder)
     points = {repr(point): point for one in experiments for point in one.points(scale)}
-    return [point for name, point in points.items() if name not in known]
+    return [(point, seed) for name, point in points.items() for seed in point.seeds if (name, seed) not in known]
 
 
-def keep(point: Point, result: Any, scale: Scale, folder: Path) -> None:
-    """Write down what a point measured."""
+def keep(point: Point, seed: int, result: Any, scale: Scale, folder: Path) -> None:
+    """Write down what a point measured on a seed."""
     folder.mkdir(parents=True, exist_ok=True)
+    line = {"point": repr(point), "seed": seed, **asdict(provenance()), "result": result}
     with _path(scale, folder).open("a") as file:
-        file.write("\n" + json.dumps({"point": repr(point), **asdict(provenance()), "result": result}))
+        file.write("\n" + json.dumps(line))
 
 
 def sort(scale: Scale, folder: Path) -> None:
-    """Order the lines by code and point, and drop torn ones."""
+    """Order the lines by code, point and seed, and drop torn ones."""
     lines = _lines(_path(scale, folder))
     if lines:
         write_whole(_path(scale, folder), "\n".join(json.dumps(lines[key]) for key in sorted(lines)))
@@ -42,21 +43,21 @@ def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> l
     return [(one, one.judge(results)) for one in experiments]
 
 
-def _read(scale: Scale, folder: Path) -> dict[str, Any]:
-    """This code's results by point."""
+def _read(scale: Scale, folder: Path) -> dict[tuple[str, int], Any]:
+    """This code's results by point and seed."""
     lines = _lines(_path(scale, folder))
-    return {point: line["result"] for (code, point), line in lines.items() if code == provenance().code}
+    return {(point, seed): line["result"] for (code, point, seed), line in lines.items() if code == provenance().code}
 
 
-def _lines(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Lines by code and point. A line starts with its line break, so one torn by a kill spoils only itself."""
+def _lines(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Lines by code, point and seed. A line starts with its line break, so one torn by a kill spoils only itself."""
     found = {}
     for text in path.read_text().splitlines() if path.exists() else ():
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
             continue
-        found[line["code"], line["point"]] = line
+        found[line["code"], line["point"], line["seed"]] = line
     return found
 
 

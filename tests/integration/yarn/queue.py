@@ -6,20 +6,29 @@ each of its methods first looks for a file, and fails as the file says.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from spark_listener.local_cluster import installed_spark_home
-from tests.integration.driver import Driver
+from tests.integration import spark_jobs
+from tests.integration.driver import COMMON, Driver
 from tests.integration.plane_process import ROOT, Plane, eventually
-from yarn_bridge.hadoop_jars import hadoop_jars
+from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.install_conf import PREFIX, plugin_jar, queue_properties, rm_properties
+from yarn_bridge.local_conf import Properties
 from yarn_bridge.local_yarn import LocalYarn
 from yarn_bridge.rm_client import RmClient
 
@@ -28,8 +37,13 @@ KEY = f"yarn.scheduler.capacity.{QUEUE}.ordering-policy"
 CLUSTER = "test"
 SOURCE = f"yarn:{CLUSTER}:{QUEUE}"
 TTL_MS = 6000
+PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
+"""Grants that survive a slow moment, and no minute of compiling for a queue of two."""
 SLOTS = 8
 STEADY_S = 4.0
+SUBMITTED_S = 60.0
+FULL = {version: pytest.param(version, marks=pytest.mark.full) for version in VERSIONS}
+"""Hadoop versions as parameters of tests that `make test` tries on another version only."""
 HOLDINGS = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "grasshopper" / "yarn" / "Holdings.java"
 FAULT = """
 final class Fault {
@@ -51,7 +65,7 @@ EXECUTORS = {
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.initialExecutors": "0",
     "spark.dynamicAllocation.maxExecutors": str(SLOTS),
-    "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    "spark.dynamicAllocation.executorIdleTimeout": "1s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
 """Two executors fit on a node of 2200 MB, whether or not it hosts masters of 320 MB: eight slots on four nodes."""
@@ -71,35 +85,69 @@ def faulty_jar(version: str, folder: Path, switch: Path) -> Path:
     return jar
 
 
-def yarn_with_plugin(version: str, folder: Path, plane: Plane, switch: Path) -> LocalYarn:
-    """A YARN whose only leaf queue the control plane steers."""
-    site = rm_properties(plane.address) | {
+def yarn_with_plugin(
+    version: str, folder: Path, plane: Plane, switch: Path, *, site: Properties | None = None, fair: str = ""
+) -> LocalYarn:
+    """A YARN whose only leaf queue the control plane steers, and whose ResourceManager may die."""
+    ours = rm_properties(plane.address) | {
         "yarn.resourcemanager.cluster-id": CLUSTER,
         f"{PREFIX}.timeout-ms": 450,
         f"{PREFIX}.plan-ttl-ms": TTL_MS,
     }
-    jar = faulty_jar(version, folder, switch)
     return LocalYarn(
-        version=version, site=site, capacity=queue_properties((QUEUE,)), plugin_jar=jar, folder=folder / "yarn"
-    )
+        version=version, site=ours | dict(site or {}), capacity=queue_properties((QUEUE,)), fair=fair,
+        plugin_jar=faulty_jar(version, folder, switch), recover=True, folder=folder / "yarn",
+    )  # fmt: skip
+
+
+def on_yarn(folder: Path) -> dict[str, str]:
+    """The configuration of a Spark application whose executors are containers, as many as it has tasks waiting."""
+    return EXECUTORS | {
+        "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
+        "spark.yarn.stagingDir": (folder / "staging").as_uri(),
+        "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
+        "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+    }
+
+
+@contextlib.contextmanager
+def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str], **arguments: Any) -> Iterator[Path]:
+    """A job of spark_jobs.py by `spark-submit`, as users do it; yields the file that its answer will be in.
+
+    The application goes on until the block is left, and must end well then.
+    """
+    home, answer = installed_spark_home(), folder / "answer.json"
+    conf = COMMON | on_yarn(folder) | {"spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable} | conf
+    program = Path(__file__).with_name("submitted_program.py")
+    command = [
+        home / "bin" / "spark-submit", "--master", "yarn", "--deploy-mode", deploy_mode, "--name", folder.name,
+        *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
+        "--py-files", spark_jobs.__file__, program, job, json.dumps(arguments), answer,
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with (folder / "submit.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield answer
+        answer.unlink()
+        assert process.wait(timeout=SUBMITTED_S) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 class Application(Driver):
-    """A Spark driver beside the cluster whose executors are containers, as many as it has tasks waiting."""
+    """A Spark driver beside the cluster whose executors are containers."""
 
     def __init__(self, folder: Path, **more: str) -> None:
-        home = installed_spark_home()
-        conf = (
-            EXECUTORS
-            | {
-                "spark.yarn.jars": f"local:{home}/jars/*",
-                "spark.yarn.stagingDir": (folder / "staging").as_uri(),
-                "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
-                "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
-            }
-            | more
-        )
-        super().__init__(SimpleNamespace(master_url="yarn", spark_home=home), folder, **conf)
+        cluster = SimpleNamespace(master_url="yarn", spark_home=installed_spark_home())
+        super().__init__(cluster, folder, **on_yarn(folder) | more)
 
     def work(self, gate: Path) -> None:
         """Ask for as many executors as there may be, until the gate opens."""
@@ -113,6 +161,11 @@ class Queue:
         self.yarn, self.plane, self.applications = yarn, plane, tuple(applications)
         self._rm = RmClient(yarn.rm_url)
 
+    def named(self, name: str) -> str:
+        """The id of the application that runs under this name."""
+        apps = eventually(lambda: [app.id for app in self._rm.apps("RUNNING") if app.name == name], about=self.log)
+        return apps[0]
+
     def held(self) -> tuple[int, ...]:
         """Executors of each application, in order, by the ResourceManager's own count."""
         held = {app.id: app.held for app in self._rm.apps("RUNNING")}
@@ -123,17 +176,28 @@ class Queue:
         due = {app.id: app.due for app in self._rm.apps("RUNNING")}
         return tuple(due.get(application.application, 0) for application in self.applications)
 
+    def reserved(self) -> tuple[int, ...]:
+        """Containers reserved for each application on nodes that have no room for them yet."""
+        jobs = {job["job"]: job for job in self.plane.pool(SOURCE)["jobs"]}
+        return tuple(jobs[application.application]["queued"]["reserved"] for application in self.applications)
+
     def grant(self, *caps: int) -> None:
         """Fix each application's target, as its cap too; returns when the ResourceManager has them."""
         for application, cap in zip(self.applications, caps, strict=True):
             self.plane.set_target(SOURCE, application.application, cap, cap)
-        eventually(lambda: self._granted() == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
+        eventually(lambda: self._granted("cap") == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
 
-    def _granted(self) -> tuple[float | None, ...]:
-        """The cap of each application's latest grant that was applied."""
+    def aim(self, *targets: int) -> None:
+        """Fix targets and no caps; returns when the ResourceManager has them, which takes work for all applications."""
+        for application, target in zip(self.applications, targets, strict=True):
+            self.plane.set_target(SOURCE, application.application, target)
+        eventually(lambda: self._granted("target") == targets, about=lambda: self.plane.decisions(SOURCE)[:5])
+
+    def _granted(self, what: str) -> tuple[float | None, ...]:
+        """The cap or target of each application's latest grant that was applied."""
         latest: dict[str, float | None] = {}
         for decision in self.plane.decisions(SOURCE, outcome="applied"):
-            latest.setdefault(decision["job"], decision["inputs"]["cap"])
+            latest.setdefault(decision["job"], decision["inputs"][what])
         return tuple(latest.get(application.application) for application in self.applications)
 
     def drop_grants(self) -> None:
@@ -152,24 +216,38 @@ class Queue:
             return held
 
         eventually(lambda: look() == wanted, about=lambda: f"{most} at most, {self.pending()} asked, {wanted} wanted")
-        self._meanwhile(STEADY_S, look)
+        self.meanwhile(look)
         return tuple(most)
 
     def stays_at(self, *wanted: int) -> None:
         """This is what applications hold, and it stays so for a while although they ask for more."""
-        self._meanwhile(STEADY_S, lambda: self.held() == wanted or self._fail(wanted))
+        assert self.meanwhile(self.held) == {wanted}
         assert any(self.pending())
 
-    def _fail(self, wanted: tuple[int, ...]) -> None:
-        raise AssertionError(f"{self.held()} held, {wanted} wanted")
-
     @staticmethod
-    def _meanwhile(seconds: float, look: Callable[[], object]) -> None:
-        limit_s = time.monotonic() + seconds
+    def meanwhile(look: Callable[[], Any]) -> set[Any]:
+        """All that is to be seen for a while."""
+        seen, limit_s = set(), time.monotonic() + STEADY_S
         while time.monotonic() < limit_s:
-            look()
+            seen.add(look())
             time.sleep(0.1)
+        return seen
 
     def log(self) -> str:
         """What the ResourceManager has said."""
         return (self.yarn.folder / "log" / "rm.log").read_text(errors="replace")
+
+
+@contextlib.contextmanager
+def queue_of_two(version: str, folder: Path, switch: Path, *, site: Properties, fair: str = "") -> Iterator[Queue]:
+    """A queue of eight slots in control mode, and two applications in it that hold nothing yet."""
+    with (
+        Plane(folder / "plane", **PLANE) as plane,
+        yarn_with_plugin(version, folder, plane, switch, site=site, fair=fair) as yarn,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
+        with Application(folder / "a") as a, Application(folder / "b") as b:
+            queue = Queue(yarn, plane, (a, b))
+            eventually(lambda: len((plane.pool(SOURCE) or {"jobs": []})["jobs"]) == 2, about=queue.log)
+            yield queue

@@ -1,26 +1,30 @@
 """Does a ResourceManager keep to the control plane's grants, and to its own ways whenever anything fails?
 
 On real daemons, once with synchronous scheduling (3.4) and once with the asynchronous one that 3.5 begins with.
-Executors are counted by the ResourceManager, not by us.
+Executors are counted by the ResourceManager, not by us. Caps are tried on both; what does not depend on how containers
+are proposed on 3.4, and on 3.5 what its scheduling thread takes part in. `make test-full` tries all on all.
 """
 
 import time
 
 import pytest
 
-from tests.integration.plane_process import Plane, eventually
-from tests.integration.yarn.queue import KEY, QUEUE, SLOTS, SOURCE, TTL_MS, Application, Queue, yarn_with_plugin
-from yarn_bridge.install_conf import Base, queue_properties
+from tests.integration.plane_process import eventually
+from tests.integration.yarn.queue import FULL, KEY, QUEUE, SLOTS, SOURCE, TTL_MS, queue_of_two
+from yarn_bridge.install_conf import PREFIX, Base, queue_properties
 from yarn_bridge.rm_client import RmClient
 
 pytestmark = pytest.mark.integration
-PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
-"""Grants that survive a slow moment, and no minute of compiling for a queue of two."""
+PREEMPTING = {f"{PREFIX}.preemption": True}
+START_S = 180.0
+SWAP_S = 5.0
 SLACK_S = 4.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
+synchronous = pytest.mark.parametrize("version", ["3.4.3", FULL["3.5.0"], FULL["3.3.6"]], indirect=True)
+asynchronous = pytest.mark.parametrize("version", [FULL["3.4.3"], "3.5.0", FULL["3.3.6"]], indirect=True)
 
 
-@pytest.fixture(scope="module", params=["3.4.3", "3.5.0", pytest.param("3.3.6", marks=pytest.mark.full)])
+@pytest.fixture(scope="module", params=["3.4.3", "3.5.0", FULL["3.3.6"]])
 def version(request):
     return request.param
 
@@ -33,18 +37,9 @@ def switch(version, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def queue(version, switch, tmp_path_factory):
-    """A queue of eight slots in control mode, and two applications in it that hold nothing yet."""
-    folder = tmp_path_factory.mktemp(f"yarn-{version}")
-    with (
-        Plane(folder / "plane", **PLANE) as plane,
-        yarn_with_plugin(version, folder, plane, switch) as yarn,
-        pytest.MonkeyPatch.context() as environment,
-    ):
-        environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
-        with Application(folder / "a") as a, Application(folder / "b") as b:
-            queue = Queue(yarn, plane, (a, b))
-            eventually(lambda: len((plane.pool(SOURCE) or {"jobs": []})["jobs"]) == 2, about=queue.log)
-            yield queue
+    """A queue of eight slots, two applications in it, and preemption, which ends nothing that a target allows."""
+    with queue_of_two(version, tmp_path_factory.mktemp(f"yarn-{version}"), switch, site=PREEMPTING) as queue:
+        yield queue
 
 
 @pytest.fixture
@@ -63,13 +58,18 @@ def work_of_both(queue, gate):
 
 
 @pytest.mark.parametrize("caps", [(2, 6), (6, 2)])
-def test_applications_grow_to_their_caps_and_not_one_container_further(queue, gate, caps):
+def test_applications_grow_to_their_caps_not_one_container_further_and_swap_by_preemption(queue, gate, caps):
     """With proposals in flight a cap that looked at live containers only was overshot by up to two thirds."""
     queue.grant(*caps)
     work_of_both(queue, gate)
     assert queue.settles_at(*caps) == caps
+    swapped, asked_s = caps[::-1], time.monotonic()
+    queue.grant(*swapped)
+    eventually(lambda: queue.held() == swapped, about=queue.held)
+    assert time.monotonic() - asked_s < SWAP_S + SLACK_S
 
 
+@synchronous
 def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
     """What targets are made of: slots, what each application holds and asks for."""
     queue.grant(3, 0)
@@ -81,6 +81,21 @@ def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
     assert job["virtual_size"] == 3 + queue.pending()[0] == SLOTS
 
 
+@asynchronous
+def test_an_application_at_its_cap_has_nothing_reserved(queue, gate):
+    """The scheduler serves reservations without asking any ordering policy."""
+    first, second = queue.applications
+    queue.grant(SLOTS, SLOTS)
+    first.work(gate)
+    queue.settles_at(SLOTS, 0)
+    second.work(gate)
+    eventually(lambda: queue.reserved()[1], about=queue.pending)
+    queue.grant(SLOTS, 0)
+    eventually(lambda: queue.reserved() == (0, 0), about=queue.reserved)
+    assert queue.meanwhile(queue.reserved) == {(0, 0)}
+
+
+@synchronous
 def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate):
     """Grants end by themselves where they are read; and begin again when it is back."""
     queue.grant(3, 0)
@@ -97,6 +112,7 @@ def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate
     eventually(lambda: "answers again" in queue.log())
 
 
+@synchronous
 def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one(queue, gate):
     """`refreshQueues` builds new policies, with a changed configuration even two of them."""
     queue.grant(3, 0)
@@ -115,6 +131,7 @@ def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one
         queue.yarn.refresh_queues()
 
 
+@asynchronous
 def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
     """Unguarded, one throw ends the ResourceManager, or its scheduling for good."""
     queue.grant(3, 0)
@@ -127,3 +144,21 @@ def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
         switch.unlink()
     assert RmClient(queue.yarn.rm_url).info().state == "STARTED"
     assert 1 <= queue.log().count("a fault, on purpose") <= 10
+
+
+@asynchronous
+def test_a_killed_resource_manager_costs_no_executor_and_its_successor_follows_grants(queue, gate):
+    """It finds its applications again. Who starts anew has no fixed targets, so both begin with their fair share."""
+    queue.grant(4, 4)
+    work_of_both(queue, gate)
+    queue.settles_at(4, 4)
+    lost = executors_lost(queue)
+    queue.yarn.restart_rm(timeout_s=START_S)
+    queue.settles_at(4, 4)
+    assert executors_lost(queue) == lost
+    queue.grant(3, 5)
+    queue.settles_at(3, 5)
+
+
+def executors_lost(queue):
+    return [application.log().count("Lost executor") for application in queue.applications]

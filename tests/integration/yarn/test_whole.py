@@ -3,6 +3,7 @@
 Two applications in one queue under Hopper: `with_shim` is attached itself, `without` is known to its queue alone.
 """
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,16 +11,25 @@ import requests
 
 from tests.integration.driver import plugged
 from tests.integration.plane_process import Plane, eventually
-from tests.integration.yarn.queue import SLOTS, SOURCE, Application, Queue, yarn_with_plugin
+from tests.integration.yarn.queue import FULL, SLOTS, SOURCE, Application, Queue, submitted, yarn_with_plugin
 
 pytestmark = pytest.mark.integration
 ENVIRONMENT = {"NUMBA_DISABLE_JIT": "1"}
 """No minute of compiling for a queue of two."""
+THREE_EXECUTORS = {
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.executor.instances": "3",
+    "spark.driver.memoryOverhead": "256m",
+}
+"""A node has room for two, so that there is a host for the copy."""
 
 
-@pytest.fixture(scope="module", params=["3.4.3", "3.5.0"])
+@pytest.fixture(scope="module", params=[FULL["3.4.3"], "3.5.0"])
 def whole(request, tmp_path_factory):
-    """The control plane, the queue and both applications; every slot is a container of one core."""
+    """The control plane, the queue and both applications; every slot is a container of one core.
+
+    What a driver and a queue say of an application is the same in all versions.
+    """
     folder = tmp_path_factory.mktemp(f"whole-{request.param}")
     with (
         Plane(folder / "plane", policy="hopper+none", **ENVIRONMENT) as plane,
@@ -76,6 +86,21 @@ def test_a_driver_is_shown_with_its_queue(whole, gate):
     whole.with_shim.work(gate)
     pool = eventually(lambda: (pool := whole.plane.pool(whole.with_shim.source)) and pool["listed"] and pool)
     assert (pool["listed"]["queue"], pool["listed"]["reason"], pool["mode"]) == (SOURCE, "joined", "control")
+
+
+@pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
+def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_path, gate):
+    """In cluster mode the driver is a container, too, and gets the jar from YARN; its original never ends by itself."""
+    conf = plugged(whole.plane.address) | THREE_EXECUTORS
+    work = {"group": "submitted", "tasks": 4, "held": [0], "gate": str(gate)}
+    with submitted(tmp_path, deploy_mode, "squares", conf=conf, **work) as answer:
+        source = f"spark:{whole.queue.named(tmp_path.name)}"
+        (original,) = whole.plane.running(source, "submitted", 0)
+        whole.plane.copy(original, source)
+        assert json.loads(eventually(lambda: answer.is_file() and answer.read_text())) == [0, 1, 4, 9]
+        attempts = whole.plane.ended(source, "group-submitted")
+    outcomes = {(attempt["index"], attempt["speculative"]): attempt["outcome"] for attempt in attempts}
+    assert (outcomes[0, False], outcomes[0, True]) == ("killed", "success")
 
 
 def stranger(whole, application, user):

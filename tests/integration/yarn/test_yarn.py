@@ -10,6 +10,7 @@ import pytest
 
 from spark_listener.local_cluster import command_line
 from tests.integration.plane_process import eventually
+from tests.integration.yarn.queue import FULL
 from tests.yarn_bridge.sleepers import kill, submit
 from yarn_bridge.doctor import Severity, diagnose
 from yarn_bridge.examination import examine
@@ -23,6 +24,8 @@ START_S = 180.0
 SITE = {"yarn.cluster.max-application-priority": 10}
 ONE_MASTER = {"yarn.scheduler.capacity.maximum-am-resource-percent": 0.3}
 FAIR_ORDER = {"yarn.scheduler.capacity.root.default.ordering-policy": "fair"}
+one_version = pytest.mark.parametrize("yarn", [FULL["3.4.3"], "3.5.0"], indirect=True)
+"""For what our tools and the local YARN do alike, whatever the version."""
 
 
 def up_and_down(folder: Path, command: str) -> subprocess.Popen[str]:
@@ -97,6 +100,7 @@ def test_four_hosts_run_and_the_doctor_sees_how_they_are_served(yarn, rm) -> Non
     assert told["scheduler"].endswith(" asynchronous" if yarn.version == "3.5.0" else " synchronous")
 
 
+@one_version
 def test_a_driven_priority_decides_who_becomes_active_next(yarn, rm) -> None:
     """First come, first served would let the second application go before the third."""
     first, second, third = (submit(yarn.rm_url, memory_mb=2000) for _ in range(3))
@@ -112,6 +116,7 @@ def test_a_driven_priority_decides_who_becomes_active_next(yarn, rm) -> None:
     eventually(lambda: not rm.apps() and not containers(yarn.folder), about=rm.apps)
 
 
+@one_version
 def test_a_refresh_changes_a_queues_order_without_a_restart(yarn, rm) -> None:
     """As installing and removing the plug-in's ordering policy do."""
     assert [queue.policy for queue in rm.scheduler().queues] == ["fifo"]
@@ -120,6 +125,7 @@ def test_a_refresh_changes_a_queues_order_without_a_restart(yarn, rm) -> None:
     assert [queue.policy for queue in rm.scheduler().queues] == ["fair"]
 
 
+@one_version
 def test_a_new_resource_manager_finds_its_applications_again(yarn, rm) -> None:
     """With recovery on, what installing the plug-in takes costs no application anything."""
     id = submit(yarn.rm_url)
@@ -130,6 +136,7 @@ def test_a_new_resource_manager_finds_its_applications_again(yarn, rm) -> None:
     assert set(before) & set(containers(yarn.folder))
 
 
+@one_version
 def test_stopping_ends_daemons_and_containers(yarn) -> None:
     """Also the application that still runs, whose processes are in sessions of their own."""
     assert containers(yarn.folder)

@@ -63,7 +63,7 @@ def table_1(results: Results) -> Finding:
     """The three schedules of section 3."""
     claims = []
     for name, (policy, expected) in SCHEDULES.items():
-        ends = results(_schedule(policy))
+        (ends,) = results(_schedule(policy))
         claims.append(
             Claim(
                 statement=f"{name}: A ends at {expected[0]:g}, B at {expected[1]:g}.",

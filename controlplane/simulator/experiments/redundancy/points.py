@@ -14,10 +14,10 @@ import numpy as np
 
 from controlplane.policies.redundancy.relaunch import best_common_factor
 from controlplane.policies.redundancy.system import System
-from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Claim, Point, Results, Scale, Series
 from controlplane.simulator.run import Outcome, outcome
 from controlplane.simulator.scenario import PolicyName, Scenario
-from controlplane.simulator.statistics import Estimate, estimate
+from controlplane.simulator.statistics import Estimate, Summary, estimate
 
 SYSTEM = System()
 TAIL = SYSTEM.slowdown_tail_index
@@ -31,26 +31,14 @@ SURE = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
-    """A point: one scenario over seeds 1 to `runs`."""
-
-    scenario: Scenario
-    runs: int
-
-    def measure(self) -> Any:
-        """An Outcome."""
-        return msgspec.to_builtins(outcome([self.scenario.simulate(seed) for seed in range(1, self.runs + 1)]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneRun:
-    """A point: one scenario on seed 1, with its tail."""
+class Runs(Point):
+    """One scenario."""
 
     scenario: Scenario
 
-    def measure(self) -> Any:
+    def measure(self, seed: int) -> Any:
         """A Summary."""
-        return msgspec.to_builtins(self.scenario.simulate(1))
+        return msgspec.to_builtins(self.scenario.simulate(seed))
 
 
 def plan(scale: Scale, **fields: Any) -> Runs:
@@ -60,7 +48,7 @@ def plan(scale: Scale, **fields: Any) -> Runs:
 
 def took(results: Results, **fields: Any) -> Outcome:
     """What that point came to."""
-    return msgspec.convert(results(plan(results.scale, **fields)), Outcome)
+    return outcome(msgspec.convert(results(plan(results.scale, **fields)), list[Summary]))
 
 
 Fields = dict[str, Any]

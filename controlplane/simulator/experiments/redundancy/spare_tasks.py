@@ -19,7 +19,6 @@ from controlplane.simulator.experiments.redundancy.points import (
     SMALL_THREE,
     SYSTEM,
     THRESHOLDS_S,
-    OneRun,
     PolicyAtLoad,
     Runs,
     at_load,
@@ -86,7 +85,7 @@ def figure_3(results: Results) -> Finding:
     )
 
 
-def figure_4_points(scale: Scale) -> list[OneRun]:
+def figure_4_points(scale: Scale) -> list[Runs]:
     """One run of each policy at a low, a middle and a high load."""
     return [_tail_point(scale, load, one) for load in TAIL_LOADS for one in THREE_SPARE.values()]
 
@@ -95,7 +94,7 @@ def figure_4(results: Results) -> Finding:
     """Tails of the slowdowns."""
     found = {
         load: {
-            label: msgspec.convert(results(_tail_point(results.scale, load, one)), Summary)
+            label: msgspec.convert(results(_tail_point(results.scale, load, one))[0], Summary)
             for label, one in THREE_SPARE.items()
         }
         for load in TAIL_LOADS
@@ -115,8 +114,8 @@ def figure_4(results: Results) -> Finding:
     )
 
 
-def _tail_point(scale: Scale, load: float, policy: PolicyAtLoad) -> OneRun:
-    return OneRun(scenario=Scenario(jobs=JOBS[scale], offered_load=load, **at_load(policy, load)))
+def _tail_point(scale: Scale, load: float, policy: PolicyAtLoad) -> Runs:
+    return Runs(scenario=Scenario(jobs=JOBS[scale], offered_load=load, **at_load(policy, load)))
 
 
 def _tail_chart(load: float, runs: dict[str, Summary]) -> Chart:

@@ -16,7 +16,8 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * The latest fact about each live executor, job, stage and attempt, the ends of attempts in live stages, and snapshots.
+ * The latest fact about each live executor, job, stage and attempt; of live stages also their requests for slots and the ends
+ * of their attempts; and snapshots.
  *
  * <p>Used by the sync loop's thread only. Finished attempts are bounded, for a full report must be sent and taken in quickly;
  * the oldest are forgotten first, and of them only which tasks they have finished is told.

@@ -12,7 +12,8 @@ import java.util.Map;
  *
  * <p>A batch stays what it is until its sequence number is acknowledged, so sending it again is harmless. When more facts wait
  * than fit, they are dropped and counted, and the next batch is a full report instead. Outcomes of orders and the good-bye are
- * not part of the live state, so a full report carries those that still wait, at its end.
+ * not part of the live state, so a full report carries those that still wait, at its end. Where it replaces a batch that was not
+ * acknowledged, a number is left out: the next one would say that the reply to that batch arrived, and with it its orders.
  */
 final class Outbox {
   private static final int MAX_BATCH = 2_000;
@@ -70,6 +71,7 @@ final class Outbox {
   /** The unacknowledged batch again, a full report, or what waits. */
   List<Fact> next(Fact attached, LiveState live) {
     if (wantFull) {
+      sequence += batch == null ? 1 : 2;
       List<Fact> others = new ArrayList<>();
       addWithoutState(batch, others);
       addWithoutState(waiting, others);
@@ -80,7 +82,6 @@ final class Outbox {
       batch.addAll(others);
       batchIsFull = true;
       wantFull = false;
-      sequence++;
     } else if (batch == null) {
       batch = new ArrayList<>();
       while (batch.size() < MAX_BATCH && !waiting.isEmpty()) {
@@ -111,6 +112,7 @@ final class Outbox {
   void discard() {
     dropped += batch == null ? 0 : batch.size();
     batch = null;
+    sequence++;
     wantFull = true;
   }
 

@@ -6,48 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class DoorbellTest {
-  private static final String MINUTE = "\"next_interval_ms\": 60000";
+class DoorbellTest extends LoopTest {
   private static final String ORDER = ", \"orders\": [{\"type\": \"run_next\", \"order\": 41, \"ttl_ms\": 9000}]";
-
-  private final RecordingHost host = new RecordingHost();
-  private FakePlane plane;
-  private SyncLoop loop;
-
-  @BeforeEach
-  void open() throws IOException {
-    plane = new FakePlane();
-  }
-
-  @AfterEach
-  void close() {
-    loop.stop("test over");
-    plane.close();
-  }
-
-  private void start() {
-    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings());
-    host.loop = loop;
-    loop.start("app-1", 5);
-  }
-
-  /** Exchanges are due once a minute. */
-  private void replySeldom() {
-    plane.behaviour = (http, request) -> FakePlane.reply(http, seldom(FakePlane.acknowledging(request, "")));
-  }
-
-  private static String seldom(String reply) {
-    return reply.replace("\"next_interval_ms\": 20", MINUTE);
-  }
 
   private Map<?, ?> nextQuestion() throws InterruptedException {
     Map<?, ?> question = plane.questions.poll(5, TimeUnit.SECONDS);

@@ -53,6 +53,22 @@ class OutboxTest {
     assertFalse(outbox.isBatchFull());
   }
 
+  /** The orders in the reply to that batch were never seen, and the next number would say that they were. */
+  @Test
+  void leavesOutANumberWhereAFullReportReplacesAnUnacknowledgedBatch() {
+    next();
+    outbox.requireFull();
+    next();
+    assertEquals(3, outbox.sequence());
+    outbox.discard();
+    next();
+    assertEquals(5, outbox.sequence());
+    outbox.acknowledge();
+    outbox.requireFull();
+    next();
+    assertEquals(6, outbox.sequence());
+  }
+
   @Test
   void sendsOnlyTheLatestOfSnapshots() {
     next();

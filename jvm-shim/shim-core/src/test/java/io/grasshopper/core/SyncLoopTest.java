@@ -7,39 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class SyncLoopTest {
+class SyncLoopTest extends LoopTest {
   private static final String CLAIM = ", \"claims\": [{\"job\": \"sql-1\", \"lease_ms\": 300}]";
-
-  private final RecordingHost host = new RecordingHost();
-  private FakePlane plane;
-  private SyncLoop loop;
-
-  @BeforeEach
-  void open() throws IOException {
-    plane = new FakePlane();
-  }
-
-  @AfterEach
-  void close() {
-    loop.stop("test over");
-    plane.close();
-  }
-
-  private void start(String... settings) {
-    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings(settings));
-    host.loop = loop;
-    loop.start("app-1", 5);
-  }
 
   private String nextCall() throws InterruptedException {
     String call = host.calls.poll(5, TimeUnit.SECONDS);
@@ -194,7 +170,7 @@ class SyncLoopTest {
         FakePlane.reply(http, FakePlane.acknowledging(request, ""));
       }
     };
-    loop = new SyncLoop("spark", host, new Guard(() -> { }), plane.settings());
+    prepare();
     loop.emit(Fact.at("stage_submitted", 0).with("stage", 3L).with("stage_attempt", 0L));
     loop.emit(Fact.at("attempt_ended", 0).with("stage", 3L).with("stage_attempt", 0L).with("attempt", 9L)
         .with("index", 4).with("outcome", "success"));
@@ -206,8 +182,7 @@ class SyncLoopTest {
 
   @Test
   void exchangesSoonAfterEachUrgentEvent() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http,
-        FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    replySeldom();
     start();
     plane.nextRequest();
     for (int i = 0; i < 3; i++) {
@@ -221,8 +196,7 @@ class SyncLoopTest {
 
   @Test
   void tellsSoonWhatAHostThreadRefusesButIsNotWokenByIt() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http,
-        FakePlane.acknowledging(request, "").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    replySeldom();
     start();
     plane.nextRequest();
     Thread.sleep(100);
@@ -233,8 +207,8 @@ class SyncLoopTest {
 
   @Test
   void takesEventsInWhereNothingIsToBeSentForLong() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request, "")
-        .replace("\"control\"", "\"shadow\"").replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000"));
+    plane.behaviour = (http, request) ->
+        FakePlane.reply(http, seldom(FakePlane.acknowledging(request, "")).replace("\"control\"", "\"shadow\""));
     start();
     plane.nextRequest();
     Thread.sleep(100);

@@ -125,7 +125,6 @@ final class SparkFacts {
           .with("bytes_written", volumes.bytesWritten)
           .with("records_read", volumes.recordsRead)
           .with("records_written", volumes.recordsWritten)
-          .with("shuffle_bytes_read", event.taskMetrics().shuffleReadMetrics().totalBytesRead())
           .with("shuffle_bytes_written", event.taskMetrics().shuffleWriteMetrics().bytesWritten());
     }
     return fact;
