@@ -118,7 +118,7 @@ def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str],
     """
     home, answer = installed_spark_home(), folder / "answer.json"
     conf = COMMON | on_yarn(folder) | {"spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable} | conf
-    program = Path(__file__).with_name("submitted_program.py")
+    program = Path(spark_jobs.__file__).with_name("submitted_program.py")
     command = [
         home / "bin" / "spark-submit", "--master", "yarn", "--deploy-mode", deploy_mode, "--name", folder.name,
         *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
@@ -149,9 +149,13 @@ class Application(Driver):
         cluster = SimpleNamespace(master_url="yarn", spark_home=installed_spark_home())
         super().__init__(cluster, folder, **on_yarn(folder) | more)
 
-    def work(self, gate: Path) -> None:
-        """Ask for as many executors as there may be, until the gate opens."""
-        self.start("squares", group=gate.name, tasks=2 * SLOTS, held=list(range(2 * SLOTS)), gate=str(gate))
+    def work(self) -> None:
+        """Ask for as many executors as there may be, until `rest`; nothing waits for their Python to start."""
+        self.start("asleep", group="work", tasks=2 * SLOTS)
+
+    def rest(self) -> None:
+        """Ask for no more executors, and let those that are there go."""
+        self.run("cancel", group="work")
 
 
 class Queue:
