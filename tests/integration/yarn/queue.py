@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -148,14 +149,15 @@ class Application(Driver):
     def __init__(self, folder: Path, **more: str) -> None:
         cluster = SimpleNamespace(master_url="yarn", spark_home=installed_spark_home())
         super().__init__(cluster, folder, **on_yarn(folder) | more)
+        self._work: Future[Any] | None = None
 
     def work(self) -> None:
         """Ask for as many executors as there may be, until `rest`; nothing waits for their Python to start."""
-        self.start("asleep", group="work", tasks=2 * SLOTS)
+        self._work = self.start("asleep", group="work", tasks=2 * SLOTS)
 
     def rest(self) -> None:
-        """Ask for no more executors, and let those that are there go."""
-        self.run("cancel", group="work")
+        """Ask for no more executors, and let those that are there go; work may only be about to start."""
+        eventually(lambda: self._work is None or self._work.done() or self.run("cancel", group="work"))
 
 
 class Queue:
