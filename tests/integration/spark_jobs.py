@@ -247,6 +247,13 @@ def deaf(spark, *, group, seconds):
     return nap._jdf.toJavaRDD().count()
 
 
+def asleep(spark, *, group, tasks):
+    """So many tasks that do nothing until they are cancelled, and no Python."""
+    spark.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
+    nap = f"java_method('java.lang.Thread', 'sleep', {int(1000 * LIMIT_S)}L)"
+    return spark.range(0, tasks, 1, tasks).selectExpr(nap)._jdf.toJavaRDD().count()
+
+
 def cancel(spark, *, group):
     """Cancel the jobs of a group."""
     spark.sparkContext.cancelJobGroup(group)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -118,7 +119,7 @@ def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str],
     """
     home, answer = installed_spark_home(), folder / "answer.json"
     conf = COMMON | on_yarn(folder) | {"spark.yarn.appMasterEnv.PYSPARK_PYTHON": sys.executable} | conf
-    program = Path(__file__).with_name("submitted_program.py")
+    program = Path(spark_jobs.__file__).with_name("submitted_program.py")
     command = [
         home / "bin" / "spark-submit", "--master", "yarn", "--deploy-mode", deploy_mode, "--name", folder.name,
         *(word for key, value in conf.items() for word in ("--conf", f"{key}={value}")),
@@ -148,10 +149,15 @@ class Application(Driver):
     def __init__(self, folder: Path, **more: str) -> None:
         cluster = SimpleNamespace(master_url="yarn", spark_home=installed_spark_home())
         super().__init__(cluster, folder, **on_yarn(folder) | more)
+        self._work: Future[Any] | None = None
 
-    def work(self, gate: Path) -> None:
-        """Ask for as many executors as there may be, until the gate opens."""
-        self.start("squares", group=gate.name, tasks=2 * SLOTS, held=list(range(2 * SLOTS)), gate=str(gate))
+    def work(self) -> None:
+        """Ask for as many executors as there may be, until `rest`; nothing waits for their Python to start."""
+        self._work = self.start("asleep", group="work", tasks=2 * SLOTS)
+
+    def rest(self) -> None:
+        """Ask for no more executors, and let those that are there go; work may only be about to start."""
+        eventually(lambda: self._work is None or self._work.done() or self.run("cancel", group="work"))
 
 
 class Queue:

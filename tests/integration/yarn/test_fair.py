@@ -35,15 +35,11 @@ def queue(tmp_path):
         yield queue
 
 
-def test_targets_become_shares_and_move_by_the_schedulers_own_preemption(queue, tmp_path):
+def test_targets_become_shares_and_move_by_the_schedulers_own_preemption(queue):
     """Equal shares would be four and four."""
-    gate = tmp_path / "gate"
-    try:
-        for application in queue.applications:
-            application.work(gate)
-        queue.aim(2, 6)
-        queue.settles_at(2, 6)
-        queue.aim(5, 3)
-        queue.settles_at(5, 3)
-    finally:
-        gate.touch()
+    for application in queue.applications:
+        application.work()
+    queue.aim(2, 6)
+    queue.settles_at(2, 6)
+    queue.aim(5, 3)
+    queue.settles_at(5, 3)

@@ -42,26 +42,26 @@ def queue(version, switch, tmp_path_factory):
         yield queue
 
 
-@pytest.fixture
-def gate(tmp_path, queue):
-    """Work goes on until this file is there; afterwards all executors go and nothing is granted."""
-    path = tmp_path / "gate"
-    yield path
-    path.touch()
+@pytest.fixture(autouse=True)
+def rest(queue):
+    """After the test nobody works, all executors go, and nothing is granted."""
+    yield
+    for application in queue.applications:
+        application.rest()
     queue.drop_grants()
     eventually(lambda: queue.held() == (0, 0), about=queue.held)
 
 
-def work_of_both(queue, gate):
+def work_of_both(queue):
     for application in queue.applications:
-        application.work(gate)
+        application.work()
 
 
 @pytest.mark.parametrize("caps", [(2, 6), (6, 2)])
-def test_applications_grow_to_their_caps_not_one_container_further_and_swap_by_preemption(queue, gate, caps):
+def test_applications_grow_to_their_caps_not_one_container_further_and_swap_by_preemption(queue, caps):
     """With proposals in flight a cap that looked at live containers only was overshot by up to two thirds."""
     queue.grant(*caps)
-    work_of_both(queue, gate)
+    work_of_both(queue)
     assert queue.settles_at(*caps) == caps
     swapped, asked_s = caps[::-1], time.monotonic()
     queue.grant(*swapped)
@@ -70,10 +70,10 @@ def test_applications_grow_to_their_caps_not_one_container_further_and_swap_by_p
 
 
 @synchronous
-def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
+def test_the_control_plane_sees_the_queue_as_it_is(queue):
     """What targets are made of: slots, what each application holds and asks for."""
     queue.grant(3, 0)
-    queue.applications[0].work(gate)
+    queue.applications[0].work()
     queue.settles_at(3, 0)
     pool = queue.plane.pool(SOURCE)
     job = next(job for job in pool["jobs"] if job["job"] == queue.applications[0].application)
@@ -82,13 +82,13 @@ def test_the_control_plane_sees_the_queue_as_it_is(queue, gate):
 
 
 @asynchronous
-def test_an_application_at_its_cap_has_nothing_reserved(queue, gate):
+def test_an_application_at_its_cap_has_nothing_reserved(queue):
     """The scheduler serves reservations without asking any ordering policy."""
     first, second = queue.applications
     queue.grant(SLOTS, SLOTS)
-    first.work(gate)
+    first.work()
     queue.settles_at(SLOTS, 0)
-    second.work(gate)
+    second.work()
     eventually(lambda: queue.reserved()[1], about=queue.pending)
     queue.grant(SLOTS, 0)
     eventually(lambda: queue.reserved() == (0, 0), about=queue.reserved)
@@ -96,10 +96,10 @@ def test_an_application_at_its_cap_has_nothing_reserved(queue, gate):
 
 
 @synchronous
-def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate):
+def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue):
     """Grants end by themselves where they are read; and begin again when it is back."""
     queue.grant(3, 0)
-    queue.applications[0].work(gate)
+    queue.applications[0].work()
     queue.settles_at(3, 0)
     queue.stays_at(3, 0)
     queue.plane.pause()
@@ -113,10 +113,10 @@ def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue, gate
 
 
 @synchronous
-def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one(queue, gate):
+def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one(queue):
     """`refreshQueues` builds new policies, with a changed configuration even two of them."""
     queue.grant(3, 0)
-    queue.applications[0].work(gate)
+    queue.applications[0].work()
     queue.settles_at(3, 0)
     queue.yarn.configure_queues(queue_properties((QUEUE,), Base.FAIR))
     queue.yarn.refresh_queues()
@@ -132,10 +132,10 @@ def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one
 
 
 @asynchronous
-def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
+def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, switch):
     """Unguarded, one throw ends the ResourceManager, or its scheduling for good."""
     queue.grant(3, 0)
-    queue.applications[0].work(gate)
+    queue.applications[0].work()
     queue.settles_at(3, 0)
     switch.touch()
     try:
@@ -147,10 +147,10 @@ def test_a_plug_in_that_fails_at_every_call_is_stock_order(queue, gate, switch):
 
 
 @asynchronous
-def test_a_killed_resource_manager_costs_no_executor_and_its_successor_follows_grants(queue, gate):
+def test_a_killed_resource_manager_costs_no_executor_and_its_successor_follows_grants(queue):
     """It finds its applications again. Who starts anew has no fixed targets, so both begin with their fair share."""
     queue.grant(4, 4)
-    work_of_both(queue, gate)
+    work_of_both(queue)
     queue.settles_at(4, 4)
     lost = executors_lost(queue)
     queue.yarn.restart_rm(timeout_s=START_S)

@@ -47,10 +47,12 @@ def whole(request, tmp_path_factory):
 
 @pytest.fixture
 def gate(tmp_path, whole):
-    """Work goes on until this file is there; afterwards all executors go."""
+    """Held tasks wait until this file is there; afterwards nobody works, and all executors go."""
     path = tmp_path / "gate"
     yield path
     path.touch()
+    for application in whole.queue.applications:
+        application.rest()
     eventually(lambda: whole.queue.held() == (0, 0), about=whole.queue.held)
 
 
@@ -75,7 +77,7 @@ def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(wh
 
     mine = eventually(nearly_done, about=lambda: whole.plane.pool(SOURCE))
     assert (mine["remaining_tasks"], mine["queued"]["driver"]) == (2, whole.with_shim.source)
-    whole.without.work(gate)
+    whole.without.work()
     other = eventually(lambda: (seen := application(whole, whole.without)) and seen["n_running"] and seen)
     assert other["queued"]["driver"] == ""
     assert other["virtual_size"] == other["queued"]["running"] + other["queued"]["pending"]
@@ -83,7 +85,7 @@ def test_an_attached_driver_counts_by_its_tasks_and_another_by_its_containers(wh
 
 def test_a_driver_is_shown_with_its_queue(whole, gate):
     """And is steered as on any other cluster, because the ResourceManager knows it and its user."""
-    whole.with_shim.work(gate)
+    whole.with_shim.work()
     pool = eventually(lambda: (pool := whole.plane.pool(whole.with_shim.source)) and pool["listed"] and pool)
     assert (pool["listed"]["queue"], pool["listed"]["reason"], pool["mode"]) == (SOURCE, "joined", "control")
 
