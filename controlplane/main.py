@@ -198,11 +198,8 @@ async def _recall_late(app: FastAPI) -> None:
 def _recall(runtime: Runtime, settings: Settings) -> None:
     """Takes up what was learned, changed and chosen before the restart, as far as the store has been read."""
     store, stored = runtime.store, runtime.store.settings
-    if store.learned:
-        try:
-            runtime.scheduler.restore(store.learned)
-        except Exception:
-            _log.exception("learned_not_restored")
+    if left_out := runtime.scheduler.restore(store.learned):
+        _log.warning("learned_in_part", left_out=left_out)
     if store.unread:
         _log.error("choices_not_read", mode_at_most=Mode.SHADOW.value)
     else:

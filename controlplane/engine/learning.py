@@ -1,15 +1,18 @@
 """What does the engine learn from a cycle's facts? Owns every estimator and what of them outlives a restart."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.shared_slowness import SharedSlowness
-from controlplane.estimators.tail_index import TailIndex, relative_ages
+from controlplane.estimators.stored import fit
+from controlplane.estimators.tail_index import TailIndex, TailSamples, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
 from controlplane.model.facts import Outcome
@@ -25,21 +28,26 @@ APPLICATIONS_KEPT = 100
 """Those that are remembered after they have gone."""
 
 
+class StoredHabits(Struct, frozen=True, kw_only=True):
+    """Habits as they outlive a restart."""
+
+    tail: TailSamples = msgspec.field(default_factory=TailSamples)
+    shared_slowness: SharedSlowness = msgspec.field(default_factory=SharedSlowness)
+
+
 class Habits:
     """What an application's tasks are like, whoever runs it: recurring ones share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: StoredHabits | None = None) -> None:
         self.tail = TailIndex(window=TAIL_WINDOW)
         self.shared = SharedSlowness()
+        if stored is not None:
+            self.tail.load(stored.tail)
+            self.shared = stored.shared_slowness
 
-    def dump(self) -> dict[str, Any]:
-        """JSON-able state."""
-        return {"tail": self.tail.dump(), "shared_slowness": self.shared.dump()}
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Take back what `dump` gave."""
-        self.tail.load(state.get("tail", {}))
-        self.shared.load(state.get("shared_slowness", {}))
+    def dump(self) -> StoredHabits:
+        """What a restart takes back."""
+        return StoredHabits(tail=self.tail.dump(), shared_slowness=self.shared)
 
 
 class Learning:
@@ -172,12 +180,11 @@ class Learning:
 
     def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
         """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
-        known = self._habits.get(application)
-        if known is not None and self._habits_of_pool.get(pool) is known:
-            return
-        self._habits.pop(application, None)
-        self._habits[application] = self._habits_of_pool[pool] = known = known or Habits()
+        known = self._habits.pop(application, None) or Habits()
+        self._habits[application] = self._habits_of_pool[pool] = known
         cluster.pools.kept_slowness[pool] = known.shared.kept
+        if len(self._habits) <= APPLICATIONS_KEPT + len(self._habits_of_pool):
+            return
         in_use = {id(habits) for row, habits in self._habits_of_pool.items() if cluster.pools.alive[row]}
         gone = [name for name, habits in self._habits.items() if id(habits) not in in_use]
         for name in gone[: max(len(gone) - APPLICATIONS_KEPT, 0)]:
@@ -188,13 +195,14 @@ class Learning:
         return {
             "stages": self.remaining.history.dump(),
             "transfer": self.transfer.dump(),
-            "applications": {name: habits.dump() for name, habits in self._habits.items()},
+            "applications": {name: msgspec.to_builtins(habits.dump()) for name, habits in self._habits.items()},
         }
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Take back what `dump` gave."""
-        self.remaining.history.load(state.get("stages", {}))
-        self.transfer.load(state.get("transfer", {}))
-        for name, dumped in state.get("applications", {}).items():
-            self._habits[name] = Habits()
-            self._habits[name].load(dumped)
+    def load(self, state: dict[str, Any]) -> list[str]:
+        """Take back what `dump` gave; returns the names of what was not fit for it."""
+        stored, left_out = fit(state.get("applications", {}), StoredHabits)
+        self._habits = {name: Habits(habits) for name, habits in stored.items()}
+        for estimator, part in ((self.remaining.history, "stages"), (self.transfer, "transfer")):
+            known = state.get(part, {})
+            left_out += estimator.load(known) if isinstance(known, dict) else [part]
+        return left_out

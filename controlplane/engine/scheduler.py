@@ -174,9 +174,9 @@ class Scheduler:
         """JSON-able state of all estimators, for the store."""
         return self.learning.dump()
 
-    def restore(self, learned: dict[str, Any]) -> None:
-        """Take back what `learned` gave in an earlier run."""
-        self.learning.load(learned)
+    def restore(self, learned: dict[str, Any]) -> list[str]:
+        """Take back what `learned` gave in an earlier run; returns the names of what was not fit for it."""
+        return self.learning.load(learned)
 
     def _forget_leases(self, heard: list[Report]) -> None:
         """Say everything again to a driver that starts anew or whose mode has changed: it holds nothing of it."""

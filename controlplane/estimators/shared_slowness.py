@@ -6,7 +6,10 @@ log by which the original is slower than its siblings, a sick host's slowness as
 """
 
 import math
-from collections.abc import Mapping
+
+from msgspec import Struct
+
+from controlplane.estimators.stored import NotNegative
 
 LEAST_LOG = math.log(1.5)
 """An original that was hardly slower tells nothing."""
@@ -16,7 +19,7 @@ MOST_LOG = 100.0
 """So much slowness is remembered, of some fifty pairs; what is older fades."""
 
 
-class SharedSlowness:
+class SharedSlowness(Struct):
     """What the races of one application's originals with their copies have shown.
 
     >>> shared = SharedSlowness()
@@ -27,28 +30,25 @@ class SharedSlowness:
     0.75
     """
 
-    def __init__(self) -> None:
-        self._seen_log = self._shed_log = 0.0
+    seen_log: NotNegative = 0.0
+    """Sum of the logs by which originals were slower than their siblings."""
+    kept_log: float = 0.0
+    """Of that, what their copies were, too."""
+
+    def __post_init__(self) -> None:
+        if not abs(self.kept_log) <= self.seen_log:
+            raise ValueError("no more can be kept than was seen")
 
     def observe(self, original_log: float, copy_log: float) -> None:
         """Take one pair: logs of how much slower than siblings each was, sick hosts aside; nan where unknown."""
         if math.isnan(copy_log) or not original_log >= LEAST_LOG:
             return
-        self._seen_log += original_log
-        self._shed_log += original_log - copy_log
-        fading = min(MOST_LOG / self._seen_log, 1.0)
-        self._seen_log *= fading
-        self._shed_log *= fading
+        seen_log = self.seen_log + original_log
+        kept_log = self.kept_log + min(max(copy_log, -original_log), original_log)
+        fading = min(MOST_LOG / seen_log, 1.0)
+        self.seen_log, self.kept_log = fading * seen_log, fading * kept_log
 
     @property
     def kept(self) -> float:
         """Share of a straggler's own slowness that a copy of it would show again, 0 to 1."""
-        return min(max((self._seen_log - self._shed_log) / (PRIOR_LOG + self._seen_log), 0.0), 1.0)
-
-    def dump(self) -> dict[str, float]:
-        """JSON-able state."""
-        return {"seen_log": self._seen_log, "shed_log": self._shed_log}
-
-    def load(self, state: Mapping[str, float]) -> None:
-        """Take back what `dump` gave."""
-        self._seen_log, self._shed_log = state.get("seen_log", 0.0), state.get("shed_log", 0.0)
+        return max(self.kept_log, 0.0) / (PRIOR_LOG + self.seen_log)

@@ -1,18 +1,21 @@
 """What did the same stage take in earlier jobs? A bounded memory by stage name, for small and last tasks."""
 
-from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
+
+from msgspec import Struct
+
+from controlplane.estimators.stored import Positive, fit
 
 LATEST = 0.2
 """Weight of the newest value in every smoothed mean."""
 
 
-@dataclass(slots=True)
-class StagePrior:
+class StagePrior(Struct):
     """Smoothed means over earlier runs of one stage: duration in seconds, log of seconds per unit of work."""
 
-    duration_s: float
-    log_cost: float
+    duration_s: Positive
+    log_cost: float = nan
     """nan where work was never seen."""
 
 
@@ -49,15 +52,17 @@ class StageHistory:
         self._any_duration_s = duration_s if known is None else known + LATEST / 4 * (duration_s - known)
 
     def dump(self) -> dict[str, Any]:
-        """JSON-able state; nan as None."""
-        rows = {name: asdict(prior) for name, prior in self._priors.items()}
-        for row in rows.values():
-            row["log_cost"] = None if row["log_cost"] != row["log_cost"] else row["log_cost"]
-        return {"stages": rows, "any_duration_s": self._any_duration_s}
+        """JSON-able state; a cost that is not known is left out."""
+        stages = {
+            name: {"duration_s": prior.duration_s}
+            | ({"log_cost": prior.log_cost} if prior.log_cost == prior.log_cost else {})
+            for name, prior in self._priors.items()
+        }
+        return {"stages": stages, "all": {} if self._any_duration_s is None else {"duration_s": self._any_duration_s}}
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Take back what `dump` gave."""
-        for name, row in state.get("stages", {}).items():
-            cost = row["log_cost"]
-            self._priors[name] = StagePrior(row["duration_s"], float("nan") if cost is None else cost)
-        self._any_duration_s = state.get("any_duration_s")
+    def load(self, state: dict[str, Any]) -> list[str]:
+        """Take back what `dump` gave; returns what was not fit for it."""
+        self._priors, left_out = fit(state.get("stages", {}), StagePrior)
+        every, more = fit(state.get("all", {}), Positive)
+        self._any_duration_s = every.get("duration_s")
+        return left_out + more

@@ -6,11 +6,10 @@ leaving them out would make the tail look lighter than it is, for it is the long
 copy.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from controlplane.compiled import kernel
 from controlplane.model.columns import Flags, Floats, Ints, Records
@@ -69,6 +68,18 @@ class TailEstimate:
     """Weight of the samples against the prior's, 0 to 1."""
 
 
+class TailSamples(Struct, frozen=True):
+    """What a tail index rests on, as it is stored."""
+
+    samples: list[float] = []
+    finished: list[int] = []
+    """1 for those that were not ended before their time."""
+
+    def __post_init__(self) -> None:
+        if len(self.samples) != len(self.finished):
+            raise ValueError("every sample is finished or not")
+
+
 class TailIndex:
     """Learns one tail index from the latest `window` durations.
 
@@ -119,16 +130,16 @@ class TailIndex:
             confidence=ends / (self.prior_ends + ends),
         )
 
-    def dump(self) -> dict[str, Any]:
-        """JSON-able state, oldest sample first."""
+    def dump(self) -> TailSamples:
+        """What it rests on, oldest sample first."""
         n_ended = min(self._seen, len(self._sample))
         oldest_first = np.roll(np.arange(n_ended), -(self._seen % n_ended) if n_ended else 0)
-        return {
-            "samples": [round(float(sample), 6) for sample in self._sample[oldest_first]],
-            "finished": self._finished[oldest_first].astype(int).tolist(),
-        }
+        return TailSamples(
+            samples=[round(float(sample), 6) for sample in self._sample[oldest_first]],
+            finished=self._finished[oldest_first].astype(int).tolist(),
+        )
 
-    def load(self, state: Mapping[str, Any]) -> None:
+    def load(self, stored: TailSamples) -> None:
         """Take back what `dump` gave; of more samples than the window holds, the latest stay."""
-        for sample, finished in zip(state.get("samples", []), state.get("finished", []), strict=True):
+        for sample, finished in zip(stored.samples, stored.finished, strict=True):
             self.observe(sample, bool(finished))

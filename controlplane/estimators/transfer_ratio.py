@@ -1,8 +1,12 @@
 """How much must the next stage fetch per unit of work left in this one? Hopper's alpha, by recurring job."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from controlplane.estimators.stored import NotNegative, Positive, fit
 
 MOST = 16.0
 """Neither this many times nor this small a part of a typical transfer is exceeded, whatever was reported."""
@@ -10,12 +14,11 @@ KEPT_OF_OLD = 0.8
 """What remains of everything known when one more stage is seen: about the last five count."""
 
 
-@dataclass(slots=True)
-class Output:
+class Output(Struct):
     """Decayed sums over the stages of one kind."""
 
-    shuffled_bytes: float = 0.0
-    work_s: float = 0.0
+    shuffled_bytes: NotNegative = 0.0
+    work_s: Positive = 0.0
 
     def add(self, shuffled_bytes: float, work_s: float, kept_of_old: float) -> None:
         """One more finished stage."""
@@ -84,16 +87,18 @@ class TransferRatios:
     def dump(self) -> dict[str, Any]:
         """JSON-able state, least recently learned first."""
         return {
-            "recurring": {key: asdict(output) for key, output in self._recurring.items()},
-            "classes": {key: asdict(output) for key, output in self._classes.items()},
-            "typical": asdict(self._typical),
+            "recurring": msgspec.to_builtins(self._recurring),
+            "classes": msgspec.to_builtins(self._classes),
+            "all": {"typical": msgspec.to_builtins(self._typical)} if self._typical.work_s else {},
         }
 
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Take back what `dump` gave."""
-        self._recurring = {key: Output(**row) for key, row in state.get("recurring", {}).items()}
-        self._classes = {key: Output(**row) for key, row in state.get("classes", {}).items()}
-        self._typical = Output(**state.get("typical", {}))
+    def load(self, state: Mapping[str, Any]) -> list[str]:
+        """Take back what `dump` gave; returns what was not fit for it."""
+        self._recurring, left_out = fit(state.get("recurring", {}), Output)
+        self._classes, more = fit(state.get("classes", {}), Output)
+        every, most = fit(state.get("all", {}), Output)
+        self._typical = every.get("typical", Output())
+        return left_out + more + most
 
 
 def _key(job_name: str, stage_name: str) -> str:

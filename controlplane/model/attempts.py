@@ -158,13 +158,16 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
 
 
 def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int, float] | None:
-    """Host and log slowness of the one that an attempt raced, if there was one; rivals come newest first."""
+    """Host and log slowness of the one that an attempt raced, if there was one; rivals come newest first.
+
+    Of one that has only begun it is not known: its first bytes are all start-up.
+    """
     attempts = cluster.attempts
     of_other_kind = [row for row in rivals if attempts.speculative[row] != speculative]
     if not of_other_kind:
         return None
     row = of_other_kind[-1 if speculative else 0]
-    return int(attempts.host[row]), float(attempts.log_slowness[row])
+    return int(attempts.host[row]), NAN if attempts.too_new[row] else float(attempts.log_slowness[row])
 
 
 def _cores(now: Applying, info: StageInfo) -> int:

@@ -43,7 +43,7 @@ class Metrics:
         self.won = counter("copies_won", "Copies that ended before the attempt they were to beat.")
         self.lost = counter("copies_lost", "Copies that were beaten.")
         self.refused = counter("copies_refused", "Reasons against copies, recorded where they change.", ("reason",))
-        self.wasted = counter("wasted_core_seconds", "Core-seconds of losing attempts.")
+        self.wasted = counter("wasted_core_seconds", "Core-seconds of losing copies.")
         self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
         self.orders = counter("orders", "Orders given.", ("type",))
         self.order_outcomes = counter("order_outcomes", "What hosts did with orders.", ("result",))

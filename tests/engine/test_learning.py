@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.engine.learning import APPLICATIONS_KEPT
+from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
@@ -127,3 +127,40 @@ def test_orders_about_attempts_that_never_end_are_forgotten_with_their_stage():
     scenario.now_s += KEPT_AFTER_CLOSE_S + 1
     scenario.tell()
     assert not any(vars(ledger).values())
+
+
+BAD_ENTRIES = {
+    "applications": [
+        None,
+        5,
+        {"tail": {"samples": ["x"], "finished": [1]}},
+        {"tail": {"samples": [1.0], "finished": []}},
+        {"shared_slowness": {"seen_log": -1.0}},
+        {"shared_slowness": {"seen_log": 1.0, "kept_log": 2.0}},
+    ],
+    "stages": [None, {}, {"duration_s": "1"}, {"duration_s": 0.0}, {"duration_s": 1.0, "log_cost": None}],
+    "transfer": [None, {"work_s": 0.0}, {"shuffled_bytes": -1.0, "work_s": 1.0}, {"work_s": None}],
+}
+CASES = [(part, entry) for part, entries in BAD_ENTRIES.items() for entry in entries]
+
+
+@pytest.mark.parametrize(("part", "entry"), CASES)
+def test_stored_entries_that_are_not_fit_are_left_out_and_named(part, entry):
+    """Each would fail every cycle that its application is in, for everybody, and start after start."""
+    learned = {
+        "applications": {"good": {}, **({"bad": entry} if part == "applications" else {})},
+        "stages": {"stages": {"good": {"duration_s": 1.0}, **({"bad": entry} if part == "stages" else {})}},
+        "transfer": {"classes": {"good": {"work_s": 1.0}, **({"bad": entry} if part == "transfer" else {})}},
+    }
+    learning = Learning(EngineSettings())
+    assert learning.load(learned) == ["bad"]
+    kept = learning.dump()
+    names = {*kept["applications"], *kept["stages"]["stages"], *kept["transfer"]["classes"]}
+    assert (names, len(kept["applications"])) == ({"good"}, 1)
+
+
+@pytest.mark.parametrize("part", ["applications", "stages", "transfer"])
+@pytest.mark.parametrize("stored", [None, [], "x", 5])
+def test_a_stored_part_that_is_none_does_not_take_the_others_with_it(part, stored):
+    """What is left can still be used, and what is not is told."""
+    assert len(Learning(EngineSettings()).load({"applications": {}, part: stored})) == 1

@@ -100,6 +100,41 @@ def test_the_next_run_of_an_application_knows_from_its_first_straggler():
     assert copies_by_stage(30, n_stages=1, scenario=again) == [0]
 
 
+def test_the_next_run_in_the_same_place_knows_it_too():
+    """The commonest next run gets the row in the table that the last one has left."""
+    scenario = Scenario(UNLIMITED)
+    copies_by_stage(30, scenario=scenario)
+    scenario.tell([f.DriverDetached()])
+    scenario.tell([scenario.attached, *scenario.executors], full=True, epoch=2)
+    assert copies_by_stage(30, n_stages=1, scenario=scenario) == [0]
+
+
+def test_one_race_counts_no_more_than_its_original_was_slow():
+    """A copy's first bytes, or a host that stands still, must not outweigh dozens of races."""
+    shared = SharedSlowness()
+    shared.observe(0.6, 100.0)
+    assert shared == seen((0.6, 0.6), times=1)
+    shared.observe(0.6, -100.0)
+    assert shared.kept == 0.0
+
+
+def test_a_copy_that_has_only_begun_tells_nothing():
+    """Until it has been watched for a while, its speed is that of its start."""
+    scenario = Scenario(UNLIMITED)
+    scenario.stage(N_TASKS, input_bytes=1000)
+    scenario.start_all(N_TASKS)
+    for _ in range(50):
+        scenario.now_s += 0.1
+        rates = {one: 50 if one == STRAGGLER else 100 for one in range(N_TASKS)}
+        scenario.tell(progress={one: round(rate * scenario.now_s) for one, rate in rates.items()})
+    scenario.tell([scenario.started(100, 0, index=STRAGGLER, speculative=True)])
+    scenario.now_s += 0.3
+    scenario.tell(progress={100: 1})
+    scenario.now_s += 0.1
+    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s)])
+    assert scenario.scheduler.cluster.pools.kept_slowness[0] == 0.0
+
+
 def seen(pair, *, times):
     shared = SharedSlowness()
     for _ in range(times):

@@ -1,11 +1,10 @@
 """Does the tail index find the tail, with attempts that were cut short and from few samples, too?"""
 
-import json
-
+import msgspec
 import numpy as np
 import pytest
 
-from controlplane.estimators.tail_index import TailIndex, tail_evidence
+from controlplane.estimators.tail_index import TailIndex, TailSamples, tail_evidence
 
 pytestmark = pytest.mark.unit
 
@@ -83,11 +82,11 @@ def test_equal_and_impossible_durations_give_a_number(samples):
 def test_what_was_learned_survives_json_and_stays_bounded():
     """The store keeps it over a restart."""
     tail = observed(pareto_tail_only(300, seed=2), np.arange(300) % 7 > 0, window=256)
-    state = json.loads(json.dumps(tail.dump()))
-    assert len(state["samples"]) == 256
+    stored = msgspec.json.decode(msgspec.json.encode(tail.dump()), type=TailSamples)
+    assert len(stored.samples) == 256
     again = TailIndex(window=256)
-    again.load(state)
-    assert again.dump() == state
+    again.load(stored)
+    assert again.dump() == stored
     assert again.estimate().tail_index == pytest.approx(tail.estimate().tail_index, rel=1e-4)
 
 
