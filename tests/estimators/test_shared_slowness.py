@@ -125,13 +125,13 @@ def test_a_copy_that_has_only_begun_tells_nothing():
     scenario.start_all(N_TASKS)
     for _ in range(50):
         scenario.now_s += 0.1
-        rates = {one: 50 if one == STRAGGLER else 100 for one in range(N_TASKS)}
+        rates = {one: 10 if one == STRAGGLER else 100 for one in range(N_TASKS)}
         scenario.tell(progress={one: round(rate * scenario.now_s) for one, rate in rates.items()})
     scenario.tell([scenario.started(100, 0, index=STRAGGLER, speculative=True)])
-    scenario.now_s += 0.3
-    scenario.tell(progress={100: 1})
-    scenario.now_s += 0.1
-    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s)])
+    for _ in range(2):
+        scenario.now_s += 0.2
+        scenario.tell(progress={100: 1})
+    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000)])
     assert scenario.scheduler.cluster.pools.kept_slowness[0] == 0.0
 
 
