@@ -77,7 +77,7 @@ def test_an_experiment_is_run_and_reported(tmp_path):
     assert Path(told.stdout.strip()).read_text().startswith("<!doctype html>")
     told = grasshopper("experiment", "report", "redundancy/equation-4", *folder)
     assert told.returncode == 1
-    assert "1 points are not computed" in told.stderr
+    assert "10 runs are not computed" in told.stderr
 
 
 def test_the_list_names_every_experiment():
