@@ -54,6 +54,9 @@ def computing(on: str | None) -> Iterator[Compute]:
         yield compute
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
+        context.cancelAllJobs()
+        # A job that reaches Spark while its context stops may never end: none is left when it does.
+        threads.shutdown()
         context.stop()
 
 
