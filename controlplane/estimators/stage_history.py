@@ -62,7 +62,8 @@ class StageHistory:
 
     def load(self, state: dict[str, Any]) -> list[str]:
         """Take back what `dump` gave; returns what was not fit for it."""
-        self._priors, left_out = fit(state.get("stages", {}), StagePrior)
+        stages, left_out = fit(state.get("stages", {}), StagePrior)
         every, more = fit(state.get("all", {}), Positive)
-        self._any_duration_s = every.get("duration_s")
+        self._priors |= stages
+        self._any_duration_s = every.get("duration_s", self._any_duration_s)
         return left_out + more

@@ -94,10 +94,12 @@ class TransferRatios:
 
     def load(self, state: Mapping[str, Any]) -> list[str]:
         """Take back what `dump` gave; returns what was not fit for it."""
-        self._recurring, left_out = fit(state.get("recurring", {}), Output)
-        self._classes, more = fit(state.get("classes", {}), Output)
+        recurring, left_out = fit(state.get("recurring", {}), Output)
+        classes, more = fit(state.get("classes", {}), Output)
         every, most = fit(state.get("all", {}), Output)
-        self._typical = every.get("typical", Output())
+        self._recurring |= recurring
+        self._classes |= classes
+        self._typical = every.get("typical", self._typical)
         return left_out + more + most
 
 

@@ -164,3 +164,15 @@ def test_stored_entries_that_are_not_fit_are_left_out_and_named(part, entry):
 def test_a_stored_part_that_is_none_does_not_take_the_others_with_it(part, stored):
     """What is left can still be used, and what is not is told."""
     assert len(Learning(EngineSettings()).load({"applications": {}, part: stored})) == 1
+
+
+def test_a_late_recall_leaves_what_has_been_learned_meanwhile():
+    """A store that was locked at the start is read when it can be, and may know nothing of those who came since."""
+    learning = Learning(EngineSettings())
+    learning.load({"applications": {"new": {}}, "stages": {"stages": {"new": {"duration_s": 1.0}}, "all": {}},
+                   "transfer": {"classes": {"new": {"work_s": 1.0}}}})  # fmt: skip
+    known = learning.dump()
+    assert learning.load({}) == []
+    assert learning.dump() == known
+    learning.load({"applications": {"old": {}}})
+    assert set(learning.dump()["applications"]) == {"new", "old"}
