@@ -16,8 +16,14 @@ from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress
 
+_Step = Callable[[Applying, Any], None]
+
 MOST_REQUESTS = 1000
 """Open resource requests kept of one source; the oldest go first."""
+MOST_TASKS = 10_000_000
+"""In the open stages of one source; no driver has as many, and each may cost a byte."""
+QUEUE_KIND = "yarn"
+"""Sources of this kind are leaf queues; those of all others are drivers."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
@@ -34,7 +40,8 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
     source.heard_s = report.received_s
     changes.pools.add(source.row)
     now = Applying(cluster, source, report.received_s, changes, set())
-    steps: list[tuple[Callable[[Applying, Any], None], Any]] = [(_APPLY[type(fact)], fact) for fact in report.facts]
+    its_own = _OF_QUEUES if source.name.startswith(f"{QUEUE_KIND}:") else _OF_DRIVERS
+    steps: list[tuple[_Step, Any]] = [(its_own.get(type(fact), _out_of_place), fact) for fact in report.facts]
     if report.progress.attempt:
         steps.append((apply_progress, report.progress))
     for step, what in steps:
@@ -160,36 +167,50 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
 
 def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     cluster, source = now.cluster, now.source
-    for name, values in (("input_bytes", fact.input_bytes), ("preferred_hosts", fact.preferred_hosts)):
-        if values and len(values) != fact.n_tasks:
-            raise BadFact(f"stage_submitted.{name}", len(values), f"n_tasks ({fact.n_tasks}) rows", source.name)
-    for _, last in fact.done:
-        if last >= fact.n_tasks:
-            raise BadFact("stage_submitted.done", last, f"< n_tasks ({fact.n_tasks})", source.name)
     key = (fact.stage, fact.stage_attempt)
+    if ("stage", key) in now.mentioned:
+        return
+    known = cluster.stage_infos[source.stages[key]] if key in source.stages else None
+    _check_stage(source, fact, known)
     now.mentioned.add(("stage", key))
-    if key in source.stages:
-        _tasks_done(now, fact)
+    if known is not None:
+        _tasks_done(now, fact, known)
         return
     if fact.job not in source.jobs:
         _job_submitted(now, f.JobSubmitted(job=fact.job, age_ms=fact.age_ms))
     job = source.jobs[fact.job]
     row = cluster.stages.add(pool=source.row, job=job, n_tasks=fact.n_tasks, submitted_s=now.at_s(fact))
     source.stages[key] = row
-    cluster.stage_infos[row] = StageInfo(row, source.name, fact, bytearray(fact.n_tasks))
+    source.n_tasks += fact.n_tasks
+    info = cluster.stage_infos[row] = StageInfo(row, source.name, fact)
     cluster.job_infos[job].stage_rows.add(row)
     now.changes.jobs.add(job)
     cluster.jobs.ended[job] = False
     now.mentioned.add(("job", fact.job))
     now.changes.stages_submitted.append(row)
-    _tasks_done(now, fact)
+    _tasks_done(now, fact, info)
 
 
-def _tasks_done(now: Applying, fact: f.StageSubmitted) -> None:
-    info = now.cluster.stage_infos[now.source.stages[fact.stage, fact.stage_attempt]]
+def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo | None) -> None:
+    """Raises BadFact for columns that do not match, runs that do not ascend, and a stage too many."""
+    for name, values in (("input_bytes", fact.input_bytes), ("preferred_hosts", fact.preferred_hosts)):
+        if values and len(values) != fact.n_tasks:
+            raise BadFact(f"stage_submitted.{name}", len(values), f"n_tasks ({fact.n_tasks}) rows", source.name)
+    n_tasks = known.fact.n_tasks if known else fact.n_tasks
+    end = -1
     for first, last in fact.done:
-        for index in range(first, last + 1):
-            done_unseen(now.cluster, info, index)
+        if not end < first <= last < n_tasks:
+            want = f"runs that ascend below n_tasks ({n_tasks})"
+            raise BadFact("stage_submitted.done", [first, last], want, source.name)
+        end = last
+    if known is None and source.n_tasks + n_tasks > MOST_TASKS:
+        want = f"at most {MOST_TASKS} with those of its {len(source.stages)} other stages"
+        raise BadFact("stage_submitted.n_tasks", n_tasks, want, source.name)
+
+
+def _tasks_done(now: Applying, fact: f.StageSubmitted, info: StageInfo) -> None:
+    for first, last in fact.done:
+        done_unseen(now.cluster, info, first, last)
 
 
 def _stage_ended(now: Applying, fact: f.StageEnded) -> None:
@@ -222,8 +243,6 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
     cluster, jobs, source = now.cluster, now.cluster.jobs, now.source
-    if source.executors:
-        raise BadFact("queue_demand", f"{len(source.executors)} executors", "a source without executors", source.name)
     cluster.queues[source.name] = source
     cluster.pools.slots[source.row] = fact.slots
     source.cluster_unix_ms = fact.cluster_unix_ms
@@ -242,11 +261,24 @@ def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
 
 def _order_outcome(now: Applying, fact: f.OrderOutcome) -> None:
     now.changes.outcomes.append((now.source.name, fact))
+    if fact.result is f.OrderResult.APPLIED:
+        now.source.applied_s = now.received_s
 
 
-_APPLY: dict[type, Callable[[Applying, Any], None]] = {
+def _out_of_place(now: Applying, fact: f.Fact) -> None:
+    """Raises BadFact: a driver is no queue, and a queue has applications but no executors, jobs and stages."""
+    kind = now.source.name.partition(":")[0]
+    raise BadFact("source.kind", kind, f"another for {fact.__struct_config__.tag}", now.source.name)
+
+
+_OF_ALL: dict[type, _Step] = {
     f.DriverAttached: _driver_attached,
     f.DriverDetached: _driver_detached,
+    f.OrderOutcome: _order_outcome,
+}
+_OF_QUEUES: dict[type, _Step] = {**_OF_ALL, f.QueueDemand: _queue_demand}
+_OF_DRIVERS: dict[type, _Step] = {
+    **_OF_ALL,
     f.ExecutorAdded: _executor_added,
     f.ExecutorLost: _executor_lost,
     f.JobSubmitted: _job_submitted,
@@ -254,8 +286,6 @@ _APPLY: dict[type, Callable[[Applying, Any], None]] = {
     f.StageSubmitted: _stage_submitted,
     f.StageEnded: _stage_ended,
     f.ResourceRequested: _resource_requested,
-    f.QueueDemand: _queue_demand,
     f.AttemptStarted: attempt_started,
     f.AttemptEnded: attempt_ended,
-    f.OrderOutcome: _order_outcome,
 }

@@ -87,7 +87,7 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
     else:
         info.ended.add(fact.attempt)
         if fact.outcome is f.Outcome.SUCCESS:
-            done_unseen(now.cluster, info, fact.index)
+            done_unseen(now.cluster, info, fact.index, fact.index)
 
 
 def end_lost(now: Applying, attempt: int, reason: str) -> None:
@@ -111,16 +111,16 @@ def end_lost(now: Applying, attempt: int, reason: str) -> None:
     _end(now, info, row, fact, now.received_s)
 
 
-def done_unseen(cluster: Cluster, info: StageInfo, index: int) -> None:
-    """A task is finished, and nothing more is known of the attempt that has done it."""
-    if info.done[index]:
-        return
-    info.done[index] = 1
-    cluster.stages.n_done[info.row] += 1
-    task = info.task_rows.get(index)
-    if task is not None:
-        cluster.tasks.done[task] = True
-        cluster.stages.n_active[info.row] -= bool(cluster.tasks.n_live[task])
+def done_unseen(cluster: Cluster, info: StageInfo, first: int, last: int) -> None:
+    """Tasks `first` to `last` are finished, and nothing more is known of the attempts that have done them."""
+    stages, tasks, rows = cluster.stages, cluster.tasks, info.task_rows
+    stages.n_done[info.row] += info.mark_done(first, last)
+    run = range(first, last + 1)
+    for index in run if len(run) < len(rows) else rows:
+        task = rows.get(index) if index in run else None
+        if task is not None and not tasks.done[task]:
+            tasks.done[task] = True
+            stages.n_active[info.row] -= bool(tasks.n_live[task])
 
 
 def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded) -> StageInfo | None:
@@ -128,8 +128,8 @@ def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded)
     if row is None:
         return None
     info = now.cluster.stage_infos[row]
-    if fact.index >= len(info.done):
-        raise BadFact(f"{kind}.index", fact.index, f"< n_tasks ({len(info.done)})", now.source.name)
+    if fact.index >= info.fact.n_tasks:
+        raise BadFact(f"{kind}.index", fact.index, f"< n_tasks ({info.fact.n_tasks})", now.source.name)
     return info
 
 
@@ -152,7 +152,7 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
             stage=info.row,
             index=index,
             input_bytes=sizes[index] if sizes and sizes[index] > 0 else NAN,
-            done=info.done[index],
+            done=info.is_done(index),
         )
     return row
 
@@ -187,8 +187,8 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
     rivals = [other for other in cluster.attempts_of(task) if other != row]
     stages.n_active[stage] -= won or (not rivals and not tasks.done[task])
     if won:
-        tasks.done[task], tasks.done_s[task], info.done[fact.index] = True, ended_s, 1
-        stages.n_done[stage] += 1
+        tasks.done[task], tasks.done_s[task] = True, ended_s
+        stages.n_done[stage] += info.mark_done(fact.index, fact.index)
         info.finished.add(fact.duration_ms / 1000, tasks.input_bytes[task])
     cores = _cores(now, info)
     core_s = cores * fact.duration_ms / 1000

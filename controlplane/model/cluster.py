@@ -28,7 +28,8 @@ class StageInfo:
     row: int
     source: str
     fact: f.StageSubmitted
-    done: bytearray
+    done: bytearray = field(default_factory=bytearray)
+    """1 for each task that is finished, by its index; empty while none is, so a stage costs nothing in advance."""
     task_rows: dict[int, int] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
@@ -39,6 +40,18 @@ class StageInfo:
 
     def __post_init__(self) -> None:
         self.finished = FinishedSample(self.fact.n_tasks)
+
+    def is_done(self, index: int) -> bool:
+        """Whether a task is finished."""
+        return bool(self.done) and bool(self.done[index])
+
+    def mark_done(self, first: int, last: int) -> int:
+        """Tasks `first` to `last` are finished; returns how many of them were not before."""
+        self.done = self.done or bytearray(self.fact.n_tasks)
+        n = last + 1 - first
+        n_before = self.done.count(1, first, last + 1)
+        self.done[first : last + 1] = b"\1" * n
+        return n - n_before
 
 
 @dataclass(slots=True)
@@ -67,14 +80,22 @@ class SourceState:
     row: int
     attached: f.DriverAttached
     heard_s: float
+    applied_s: float = -math.inf
+    """When it last said that it has applied an order."""
     jobs: dict[str, int] = field(default_factory=dict)
     stages: dict[tuple[int, int], int] = field(default_factory=dict)
     attempts: dict[int, int] = field(default_factory=dict)
     executors: dict[str, int] = field(default_factory=dict)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
+    n_tasks: int = 0
+    """Of all its stages."""
     avoided: dict[str, int] = field(default_factory=dict)
     """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
+    """When it was told so."""
+    most_executors: int | None = None
+    """Of a driver in a queue: so many executors it was last told to do with; None for as many as it likes."""
+    most_executors_s: float = -math.inf
     """When it was told so."""
     told_in: f.Mode | None = None
     """The mode in which it was last told anything."""
@@ -218,6 +239,7 @@ class Cluster:
         for task_row in info.task_rows.values():
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
+        source.n_tasks -= info.fact.n_tasks
         self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
 
@@ -228,6 +250,10 @@ class Cluster:
             rows.append(row)
             row = int(self.attempts.older[row])
         return rows
+
+    def leading_attempt(self, task: int) -> int:
+        """Row of the live attempt that ends first, by what is known of them; of equal ones the newest."""
+        return min(self.attempts_of(task), key=lambda row: float(self.attempts.t_rem_s[row]))
 
     def free_attempt(self, source: SourceState, row: int) -> None:
         """Give an attempt's row back, and the slot that it held."""

@@ -150,6 +150,10 @@ class Jobs(Table):
     """Containers of an application in a leaf queue, and those it asks for; 0 for jobs that have stages."""
     containers_pending: Ints
     ended: Flags
+    unjudged: Flags
+    """An attempt of it has been too new to judge for longer than we may keep the host from helping it."""
+    told_off: Flags
+    """It is on record that the mode leaves its tasks alone, and the mode is still off."""
 
     COLUMNS: ClassVar = {
         "pool": _ROW,
@@ -178,6 +182,8 @@ class Jobs(Table):
         "containers_running": _INT,
         "containers_pending": _INT,
         "ended": _FLAG,
+        "unjudged": _FLAG,
+        "told_off": _FLAG,
     }
 
 

@@ -32,7 +32,10 @@ class Mode(StrEnum):
     @property
     def rank(self) -> int:
         """0 for off, 1 for shadow, 2 for control."""
-        return ("off", "shadow", "control").index(self.value)
+        return _RANKS[self]
+
+
+_RANKS = {mode: rank for rank, mode in enumerate((Mode.OFF, Mode.SHADOW, Mode.CONTROL))}
 
 
 class Outcome(StrEnum):
@@ -66,6 +69,8 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     order_pending: bool = False
     hold_slots: bool = False
     avoid_hosts: bool = False
+    cap_executors: bool = False
+    """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
     partial_result: bool = False
     byte_offset: bool = False
 
@@ -153,7 +158,7 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     preferred_hosts: list[list[Key]] = []
     """Hosts that hold each task's input, by task index; empty for no preference."""
     done: list[tuple[Id, Id]] = []
-    """Runs of tasks, first and last index, that are finished and whose ends a full report leaves out."""
+    """Runs of tasks, first and last index, that are finished and whose ends a full report leaves out; they ascend."""
     kind: Text = ""
     """`shuffle_map` or `result`."""
     action: Text = ""

@@ -11,15 +11,16 @@ FINISHED = np.dtype([("duration_s", np.float64), ("unit_s", np.float64)], align=
 """Finished attempts, by stage; both columns, durations and seconds per unit of work, ascend within each stage."""
 MOST_FINISHED = 512
 """Kept of one stage. Of half as many, a quartile is off by less than three points two times in three."""
+_NONE = np.zeros(0, dtype=FINISHED)
 
 
 class FinishedSample:
-    """The attempts that were the first to finish tasks of one stage."""
+    """The attempts that were the first to finish tasks of one stage; without any, it holds no room for them."""
 
-    __slots__ = ("_every", "_kept", "_records", "_seen")
+    __slots__ = ("_every", "_kept", "_n_tasks", "_records", "_seen")
 
     def __init__(self, n_tasks: int) -> None:
-        self._records = np.zeros(min(max(n_tasks, 2), MOST_FINISHED), dtype=FINISHED)
+        self._n_tasks, self._records = n_tasks, _NONE
         self._kept, self._every, self._seen = 0, 1, 0
 
     @property
@@ -29,6 +30,8 @@ class FinishedSample:
 
     def add(self, duration_s: float, input_bytes: float) -> None:
         """Take in one more attempt; its input is nan where it is not known."""
+        if not self._seen:
+            self._records = np.zeros(min(max(self._n_tasks, 2), MOST_FINISHED), dtype=FINISHED)
         unit_s = duration_s / input_bytes if input_bytes > 0 else inf
         self._kept, self._every = take_in(self._records, self._kept, self._every, self._seen, duration_s, unit_s)
         self._seen += 1

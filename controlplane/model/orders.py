@@ -85,4 +85,14 @@ class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):
     """
 
 
-AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant | AvoidHosts
+class CapExecutors(Order, frozen=True, tag="cap_executors"):
+    """Hold no more executors than so many: ask for none, start nothing on those beyond it, and let them go when idle.
+
+    It takes the place of the one before. An executor that keeps what others need stays, whatever is ordered.
+    """
+
+    executors: Count | None = None
+    """None ends it."""
+
+
+AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant | AvoidHosts | CapExecutors

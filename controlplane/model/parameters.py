@@ -40,11 +40,21 @@ class EngineSettings:
     lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation rests after our last word.")
     order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")
     grant_ttl_ms: int = setting(3000, 200, 60_000, "How long a slot target or cap holds without being renewed.")
+    drain_executors: bool = field(
+        default=False,
+        metadata={
+            "about": "Whether drivers are held to their part of a queue while others of it wait, or a cap is set: they"
+            " ask for no more executors, start nothing on those beyond it, and let them go as they fall idle."
+        },
+    )
     slow_host_patience: float = setting(
         1.0, 0.0, 10.0, "How gladly an original waits for a healthy host instead of starting on a sick one; 0: never."
     )
     startup_prior_s: float = setting(
         5.0, 0.0, 600.0, "Time to first progress assumed before any attempt on such an executor has shown it."
+    )
+    judge_within_ms: int = setting(
+        30_000, 1000, 3_600_000, "A job with an attempt that is too new to judge for longer is left to its host."
     )
     idle_interval_ms: int = setting(1000, 50, 60_000, "A source with nothing running reports at least this often.")
     review_interval_ms: int = setting(200, 20, 10_000, "Running attempts are looked at again at least this often.")

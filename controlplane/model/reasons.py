@@ -16,6 +16,7 @@ class Action(IntEnum):
     STOP_JOB = 6
     AVOID_HOST = 7
     JOIN = 8
+    CAP_EXECUTORS = 9
 
     @property
     def label(self) -> str:
@@ -35,6 +36,7 @@ class Reason(IntEnum):
     LIKELY_SAVES = 5
     STARTS_WITH_COPIES = 6
     RELAUNCHED = 7
+    ENDS_SOONER_ANEW = 8
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -73,6 +75,7 @@ class Reason(IntEnum):
     KILL_SWITCH = 50
     OPERATOR = 51
     REPLACED = 52
+    BEATEN = 53
     # grants
     ALLOCATOR = 60
     # hosts
@@ -85,6 +88,9 @@ class Reason(IntEnum):
     OTHER_USER = 82
     UNLISTED = 83
     LISTED_TWICE = 84
+    ABOVE_ITS_PART = 85
+    EXECUTORS_GIVEN_BACK = 86
+    EXECUTORS_FIXED = 87
 
     @property
     def label(self) -> str:
@@ -101,6 +107,7 @@ WHY_COPIED = frozenset(
         Reason.LIKELY_SAVES,
         Reason.STARTS_WITH_COPIES,
         Reason.RELAUNCHED,
+        Reason.ENDS_SOONER_ANEW,
         Reason.OPERATOR,
     }
 )
@@ -121,8 +128,8 @@ class ReasonText:
 TEXTS: dict[Reason, ReasonText] = {
     Reason.NONE: ReasonText("Nothing has been decided yet.", 0),
     Reason.SAVES_SLOT_TIME: ReasonText(
-        "A copy saves {saving_s:.1f} slot-seconds: {running_attempts:.0f} running need {t_rem_s:.1f} s more,"
-        " a fresh one {t_new_s:.1f} s.",
+        "A copy saves {saving_s:.1f} slot-seconds: with {running_attempts:.0f} running it needs {t_rem_s:.1f} s more,"
+        " a fresh attempt {t_new_s:.1f} s.",
         3,
     ),
     Reason.LONGEST_TO_END: ReasonText(
@@ -144,6 +151,11 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.RELAUNCHED: ReasonText(
         "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts anew, and this attempt ends.",
+        3,
+    ),
+    Reason.ENDS_SOONER_ANEW: ReasonText(
+        "All slots are busy, and it needs {t_rem_s:.1f} s more, far beyond what a fresh attempt takes: it starts anew,"
+        " and this attempt ends.",
         3,
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
@@ -186,17 +198,22 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
+    Reason.BEATEN: ReasonText("Another attempt of its task ends long before it.", 3),
     Reason.ALLOCATOR: ReasonText(
-        "Virtual size {virtual_size:.1f} of {slots:.0f} slots in the pool; target {target:.0f}.", 1
+        "Its virtual size is {virtual_size:.1f}; of the pool's {slots:.0f} slots, {target:.0f} are its target.", 1
     ),
     Reason.SICK_HOST: ReasonText(
         "Work takes {slowness:.1f} times as long there; originals stay off it while fewer than {waves:.0f} times"
         " their job's target wait.",
         2,
     ),
-    Reason.HOST_RECOVERED: ReasonText("The host is no longer slower than others beyond what chance explains.", 2),
+    Reason.HOST_RECOVERED: ReasonText(
+        "The host is avoided no more: it is not slower than others beyond what chance explains.", 2
+    ),
     Reason.HEALTHY_SLOTS_HELD: ReasonText(
-        "Work takes {slowness:.1f} times as long there, but too few slots elsewhere come free for those who wait.", 2
+        "The host is avoided no more: work takes {slowness:.1f} times as long there, but too few slots elsewhere come"
+        " free for those who wait.",
+        2,
     ),
     Reason.NO_DRIVER: ReasonText("No driver of it reports, so its size is what it runs and asks for.", 0),
     Reason.JOINED: ReasonText(
@@ -207,7 +224,26 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.UNLISTED: ReasonText("The ResourceManager lists no such application, so its driver gets no orders.", 3),
     Reason.LISTED_TWICE: ReasonText("Two queues list this application's id, so its driver counts in neither.", 2),
+    Reason.ABOVE_ITS_PART: ReasonText(
+        "It holds {held:.0f} executors, {executors:.0f} are its part, and the rest is kept for others of its queue:"
+        " its driver lets executors go as they fall idle.",
+        2,
+    ),
+    Reason.EXECUTORS_GIVEN_BACK: ReasonText(
+        "Its driver may hold as many executors as it likes again: no other application waits, or nobody is held to a"
+        " part any more.",
+        1,
+    ),
+    Reason.EXECUTORS_FIXED: ReasonText(
+        "It holds {held:.0f} executors, {executors:.0f} are its part; its driver keeps them all, because they are"
+        " allocated statically or its shim cannot let them go.",
+        2,
+    ),
 }
+
+
+GUESSED = " Its progress is not known: that time is guessed from its age and its siblings' durations."
+"""Follows a sentence with a time left where the input `progress` is -1."""
 
 
 class _Gaps(dict):
@@ -218,9 +254,11 @@ class _Gaps(dict):
 
 
 def sentence(reason: Reason, inputs: dict[str, float]) -> str:
-    """One English sentence for a code and its inputs.
+    """What to say for a code and its inputs; a time left that no progress speaks for is told as a guess.
 
     >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
     'It could not have made its first progress yet (0.4 s old).'
     """
-    return TEXTS[reason].sentence.format_map(_Gaps(inputs))
+    text = TEXTS[reason].sentence
+    is_guess = "{t_rem_s:" in text and inputs.get("progress", 0.0) < 0
+    return text.format_map(_Gaps(inputs)) + is_guess * GUESSED

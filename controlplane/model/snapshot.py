@@ -208,6 +208,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     startup_s: float
     last_heard_s: float
     """Seconds since its last report."""
+    plan_age_s: float | None = None
+    """Seconds since it last said that it has applied an order; of a queue, the age of its newest grant."""
     executors: list[ExecutorState]
     jobs: list[JobState]
     tasks: list[TaskState]
@@ -231,4 +233,4 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     pools: list[PoolState]
     hosts: list[HostState]
     accuracy: dict[str, float]
-    """How right the estimates were: median ratio and spread of predicted against actual t_rem and t_new."""
+    """How right the estimates were: median ratio and spread of predicted to actual t_rem, t_new, transfer_ratio."""

@@ -73,7 +73,7 @@ class DoorbellRequest(Struct, frozen=True):
 
 
 class DoorbellReply(Struct, frozen=True):
-    """How many orders wait for the source's next exchange; 0 where the time was over."""
+    """How many orders wait for the source's next exchange; 0 where the time was over, or the source asked anew."""
 
     protocol: Count
     orders_waiting: Count

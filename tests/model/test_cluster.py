@@ -1,12 +1,14 @@
 """Do facts change the state as they should, once, and whatever order or company they come in?"""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.model import facts as f
-from controlplane.model.apply import apply
+from controlplane.model.apply import MOST_TASKS, apply
 from controlplane.model.cluster import Changes, Cluster
 from controlplane.model.decisions import Report
 from controlplane.model.table import Table
@@ -173,8 +175,77 @@ def test_tasks_are_done_whose_ends_a_full_report_leaves_out():
         assert counts(cluster)["stages"] == [[5, 0, 0]]
     scenario.tell([scenario.started(9, 0, index=9), scenario.started(3, 1, speculative=True)])
     assert recounted(cluster) == counts(cluster)["stages"] == [[5, 1, 2]]
-    bad = f.StageSubmitted(job="job", stage=2, stage_attempt=0, n_tasks=3, done=[(2, 3)])
-    assert "stage_submitted.done = 3, want < n_tasks (3)" in scenario.tell([bad]).bad_facts[0][1]
+
+
+@pytest.mark.parametrize("n_live", [2, 8])
+def test_whatever_runs_are_done_the_counters_are_those_of_the_tasks(n_live):
+    """Tasks that are done may be live as well, fewer of them than a run is long, or more."""
+    scenario = Scenario()
+    scenario.stage(10)
+    scenario.start_all(n_live)
+    for done in ([(5, 7)], [(0, 0), (2, 2), (5, 7)], [(0, 9)]):
+        scenario.tell([f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=10, done=done)])
+        over = {index for first, last in done for index in range(first, last + 1)}
+        expected = [len(over), len(set(range(n_live)) - over), n_live]
+        assert recounted(scenario.scheduler.cluster) == counts(scenario.scheduler.cluster)["stages"] == [expected]
+
+
+@pytest.mark.parametrize("done", [[(0, 3), (3, 5)], [(4, 5), (0, 1)], [(2, 1)], [(8, 10)], [(0, 9)] * 2])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_runs_that_do_not_ascend_within_the_stage_are_refused(done, is_known):
+    """The same run told a million times in one message would stop every other driver for hours."""
+    scenario = Scenario()
+    stages = scenario.scheduler.cluster.sources[SOURCE].stages
+    if is_known:
+        scenario.stage(10)
+    n_tasks = 20 if is_known else 10
+    bad = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=n_tasks, done=done)
+    ((_, problem),) = scenario.tell([bad]).bad_facts
+    assert "reported stage_submitted.done = " in problem
+    assert problem.endswith("want runs that ascend below n_tasks (10)")
+    assert bool(stages) is is_known
+    assert not scenario.scheduler.cluster.stages.n_done.any()
+
+
+def test_a_report_says_once_which_tasks_of_a_stage_are_done():
+    """So what a message costs is bounded by the tasks of its stages, however often it names them."""
+    scenario = Scenario()
+    once, again = (
+        f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=10, done=[run]) for run in ((0, 3), (7, 7))
+    )
+    scenario.tell([once, again])
+    assert counts(scenario.scheduler.cluster)["stages"] == [[4, 0, 0]]
+    scenario.tell([again])
+    assert counts(scenario.scheduler.cluster)["stages"] == [[5, 0, 0]]
+
+
+def test_the_tasks_of_a_stage_cost_nothing_before_they_are_done():
+    """A small message can name stages of millions of tasks: no byte for any of them, nor a sample of their times."""
+    scenario = Scenario()
+    large = [f.StageSubmitted(job="job", stage=n, stage_attempt=0, n_tasks=MOST_TASKS // 1000) for n in range(1000)]
+    tracemalloc.start()
+    try:
+        assert not scenario.tell(large).bad_facts
+        assert tracemalloc.get_traced_memory()[0] < MOST_TASKS / 2
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_source_has_no_more_tasks_than_any_driver_could():
+    """Once they are done they cost a byte each; what ends makes room."""
+    scenario = Scenario()
+    n_tasks = MOST_TASKS // 10
+    stages = [f.StageSubmitted(job="job", stage=n, stage_attempt=0, n_tasks=n_tasks) for n in range(11)]
+    assert scenario.tell(stages).bad_facts == [
+        (
+            SOURCE,
+            f"spark:app reported stage_submitted.n_tasks = {n_tasks}, "
+            f"want at most {MOST_TASKS} with those of its 10 other stages",
+        )
+    ]
+    assert not scenario.tell(stages[:10]).bad_facts
+    scenario.tell([f.StageEnded(stage=4, stage_attempt=0)])
+    assert not scenario.tell(stages[10:]).bad_facts
 
 
 def test_a_job_whose_stages_and_their_tasks_do_not_match_is_refused():
