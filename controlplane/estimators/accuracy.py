@@ -1,33 +1,33 @@
-"""How right were the estimates? What was foretold against what came out, over the latest attempts."""
+"""How right were the estimates? What was foretold against what came out, over the latest attempts and stages."""
 
 from collections import deque
 from math import exp, inf, log
 
 import numpy as np
 
-KINDS = ("t_rem", "t_new")
+KINDS = ("t_rem", "t_new", "transfer_ratio")
 
 
 class Accuracy:
-    """Keeps the latest `limit` log ratios of foretold to actual seconds, for t_rem and for t_new."""
+    """Keeps the latest `limit` log ratios of what was foretold to what came out, for each kind of estimate."""
 
     def __init__(self, limit: int = 512) -> None:
         self._log_ratios = {kind: deque[float](maxlen=limit) for kind in KINDS}
 
-    def observe(self, kind: str, foretold_s: float, actual_s: float) -> None:
-        """Compare one estimate with what came out; unknown and empty times teach nothing."""
-        if 0 < foretold_s < inf and 0 < actual_s < inf:
-            self._log_ratios[kind].append(log(foretold_s / actual_s))
+    def observe(self, kind: str, foretold: float, actual: float) -> None:
+        """Compare one estimate with what came out; what is unknown or 0 teaches nothing."""
+        if 0 < foretold < inf and 0 < actual < inf:
+            self._log_ratios[kind].append(log(foretold / actual))
 
     def summary(self) -> dict[str, float]:
-        """Number of samples, median ratio (above 1: foretold too long) and spread, for each kind seen.
+        """Number of samples, median ratio (above 1: foretold too much) and spread, for each kind seen.
 
         The spread is the factor around the median within which two thirds of the estimates lie: half the log
         distance between the 16th and the 84th percentile, as a factor; 1 is perfect.
 
         >>> accuracy = Accuracy()
         >>> for actual_s in (1.0, 2.0, 4.0):
-        ...     accuracy.observe("t_rem", foretold_s=4.0, actual_s=actual_s)
+        ...     accuracy.observe("t_rem", foretold=4.0, actual=actual_s)
         >>> accuracy.summary()["t_rem_median_ratio"]
         2.0
         """

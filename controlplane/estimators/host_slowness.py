@@ -77,7 +77,8 @@ def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, fi
             n_elsewhere = stage_n - host_n[host[row]]
             if n_elsewhere > 0.5:
                 slowness[row] = log_cost[row] - (stage_sum - host_sum[host[row]]) / n_elsewhere
-        host_n[host[rows]], host_sum[host[rows]] = 0.0, 0.0
+        for row in rows:
+            host_n[host[row]] = host_sum[host[row]] = 0.0
     return slowness
 
 

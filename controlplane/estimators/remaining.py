@@ -234,10 +234,22 @@ def running_cost(now_s: float, elapsed_s: float, attempt: Record) -> float:
     """Seconds per unit of work since progress began, or since launch where that is too short; nan before."""
     if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
         return math.nan
-    gained, observed_s = attempt["work"] - attempt["first_work"], now_s - attempt["first_s"]
-    if observed_s >= OBSERVED_S and gained > 0:
-        return observed_s / gained
+    gained, seen_s = attempt["work"] - attempt["first_work"], observed_s(now_s, attempt)
+    if seen_s >= OBSERVED_S and gained > 0:
+        return seen_s / gained
     return elapsed_s / attempt["work"]
+
+
+@rule
+def observed_s(now_s: float, attempt: Record) -> float:
+    """For how long progress has been seen: from the first to the latest, and any silence since then."""
+    return attempt["advanced_s"] - attempt["first_s"] + silence_s(now_s, attempt)
+
+
+@rule
+def silence_s(now_s: float, attempt: Record) -> float:
+    """For how long an attempt has been silent, past what is only the time between two reports."""
+    return max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
 
 
 @rule
@@ -268,15 +280,14 @@ def write_times(
     work_known = not math.isnan(by_work_s)
     startup_s = 0.0 if math.isnan(pool["startup_mean_s"]) else pool["startup_mean_s"]
     progress = share_done(work=attempt["work"], total=total)
-    silence_s = max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
     if math.isnan(attempt["first_s"]) or math.isnan(progress):
         usual_s = startup_s if work_known else mean_s
         t_rem_s = residual_s(elapsed_s=elapsed_s, typical_s=usual_s, tail_index=pool["tail_index"])
         t_rem_s += by_work_s if work_known else 0.0
     elif progress < NEARLY_DONE:
-        t_rem_s = max((1.0 - progress) * total * running_cost(now_s, elapsed_s, attempt), silence_s)
+        t_rem_s = max((1.0 - progress) * total * running_cost(now_s, elapsed_s, attempt), silence_s(now_s, attempt))
     else:
-        t_rem_s = silence_s
+        t_rem_s = silence_s(now_s, attempt)
     t_new_s = startup_s + by_work_s * again if work_known else mean_s
     typical = startup_s + by_work_s if work_known else mean_s
     size = total if work_known else 1.0
@@ -296,6 +307,6 @@ def judge_age(now_s: float, elapsed_s: float, startup_prior_s: float, attempt: R
             startup_prior_s=startup_prior_s,
         )
     else:
-        attempt["too_new"] = now_s - attempt["first_s"] < OBSERVED_S
+        attempt["too_new"] = observed_s(now_s, attempt) < OBSERVED_S
     if not attempt["too_new"] and math.isnan(attempt["estimated_s"]):
         attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]

@@ -1,12 +1,14 @@
 """How heavy is the tail of task durations? Hill's estimate over a bounded window, with a prior at first.
 
-Samples are durations over the geometric mean of their stage, so that stages of any length can share a window.
+Samples are durations over the geometric mean of their siblings', so that stages of any length can share a window.
 Attempts that were killed, and those that still run, are known to last longer than what was seen of them;
 leaving them out would make the tail look lighter than it is, for it is the long ones that get beaten by a
 copy.
 """
 
+from collections import deque
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 from msgspec import Struct
@@ -95,17 +97,29 @@ class TailIndex:
         self.prior, self.prior_ends, self.tail_share = prior, prior_ends, tail_share
         self._sample = np.empty(window)
         self._finished = np.zeros(window, dtype=bool)
-        self._seen = 0
+        self.seen = 0
+        """Samples so far."""
         self._known: TailEstimate | None = None
+
+    @property
+    def window(self) -> int:
+        """The most samples that count."""
+        return len(self._sample)
 
     def observe(self, normalised_duration: float, finished: bool = True) -> None:
         """Take one attempt's normalised duration; `finished` is False if it was ended before its time."""
         if not 0 < normalised_duration < np.inf:
             return
-        row = self._seen % len(self._sample)
+        row = self.seen % self.window
         self._sample[row], self._finished[row] = normalised_duration, finished
-        self._seen += 1
+        self.seen += 1
         self._known = None
+
+    def correct(self, number: int, normalised_duration: float) -> None:
+        """Sample `number`, counted from 0, is known better, if it still counts."""
+        if self.seen - self.window <= number < self.seen and 0 < normalised_duration < np.inf:
+            self._sample[number % self.window] = normalised_duration
+            self._known = None
 
     def estimate(self, running: Floats = _NOTHING) -> TailEstimate:
         """The tail index by all that was seen, and by the normalised ages of attempts that still run."""
@@ -117,7 +131,7 @@ class TailIndex:
         return self._known
 
     def _estimate(self, running: Floats) -> TailEstimate:
-        n_ended = min(self._seen, len(self._sample))
+        n_ended = min(self.seen, self.window)
         samples, finished = self._sample[:n_ended], self._finished[:n_ended]
         n_largest = int(self.tail_share * n_ended)
         ends, log_time = tail_evidence(samples, finished, n_largest, running) if n_largest else (0, 0.0)
@@ -132,8 +146,8 @@ class TailIndex:
 
     def dump(self) -> TailSamples:
         """What it rests on, oldest sample first."""
-        n_ended = min(self._seen, len(self._sample))
-        oldest_first = np.roll(np.arange(n_ended), -(self._seen % n_ended) if n_ended else 0)
+        n_ended = min(self.seen, self.window)
+        oldest_first = np.roll(np.arange(n_ended), -(self.seen % n_ended) if n_ended else 0)
         return TailSamples(
             samples=[round(float(sample), 6) for sample in self._sample[oldest_first]],
             finished=self._finished[oldest_first].astype(int).tolist(),
@@ -143,3 +157,33 @@ class TailIndex:
         """Take back what `dump` gave; of more samples than the window holds, the latest stay."""
         for sample, finished in zip(stored.samples, stored.finished, strict=True):
             self.observe(sample, bool(finished))
+
+
+class Siblings:
+    """A stage's ended attempts as samples of the tail: at first over those that ended before, in the end over all.
+
+    Tasks that start at once end in order of their durations. Over those before them alone, the middle ones would
+    look as if they were nearly as long as the longest, and the tail lighter than it is.
+    """
+
+    def __init__(self, tail: TailIndex) -> None:
+        self._tail = tail
+        self._latest = deque[tuple[int, float, bool]](maxlen=tail.window)
+        """(number of its sample, log of its duration, whether it finished)."""
+        self._n_finished, self._log_sum = 0, 0.0
+
+    def observe(self, duration: float, finished: bool = True) -> None:
+        """One more has ended after so long, in a unit that siblings share; the first one is nobody's sample."""
+        log_duration = log(duration)
+        if self._n_finished:
+            self._latest.append((self._tail.seen, log_duration, finished))
+            self._tail.observe(exp(log_duration - self._log_sum / self._n_finished), finished)
+        if finished:
+            self._n_finished += 1
+            self._log_sum += log_duration
+
+    def settle(self) -> None:
+        """All have ended: compare each with all the others."""
+        for number, log_duration, finished in self._latest:
+            others_sum = self._log_sum - log_duration * finished
+            self._tail.correct(number, exp(log_duration - others_sum / (self._n_finished - finished)))

@@ -70,19 +70,33 @@ class TransferRatios:
         self._typical.add(shuffled_bytes, work_s, KEPT_OF_OLD ** (1 / 10))
 
     def estimate(self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float = 0.0) -> float:
-        """Transfer ratio of a running stage that feeds another; 1 if nothing like it has been seen.
+        """Transfer ratio of a running stage that feeds another; 1 if nothing like it has been seen."""
+        to_fetch_bytes = self.to_fetch_bytes(job_name, stage_name, remaining_work_s, shuffled_bytes)
+        return self.ratio(to_fetch_bytes, remaining_work_s)
+
+    def known(self, job_name: str, stage_name: str) -> Output | None:
+        """What stages like this one wrote."""
+        return self._recurring.get(_key(job_name, stage_name)) or self._classes.get(stage_name)
+
+    def to_fetch_bytes(self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float) -> float:
+        """Bytes that the next stage still has to fetch; those of a typical stage if nothing like it has been seen.
 
         What its finished tasks have written, `shuffled_bytes`, still has to be fetched and counts as well.
         """
-        known = self._recurring.get(_key(job_name, stage_name)) or self._classes.get(stage_name)
-        if known is None or self._typical.shuffled_bytes <= 0:
-            return 1.0
-        to_come_bytes = known.bytes_per_work_s * remaining_work_s
-        return transfer_ratio(
-            transfer_bytes=max(shuffled_bytes, 0.0) + to_come_bytes,
-            work_s=remaining_work_s,
-            typical_bytes_per_work_s=self._typical.bytes_per_work_s,
-        )
+        known = self.known(job_name, stage_name)
+        if known is None:
+            return self.typical_bytes_per_work_s * remaining_work_s
+        return max(shuffled_bytes, 0.0) + known.bytes_per_work_s * remaining_work_s
+
+    def ratio(self, transfer_bytes: float, work_s: float) -> float:
+        """Bytes to fetch over work left, both perhaps of several stages; 1 while nothing has been seen."""
+        typical = self.typical_bytes_per_work_s
+        return transfer_ratio(transfer_bytes=transfer_bytes, work_s=work_s, typical_bytes_per_work_s=typical)
+
+    @property
+    def typical_bytes_per_work_s(self) -> float:
+        """What a stage that feeds another writes; 0 while none has been seen."""
+        return self._typical.bytes_per_work_s if self._typical.work_s else 0.0
 
     def dump(self) -> dict[str, Any]:
         """JSON-able state, least recently learned first."""

@@ -13,7 +13,7 @@ def test_the_median_says_too_long_or_too_short_and_the_spread_how_sure():
     """Half and double are equally wrong, so the median of both is right and the spread is not."""
     accuracy = Accuracy()
     for actual_s in (1.0, 2.0, 4.0):
-        accuracy.observe("t_new", foretold_s=2.0, actual_s=actual_s)
+        accuracy.observe("t_new", foretold=2.0, actual=actual_s)
     summary = accuracy.summary()
     assert summary["t_new_median_ratio"] == pytest.approx(1.0)
     assert 1.5 < summary["t_new_spread"] < 2.0
@@ -32,7 +32,7 @@ def test_only_the_latest_estimates_count():
     """Bounded memory; and an estimator that has learned is not held to its first guesses."""
     accuracy = Accuracy(limit=10)
     for n in range(100):
-        accuracy.observe("t_rem", foretold_s=8.0 if n < 90 else 1.0, actual_s=1.0)
+        accuracy.observe("t_rem", foretold=8.0 if n < 90 else 1.0, actual=1.0)
     summary = accuracy.summary()
     assert (summary["t_rem_samples"], summary["t_rem_median_ratio"], summary["t_rem_spread"]) == (
         10.0,

@@ -94,9 +94,7 @@ def test_bigger_work_is_no_slower_host():
 
 def test_finished_siblings_count_as_elsewhere():
     """The last task of a stage runs alone, and is still slow."""
-    found = log_slowness(
-        np.array([0]), np.array([1]), np.log([8.0]), np.array([3]), np.array([3 * np.log(2.0)])
-    )
+    found = log_slowness(np.array([0]), np.array([1]), np.log([8.0]), np.array([3]), np.array([3 * np.log(2.0)]))
     assert np.exp(found) == pytest.approx([4.0])
 
 

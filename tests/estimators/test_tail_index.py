@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from controlplane.estimators.tail_index import TailIndex, TailSamples, tail_evidence
+from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, tail_evidence
 
 pytestmark = pytest.mark.unit
 
@@ -94,3 +94,36 @@ def test_a_new_tail_replaces_the_old_one():
     """A window forgets; a cluster that was repaired must not be thought sick for ever."""
     old, new = pareto_tail_only(3000, seed=3), np.random.default_rng(4).uniform(0.9, 1.1, 3000)
     assert observed([*old, *new]).estimate().tail_index > 5
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_order_in_which_siblings_end_does_not_bias_the_index(at_once):
+    """Of tasks that start at once the longest have seen all others end, and the shortest none."""
+    rng, tail = np.random.default_rng(1), TailIndex(window=100_000)
+    for _ in range(2000):
+        siblings, durations = Siblings(tail), 1.0 + rng.pareto(TRUE_INDEX, 50)
+        for duration in np.sort(durations) if at_once else durations:
+            siblings.observe(duration)
+        siblings.settle()
+    estimate = tail.estimate()
+    assert estimate.tail_index == pytest.approx(TRUE_INDEX, abs=3 * estimate.standard_error)
+
+
+def test_a_sample_is_over_the_geometric_mean_of_all_its_siblings_in_the_end():
+    """Those that were killed are compared, too, but nobody is compared with them; the first is nobody's sample."""
+    tail = TailIndex(window=10)
+    siblings = Siblings(tail)
+    for duration, finished in ((1.0, True), (2.0, True), (4.0, False), (8.0, True)):
+        siblings.observe(duration, finished)
+    assert tail.dump().samples == pytest.approx([2.0, 4 / 2**0.5, 8 / 2**0.5], abs=1e-6)
+    siblings.settle()
+    assert tail.dump().samples == pytest.approx([2 / 8**0.5, 4 / 16 ** (1 / 3), 8 / 2**0.5], abs=1e-6)
+    assert tail.dump().finished == [1, 0, 1]
+
+
+def test_a_sample_that_counts_no_longer_is_not_corrected():
+    """Its place in the window is another's."""
+    tail = observed([1.0, 2.0, 3.0], window=2)
+    tail.correct(0, 9.0)
+    tail.correct(1, 7.0)
+    assert tail.dump().samples == [7.0, 3.0]
