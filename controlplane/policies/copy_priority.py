@@ -15,11 +15,11 @@ def hold_back(tasks: Records, copy_priority: float, answer: Records) -> None:
     """With `copy_priority` 1 (last), want only as many copies in a pool as it has slots that no original waits for.
 
     The highest scores first; of equal ones, the task that ends later. With 0 (job) a copy competes at its job's
-    priority, so nothing is held back.
+    priority, so nothing is held back. A restart gives a slot back, and never is.
     """
     if copy_priority <= JOB:
         return
-    rows = np.flatnonzero(answer["wanted"])
+    rows = np.flatnonzero(answer["wanted"] & ~answer["kill"])
     rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
     n_started = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:

@@ -48,9 +48,9 @@ def allocate(code: int, slots: int, claimants: Records, settings: Floats, answer
 @kernel
 def speculate(code: int, tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
     """Which running tasks deserve one more attempt? Fills in `answer`, shape (n_tasks,)."""
-    answer["wanted"][:] = False
-    answer["kill"][:] = False
-    answer["score"][:] = 0.0
+    for row in range(len(answer)):
+        answer[row]["wanted"] = answer[row]["kill"] = answer[row]["end_last"] = False
+        answer[row]["score"] = 0.0
     if code == NONE:
         none(tasks, finished, settings, answer)
     elif code == LATE:
@@ -64,6 +64,7 @@ def speculate(code: int, tasks: Records, finished: Records, settings: Floats, an
         hold_back(tasks, settings[7], answer)
     elif code == RAS:
         ras(tasks, finished, settings, answer)
+        hold_back(tasks, settings[1], answer)
     elif code == REDUNDANT_ALL:
         redundant_all(tasks, finished, settings, answer)
     elif code == REDUNDANT_SMALL:

@@ -54,16 +54,17 @@ ALLOCATION = np.dtype(
 RUNNING_TASK = np.dtype(
     [
         ("stage", np.int64),  # groups of siblings are numbered from 0, in no order
-        ("pool", np.int64),  # likewise
         ("running_attempts", np.int64),  # live attempts (GRASS's c)
-        ("attempts_started", np.int64),  # live or not
         ("elapsed_s", np.float64),  # age of the oldest live attempt
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
-        ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
         ("sibling_rate", np.float64),  # geometric mean of the siblings' rates; nan where nothing is known
         ("eligible", np.bool_),  # False where the engine has a reason of its own to leave the task alone
+        ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
+        ("pool", np.int64),  # numbered as stages are
+        ("attempts_started", np.int64),  # ever
+        ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
         ("pool_slots", np.int64),
         ("pool_copies", np.int64),  # copies running in the pool
         ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
@@ -80,7 +81,7 @@ RUNNING_TASK = np.dtype(
     ],
     align=True,
 )
-"""A task of any job and pool that has a live attempt."""
+"""A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
 
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 """Where no finished attempts are known, or nobody asks for them."""
@@ -89,6 +90,7 @@ SPECULATION = np.dtype(
     [
         ("wanted", np.bool_),
         ("kill", np.bool_),  # once the copy runs, the attempt that it was made of ends; only where it is wanted
+        ("end_last", np.bool_),  # of its attempts, the one that ends last ends now; it has another
         ("score", np.float64),  # orders the tasks of one job, higher first; finite
         ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
     ],

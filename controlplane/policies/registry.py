@@ -1,103 +1,12 @@
 """Which policies are there, what do they need of a host, what can be set? The one table of their names."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-
-import numpy as np
+from collections.abc import Iterable
+from dataclasses import replace
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies import dispatch
 from controlplane.policies.copy_priority import JOB, LAST
-from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Records
-
-
-class Kind(StrEnum):
-    """Which of a policy's two questions a row answers."""
-
-    ALLOCATOR = "allocator"
-    SPECULATOR = "speculator"
-
-
-class Keeps(StrEnum):
-    """Promises that the property tests hold a row to, beyond those that hold for all."""
-
-    WORK_CONSERVING = "work_conserving"
-    """No slot stays idle while a claimant can use it."""
-    FAIR_FLOOR = "fair_floor"
-    """Every claimant gets its weight's share less `fairness_epsilon`, in whole slots, or all it can use."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One number that steers a policy."""
-
-    name: str
-    default: float
-    low: float
-    high: float
-    about: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """One row of the table."""
-
-    name: str
-    kind: Kind
-    code: int
-    """What `dispatch` knows it by."""
-    about: str
-    source: str = ""
-    needs: frozenset[str] = frozenset()
-    """Capabilities that a host must have for its orders to be given."""
-    settings: tuple[Setting, ...] = ()
-    """In the order in which its kernel reads them."""
-    keeps: frozenset[Keeps] = frozenset()
-    before_waiting: bool = False
-    """Whether a copy this speculator wants goes before the job's own waiting originals."""
-    at_start: bool = False
-    """Whether it copies attempts that are too new to be judged."""
-    by_finished: bool = False
-    """Whether it goes by what finished attempts of a stage took."""
-
-    def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
-        """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
-        answer = np.zeros(len(claimants), dtype=ALLOCATION)
-        dispatch.allocate(self.code, slots, claimants, self.vector(settings or {}), answer)
-        return answer
-
-    def speculate(
-        self, tasks: Records, settings: Mapping[str, float] | None = None, finished: Records = UNKNOWN_FINISHED
-    ) -> Records:
-        """One `SPECULATION` for each `RUNNING_TASK`, likewise."""
-        answer = np.zeros(len(tasks), dtype=SPECULATION)
-        dispatch.speculate(self.code, tasks, finished, self.vector(settings or {}), answer)
-        return answer
-
-    def vector(self, given: Mapping[str, float]) -> Floats:
-        """All settings as the kernel reads them, shape (N_SETTINGS,). Raises BadSetting."""
-        vector = np.zeros(dispatch.N_SETTINGS)
-        vector[: len(self.settings)] = list(self.complete(given).values())
-        return vector
-
-    def complete(self, given: Mapping[str, float]) -> dict[str, float]:
-        """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
-
-        >>> allocator("hopper").complete({"fairness_epsilon": 0.2})
-        {'fairness_epsilon': 0.2, 'multiplier_cap': 2.0, 'round_up': 1.0, 'hold_slots': 0.0}
-        """
-        known = {setting.name: setting for setting in self.settings}
-        for name, value in given.items():
-            field = f"engine.{self.kind}_settings.{name}"
-            if name not in known:
-                want = " or ".join(known) if known else "nothing to set"
-                raise BadSetting(field, got=value, want=f"{want} for {self.kind} {self.name}")
-            low, high = known[name].low, known[name].high
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise BadSetting(field, got=value, want=f"{low:g} to {high:g}")
-        return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
-
+from controlplane.policies.policy import Keeps, Kind, Policy, Setting
 
 _ORDERING = frozenset({"order_pending"})
 _COPYING = frozenset({"max_copies"})
@@ -114,6 +23,7 @@ _COPY_PRIORITY = Setting(
     low=JOB,
     high=LAST,
     about="0: a copy competes at its job's priority; 1: it starts only when no original waits in the pool.",
+    switch=True,
 )
 
 TABLE: tuple[Policy, ...] = (
@@ -193,6 +103,7 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 rounds virtual sizes up, so that a last task has a slot for its copy; 0 down, as printed.",
+                switch=True,
             ),
             Setting(
                 name="hold_slots",
@@ -200,6 +111,7 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 keeps slots within a target free for copies yet to come, as printed; 0 lends them out.",
+                switch=True,
             ),
         ),
         keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
@@ -255,9 +167,16 @@ TABLE: tuple[Policy, ...] = (
                 default=3.0,
                 low=1.0,
                 high=16.0,
-                about="The most attempts of one task that may run at once.",
+                about="The most attempts of one task at once, and for a task that starts anew the most ever.",
             ),
             _COPY_PRIORITY,
+            Setting(
+                name="kill_margin_s",
+                default=60.0,
+                low=0.0,
+                high=1e9,
+                about="Seconds that an attempt ends after another, or in a full pool after a fresh one, to be killed.",
+            ),
         ),
         by_finished=True,
     ),
@@ -303,6 +222,7 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 excuses slow tasks that keep pace with their siblings; 0 does not ask.",
+                switch=True,
             ),
             Setting(
                 name="process_rate_multiplier",
@@ -336,7 +256,9 @@ TABLE: tuple[Policy, ...] = (
                 low=0.0,
                 high=1.0,
                 about="1 copies whatever ends sooner by it on a slot that no original waits for; 0 never does.",
+                switch=True,
             ),
+            _COPY_PRIORITY,
         ),
         before_waiting=True,
     ),
@@ -403,21 +325,28 @@ TABLE: tuple[Policy, ...] = (
     ),
 )
 
-_BY_NAME = {(row.kind, row.name): row for row in TABLE}
+_CLAIRVOYANT = {
+    "srpt": "The job with the least work left first, by what its tasks will really take.",
+    "ras": "Copies that will save slot time, by what attempts will really take.",
+}
+FORESEEING: tuple[Policy, ...] = tuple(
+    replace(row, name="clairvoyant", about=_CLAIRVOYANT[row.name]) for row in TABLE if row.name in _CLAIRVOYANT
+)
+"""Rules of the table for those who know the future, which only a simulator does: what others are to be measured by."""
 
 
 def allocator(name: str) -> Policy:
     """The allocator of this name. Raises BadSetting, naming those there are."""
-    return _row(Kind.ALLOCATOR, name)
+    return _row(Kind.ALLOCATOR, name, TABLE)
 
 
 def speculator(name: str) -> Policy:
     """The speculator of this name. Raises BadSetting, naming those there are."""
-    return _row(Kind.SPECULATOR, name)
+    return _row(Kind.SPECULATOR, name, TABLE)
 
 
-def parse_policy(text: str) -> tuple[Policy, Policy]:
-    """The pair behind "allocator+speculator".
+def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Policy]:
+    """The pair behind "allocator+speculator". Raises BadSetting, naming those that there are among the rows.
 
     >>> [row.name for row in parse_policy("hopper+ras")]
     ['hopper', 'ras']
@@ -425,15 +354,16 @@ def parse_policy(text: str) -> tuple[Policy, Policy]:
     left, plus, right = text.partition("+")
     if not plus:
         raise BadSetting("policy", got=text, want='an allocator and a speculator, as in "hopper+ras"')
-    return allocator(left.strip()), speculator(right.strip())
+    return _row(Kind.ALLOCATOR, left.strip(), rows), _row(Kind.SPECULATOR, right.strip(), rows)
 
 
-def names(kind: Kind) -> list[str]:
-    """The names of one kind, in the table's order."""
-    return [row.name for row in TABLE if row.kind is kind]
+def names(kind: Kind, rows: Iterable[Policy] = TABLE) -> list[str]:
+    """The names of one kind, in the order of the rows."""
+    return [row.name for row in rows if row.kind is kind]
 
 
-def _row(kind: Kind, name: str) -> Policy:
-    if (kind, name) not in _BY_NAME:
-        raise BadSetting(f"engine.{kind}", got=name, want=" or ".join(names(kind)))
-    return _BY_NAME[kind, name]
+def _row(kind: Kind, name: str, rows: Iterable[Policy]) -> Policy:
+    found = next((row for row in rows if (row.kind, row.name) == (kind, name)), None)
+    if found is None:
+        raise BadSetting(f"engine.{kind}", got=name, want=" or ".join(names(kind, rows)))
+    return found

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.policies.interfaces import Flags, Records
+from controlplane.policies.interfaces import Flags, Floats, Ints, Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 EFFICIENT_RATE_SHARE = 0.75
@@ -34,19 +34,37 @@ def has_more_to_do(tasks: Records) -> Flags:
     """
     stage, elapsed_s, t_rem_s = tasks["stage"], tasks["elapsed_s"], tasks["t_rem_s"]
     rate, sibling_rate = tasks["progress_rate"], tasks["sibling_rate"]
-    n_stages = stage.max() + 1 if len(tasks) else 0
-    log_length = np.full(len(tasks), np.nan)
-    n_known, log_sum = np.zeros(n_stages), np.zeros(n_stages)
+    long_s = long_from_s(stage, elapsed_s, t_rem_s)
+    more = np.empty(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
-        length_s = elapsed_s[row] + t_rem_s[row]
-        if 0 < length_s < np.inf:
-            log_length[row] = math.log(length_s)
-            n_known[stage[row]] += 1
-            log_sum[stage[row]] += log_length[row]
-    more = np.zeros(len(tasks), dtype=np.bool_)
-    for row in range(len(tasks)):
-        n_others = n_known[stage[row]] - 1
-        if n_others > 0 and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row]):
-            others = (log_sum[stage[row]] - log_length[row]) / n_others
-            more[row] = log_length[row] - others > LONG_LOG
+        is_long = long_s[stage[row]] < elapsed_s[row] + t_rem_s[row] < np.inf
+        more[row] = is_long and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row])
     return more
+
+
+@kernel
+def long_from_s(stage: Ints, elapsed_s: Floats, t_rem_s: Floats) -> Floats:
+    """By stage, the length beyond which a task is LONG_TIMES the geometric mean of the others; inf if there are none.
+
+    With s for the sum of the logs of all n lengths, log l - (s - log l) / (n - 1) > c is log l > (s + c (n - 1)) / n.
+    The sum is taken as the log of products, for a logarithm takes as long as ten multiplications.
+
+    >>> long_from_s(np.array([0, 0, 1]), np.array([4.0, 1.0, 9.0]), np.zeros(3)).round(6)
+    array([2.44949,     inf])
+    """
+    n_stages = stage.max() + 1 if len(stage) else 0
+    n_known, log_sum, product = np.zeros(n_stages), np.zeros(n_stages), np.ones(n_stages)
+    for row in range(len(stage)):
+        length_s, group = elapsed_s[row] + t_rem_s[row], stage[row]
+        if 0 < length_s < np.inf:
+            n_known[group] += 1
+            product[group] *= length_s
+            if not 1e-100 < product[group] < 1e100:
+                log_sum[group] += math.log(product[group])
+                product[group] = 1.0
+    long_s = np.full(n_stages, np.inf)
+    for group in range(n_stages):
+        if n_known[group] > 1:
+            total = log_sum[group] + math.log(product[group])
+            long_s[group] = math.exp((total + LONG_LOG * (n_known[group] - 1)) / n_known[group])
+    return long_s

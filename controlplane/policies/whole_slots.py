@@ -50,7 +50,11 @@ def most_usable(claimants: Records) -> Ints:
 @kernel
 def by_arrival(claimants: Records) -> Ints:
     """Rows in order of arrival; of two that arrived at once, the upper row first."""
-    return np.argsort(claimants["arrival_s"], kind="mergesort")
+    arrival_s = claimants["arrival_s"]
+    for row in range(1, len(arrival_s)):
+        if not arrival_s[row - 1] <= arrival_s[row]:
+            return np.argsort(arrival_s, kind="mergesort")
+    return np.arange(len(arrival_s))
 
 
 @kernel

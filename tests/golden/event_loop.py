@@ -11,7 +11,7 @@ from math import inf, nan
 import numpy as np
 
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
-from controlplane.policies.registry import Policy
+from controlplane.policies.policy import Policy
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class EventLoop:
         return {job: max(task.ended_s for task in self.tasks if task.job == job) for job in self.jobs}
 
     def _start_one(self) -> bool:
-        """Start one copy or original that fits its job's target, if there is one; copies go first."""
+        """Start one attempt that fits its job's target, if there is one; copies first, unless they have a budget."""
         if self._held(self.tasks) == self.slots:
             return False
         wanted = self._wanted()
@@ -77,16 +77,20 @@ class EventLoop:
             waiting = [task for task in mine if task.started_s == inf]
             if self._held(mine) >= share["target"]:
                 continue
+            is_budgeted = share["originals"] >= 0
+            if is_budgeted and waiting and originals < share["originals"]:
+                waiting[0].started_s = self.now_s
+                return True
             if copies := [task for task in wanted if task.job == job]:
                 copies[0].copied_s = self.now_s
                 return True
-            if waiting and (share["originals"] < 0 or originals < share["originals"]):
+            if waiting and not is_budgeted:
                 waiting[0].started_s = self.now_s
                 return True
         return False
 
     def _wanted(self) -> list[Task]:
-        """The tasks whose copies the speculator wants, best first."""
+        """The tasks whose copies the speculator wants, best first; whose the free slots are the allocator says."""
         seen = [task for task in self.tasks if task.attempts == 1 and self.now_s - task.started_s >= self.seen_after_s]
         view = np.zeros(len(seen), dtype=RUNNING_TASK)
         view["running_attempts"], view["eligible"], view["pool_slots"] = 1, True, self.slots
@@ -94,8 +98,7 @@ class EventLoop:
         view["t_rem_s"] = [task.end_s - self.now_s for task in seen]
         view["t_new_s"] = [task.copy_s for task in seen]
         view["sibling_rate"], view["finished_from"] = nan, -1
-        waiting = sum(task.started_s == inf for task in self.tasks)
-        view["pool_idle"] = max(self.slots - self._held(self.tasks) - waiting, 0)
+        view["pool_idle"] = 1
         answer = self.speculator.speculate(view)
         best_first = np.argsort(-answer["score"], kind="stable")
         return [seen[row] for row in best_first if answer["wanted"][row]]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from controlplane.policies.registry import TABLE, Kind, allocator
+from controlplane.policies.policy import Kind
+from controlplane.policies.registry import TABLE, allocator
 
 pytestmark = pytest.mark.unit
 

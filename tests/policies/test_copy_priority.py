@@ -43,6 +43,13 @@ def test_late_has_both_kinds_of_baseline(running):
     assert late.speculate(view, LAST)["reason"][0] == Reason.ORIGINALS_WAIT
 
 
+def test_copies_that_save_slot_time_come_last_where_they_are_told_to(running):
+    """RAS goes before waiting originals by itself; of two savings the larger one takes the only idle slot."""
+    view = running([9.0, 50.0], [1.0, 1.0], pool_idle=[1, 1])
+    assert speculator("ras").speculate(view)["wanted"].all()
+    assert speculator("ras").speculate(view, LAST)["wanted"].tolist() == [False, True]
+
+
 def test_the_speculators_own_order_decides_who_takes_the_idle_slot(running):
     """Stock Spark's oldest task goes first, though the other one ends later."""
     view = running([90.0, 50.0], [1.0, 1.0], elapsed_s=[20.0, 30.0], progress_rate=[0.1, 0.1], pool_idle=[1, 1])

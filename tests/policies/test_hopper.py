@@ -76,9 +76,7 @@ def test_odd_slots_are_not_left_idle(pool):
     assert hopper.allocate(*pool(5, [2, 2], tail_index=[1.6, 1.6]), UNFAIR)["target"].tolist() == [3, 2]
 
 
-@pytest.mark.parametrize(
-    ("tail_index", "multiplier"), [(1.0, 2.0), (0.5, 2.0), (0.01, 2.0), (2.0, 1.0), (9.0, 1.0)]
-)
+@pytest.mark.parametrize(("tail_index", "multiplier"), [(1.0, 2.0), (0.5, 2.0), (0.01, 2.0), (2.0, 1.0), (9.0, 1.0)])
 def test_the_multiplier_stays_between_one_and_its_cap(pool, tail_index, multiplier):
     """A tail index of 1 or less would ask for ever more copies; GRASS stops at two."""
     assert hopper.allocate(*pool(9, [4], tail_index=[tail_index]))["virtual_size"].tolist() == [4 * multiplier]

@@ -38,9 +38,7 @@ def test_late_takes_the_last_to_end_first_when_the_pool_has_room_for_one(running
 def test_late_allows_one_copy_in_the_smallest_pool_and_none_beyond_the_cap(running):
     """The cap rounds down, but never to nothing."""
     assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[3] * 8)) == [1]
-    assert (
-        wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[3] * 8, pool_copies=[1] * 8)) == []
-    )
+    assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[3] * 8, pool_copies=[1] * 8)) == []
 
 
 def test_every_pool_and_stage_is_judged_by_itself(running):

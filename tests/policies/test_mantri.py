@@ -64,6 +64,52 @@ def test_a_bigger_task_is_held_against_what_its_work_takes(running):
     assert judge(running, 60.0, [2.0] * 4, work=[10.0]) is Reason.LIKELY_SAVES
 
 
+FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "attempts_started": [1]}
+
+
+@pytest.mark.parametrize(
+    ("t_rem_s", "columns", "killed"),
+    [
+        (81.0, FULL, True),
+        (80.0, FULL, False),
+        (81.0, ROOM, False),
+        (81.0, FULL | {"attempts_started": [3]}, False),
+        (inf, FULL, False),
+    ],
+)
+def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh_attempt(
+    running, t_rem_s, columns, killed
+):
+    """Siblings took 10, 20 and 30 s, 20 on average: E[t_new] + Delta is 80 s. A third start is the last."""
+    view = running([t_rem_s], [inf], finished_from=[0], finished_to=[3], work=[10.0], eligible=[True], **columns)
+    answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
+    assert answer["kill"].tolist() == [killed]
+    assert (answer["reason"][0] == Reason.ENDS_SOONER_ANEW) == killed
+
+
+def test_the_margin_is_set(running):
+    """Short jobs need a shorter one than a minute."""
+    view = running([25.1], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)
+    for margin_s, killed in ((5.0, True), (6.0, False)):
+        assert mantri.speculate(view, {"kill_margin_s": margin_s}, finished(2.0))["kill"].tolist() == [killed]
+
+
+def test_a_restart_is_not_held_back_with_the_copies(running):
+    """Last in line is who takes a slot from an original; a restart gives one back."""
+    view = running([81.0], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)
+    answer = mantri.speculate(view, {"copy_priority": 1.0}, finished(2.0))
+    assert answer["wanted"].tolist() == answer["kill"].tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "worst_rem_s", "ends"), [(2, 101.0, True), (2, 100.0, False), (1, 101.0, False), (2, inf, False)]
+)
+def test_an_attempt_ends_that_another_of_its_task_beats_by_a_minute(running, attempts, worst_rem_s, ends):
+    """The better one needs 40 s. Alone it goes on, and where nothing is known of it, too."""
+    view = running([40.0], [50.0], running_attempts=[attempts], worst_rem_s=[worst_rem_s], finished_from=[-1])
+    assert mantri.speculate(view)["end_last"].tolist() == [ends]
+
+
 def test_the_longest_to_run_goes_first(running):
     """The one that holds its job up most."""
     view = running([50.0, 90.0], [10.0, 10.0])

@@ -4,9 +4,9 @@ import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Capabilities
+from controlplane.policies.policy import Kind
 from controlplane.policies.registry import (
     TABLE,
-    Kind,
     allocator,
     names,
     parse_policy,
@@ -53,6 +53,13 @@ def test_a_setting_out_of_range_is_refused_by_its_full_name(value):
     """Anything that is not a number in the range, nan included."""
     with pytest.raises(BadSetting, match=r"engine.allocator_settings.fairness_epsilon = .*, want 0 to 1"):
         allocator("hopper").complete({"fairness_epsilon": value})
+
+
+@pytest.mark.parametrize("value", [0.3, 0.99, -1, 2, True, "last"])
+def test_a_switch_is_refused_between_its_two_values(value):
+    """Taken for the nearer one, 0.3 would silently be one of two different rules."""
+    with pytest.raises(BadSetting, match=r"engine.speculator_settings.copy_priority = .*, want 0 or 1"):
+        speculator("late").complete({"copy_priority": value})
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are():

@@ -44,9 +44,7 @@ def test_the_defaults_are_those_of_spark_4():
     }
 
 
-@pytest.mark.parametrize(
-    ("elapsed_s", "reason"), [(6.0, Reason.NOT_LONG_ENOUGH), (6.01, Reason.RUNS_TOO_LONG)]
-)
+@pytest.mark.parametrize(("elapsed_s", "reason"), [(6.0, Reason.NOT_LONG_ENOUGH), (6.01, Reason.RUNS_TOO_LONG)])
 def test_a_task_is_slow_only_beyond_three_medians(running, elapsed_s, reason):
     """The comparison is strict, as in `runtimeMs > threshold`."""
     assert judge(running, elapsed_s, [2.0] * 9) is reason

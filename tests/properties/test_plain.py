@@ -9,7 +9,8 @@ import pytest
 
 from controlplane import compiled
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
-from controlplane.policies.registry import TABLE, Kind, Policy
+from controlplane.policies.policy import Kind, Policy
+from controlplane.policies.registry import TABLE
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit
@@ -37,7 +38,10 @@ def answers(policy: Policy) -> str:
         view = np.zeros(rng.integers(0, 30), dtype=CLAIMANT if policy.kind is Kind.ALLOCATOR else RUNNING_TASK)
         for name in view.dtype.names:
             view[name] = column(rng, name, view.dtype[name], len(view))
-        settings = {each.name: rng.uniform(each.low, each.high) for each in policy.settings}
+        settings = {
+            each.name: rng.choice([each.low, each.high]) if each.switch else rng.uniform(each.low, each.high)
+            for each in policy.settings
+        }
         if policy.kind is Kind.ALLOCATOR:
             answer = policy.allocate(int(rng.integers(0, 200)), view, settings)
         else:

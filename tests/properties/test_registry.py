@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from controlplane.model.reasons import WHY_COPIED, Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
-from controlplane.policies.registry import TABLE, Keeps, Kind
+from controlplane.policies.policy import Keeps, Kind
+from controlplane.policies.registry import FORESEEING, TABLE
 
 pytestmark = pytest.mark.unit
 
-ALLOCATORS = [row for row in TABLE if row.kind is Kind.ALLOCATOR]
-SPECULATORS = [row for row in TABLE if row.kind is Kind.SPECULATOR]
+ROWS = (*TABLE, *FORESEEING)
+ALLOCATORS = [row for row in ROWS if row.kind is Kind.ALLOCATOR]
+SPECULATORS = [row for row in ROWS if row.kind is Kind.SPECULATOR]
 every_allocator = pytest.mark.parametrize("policy", ALLOCATORS, ids=lambda row: row.name)
 every_speculator = pytest.mark.parametrize("policy", SPECULATORS, ids=lambda row: row.name)
 
@@ -63,7 +65,8 @@ def running_tasks(draw):
     # Nothing is shorter than a nanosecond; what rounds to 0 in another unit is another case, and no other decision.
     times_s = st.one_of(st.just(0.0), st.floats(1e-9, 1e6), st.just(np.inf))
     view["t_rem_s"] = draw(st.lists(times_s, min_size=n, max_size=n, unique=True))
-    view["t_new_s"] = draw(column(n, seconds))
+    view["worst_rem_s"] = view["t_rem_s"] + draw(column(n, st.integers(0, 200)))
+    view["t_new_s"] = draw(column(n, st.one_of(times_s, st.integers(0, 20).map(float))))
     view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
     view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
     view["job_tasks"] = draw(column(n, st.integers(1, 40), np.int64))
@@ -82,8 +85,14 @@ def running_tasks(draw):
 
 @st.composite
 def settings_of(draw, policy):
-    """Any settings within their ranges."""
-    return {setting.name: draw(st.floats(setting.low, setting.high)) for setting in policy.settings}
+    """Any settings within their ranges, often the usual ones."""
+    return {each.name: draw(values_of(each) | st.just(each.default)) for each in policy.settings}
+
+
+def values_of(setting):
+    """All that a setting may be."""
+    ends = setting.low, setting.high
+    return st.sampled_from(ends) if setting.switch else st.floats(*ends)
 
 
 def most_of(claimants, chosen):
@@ -165,6 +174,7 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     wanted, reason = speculation["wanted"], speculation["reason"]
     assert not (wanted & ~view["eligible"]).any()
     assert not (speculation["kill"] & ~wanted).any()
+    assert not (speculation["end_last"] & (view["running_attempts"] < 2)).any()
     assert np.isfinite(speculation["score"]).all()
     assert {Reason(code) for code in reason.tolist()} <= set(Reason) - {Reason.NONE}
     np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view["eligible"])
@@ -195,5 +205,30 @@ def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)
-    np.testing.assert_array_equal(once["wanted"], other["wanted"])
-    np.testing.assert_array_equal(once["reason"], other["reason"])
+    for name in ("wanted", "reason", "kill", "end_last"):
+        np.testing.assert_array_equal(once[name], other[name])
+
+
+def most_attempts(policy, chosen):
+    """Attempts that one task may come to have at once: set, by the papers two, or as many as save slot time."""
+    for name in ("max_attempts", "attempts_at_start"):
+        if name in chosen:
+            return np.ceil(chosen[name])
+    return 2 if policy.name in ("late", "stock-spark", "relaunch") else np.inf
+
+
+@every_speculator
+@checked
+@given(data=st.data(), view=running_tasks())
+def test_copies_stay_within_their_caps(policy, data, view):
+    """No task has more attempts than a policy allows, no pool more copies than its share, though all are slow."""
+    chosen = data.draw(settings_of(policy))
+    view["eligible"], view["t_new_s"] = True, view["t_rem_s"] / 4
+    view["sibling_rate"] = 2 * view["progress_rate"].max(initial=0.0)
+    wanted = policy.speculate(view, chosen)["wanted"]
+    assert (view["running_attempts"][wanted] < most_attempts(policy, chosen)).all()
+    if "copy_share" in chosen:
+        for pool in np.unique(view["pool"]):
+            one = view[view["pool"] == pool][0]
+            most = max(int(chosen["copy_share"] * one["pool_slots"] + 1e-6), 1)
+            assert wanted[view["pool"] == pool].sum() <= max(most - one["pool_copies"], 0)

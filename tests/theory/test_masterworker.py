@@ -26,20 +26,36 @@ class EqualJobs:
     rate: float
     tasks: int
     exponential: bool = False
+    task_slots: int = 1
 
     def block(self, seed: int, number: int) -> Jobs:
         rng = np.random.default_rng([seed, number])
         service_s = rng.exponential(1.0, BLOCK) if self.exponential else np.ones(BLOCK)
-        return Jobs(gap_s=rng.exponential(1 / self.rate, BLOCK), tasks=np.full(BLOCK, self.tasks), service_s=service_s)
+        return Jobs(
+            gap_s=rng.exponential(1 / self.rate, BLOCK),
+            tasks=np.full(BLOCK, self.tasks),
+            task_slots=np.full(BLOCK, self.task_slots),
+            service_s=service_s,
+            estimated_s=service_s,
+        )
 
 
-def simulated(stream: EqualJobs, nodes: int, slots: int, tail_index: float, started: int, factor: float = inf):
+def simulated(
+    stream: EqualJobs,
+    nodes: int,
+    slots: int,
+    tail_index: float,
+    started: int,
+    factor: float = inf,
+    cancel_s: float = 0.0,
+):
     """(mean wait, its standard error, mean busy share) over the seeds."""
     sizes = np.arange(stream.tasks + 1)
     plan = Plan(
         expanded_tasks=sizes + started - stream.tasks, threshold_s=inf, relaunch_factor=np.full(len(sizes), factor)
     )
-    found = outcome([run(MasterWorker(nodes, slots, tail_index, plan, seed), stream, seed, JOBS) for seed in SEEDS])
+    clusters = [MasterWorker(nodes, slots, tail_index, plan, seed, cancel_s) for seed in SEEDS]
+    found = outcome([run(cluster, stream, seed, JOBS) for cluster, seed in zip(clusters, SEEDS, strict=True)])
     assert found.stable_runs == len(SEEDS)
     return found.wait_s.mean, found.wait_s.error, found.busy_share.mean
 
@@ -63,6 +79,28 @@ def test_exponential_jobs_of_one_task_wait_as_erlang_says(nodes, slots, busy):
     wait_s, error_s, busy_share = simulated(stream, nodes, slots, tail_index=inf, started=1)
     assert abs(wait_s - erlang_wait_s(nodes * slots, busy)) < 4 * error_s
     assert busy_share == pytest.approx(busy, abs=0.01)
+
+
+def test_tasks_of_several_slots_leave_a_node_as_many_servers_as_fit():
+    """M/M/c with c = 2: a third task of two slots does not fit on five."""
+    stream = EqualJobs(rate=1.6, tasks=1, exponential=True, task_slots=2)
+    wait_s, error_s, busy_share = simulated(stream, 1, 5, tail_index=inf, started=1)
+    assert abs(wait_s - erlang_wait_s(2, 0.8)) < 4 * error_s
+    assert busy_share == pytest.approx(0.8 * 4 / 5, abs=0.01)
+
+
+def test_cancelled_tasks_keep_the_next_job_out():
+    """M/G/1: a job that needs every node starts when the last cancelled task of the one before has let go."""
+    cancel_s, run_s = 0.25, coded(3, 5, tail_index=6.0)
+    held_s = Execution(
+        latency=run_s.latency + cancel_s,
+        latency_squared=run_s.latency_squared + 2 * cancel_s * run_s.latency + cancel_s**2,
+        cost=run_s.cost + 2 * cancel_s,
+    )
+    stream = EqualJobs(rate=0.7 / held_s.latency, tasks=3)
+    wait_s, error_s, busy_share = simulated(stream, 5, 1, tail_index=6.0, started=5, cancel_s=cancel_s)
+    assert abs(wait_s - one_server_wait_s(stream.rate, held_s)) < 4 * error_s
+    assert busy_share == pytest.approx(stream.rate * held_s.cost / 5, rel=0.01)
 
 
 @pytest.mark.parametrize(("tasks", "started"), [(1, 1), (3, 3), (3, 5), (1, 4)])

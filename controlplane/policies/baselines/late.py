@@ -25,18 +25,20 @@ def late(tasks: Records, finished: Records, settings: Floats, answer: Records) -
     """
     copy_share, slow_task_share = settings[0], settings[1]
     slow, has_more = is_slow(tasks, slow_task_share), has_more_to_do(tasks)
-    single = tasks["running_attempts"] == 1
+    candidate = np.zeros(len(tasks), dtype=np.bool_)
     score, reason = answer["score"], answer["reason"]
     for row in range(len(tasks)):
         t_rem_s = tasks[row]["t_rem_s"]
         score[row] = t_rem_s if t_rem_s < LONGEST_S else LONGEST_S
         if slow[row]:
-            reason[row] = Reason.NO_BUDGET_POOL if single[row] else Reason.ALREADY_COPIED
+            single = tasks[row]["running_attempts"] == 1
+            reason[row] = Reason.NO_BUDGET_POOL if single else Reason.ALREADY_COPIED
+            candidate[row] = single and tasks[row]["eligible"]
         elif math.isnan(t_rem_s) or math.isinf(t_rem_s):
             reason[row] = Reason.UNKNOWN_DEMAND
         else:
             reason[row] = Reason.SKEW_NOT_STRAGGLER if has_more[row] else Reason.ON_SCHEDULE
-    take_first(tasks, tasks["eligible"] & slow & single, copy_share, answer)
+    take_first(tasks, candidate, copy_share, answer)
 
 
 @kernel
@@ -47,7 +49,7 @@ def is_slow(tasks: Records, slow_task_share: float) -> Flags:
     could lie below (the last task of a stage), a task is slow below three quarters of its siblings' rate
     instead, for LATE's own percentile runs over finished tasks too.
     """
-    stage, rate = tasks["stage"], np.maximum(tasks["progress_rate"], 0.0)
+    stage, rate = tasks["stage"].copy(), np.maximum(tasks["progress_rate"], 0.0)
     n_running = np.bincount(stage)
     end = np.cumsum(n_running)
     place, by_stage = end - n_running, np.empty(len(rate))

@@ -1,4 +1,4 @@
-"""Which running tasks deserve one more attempt? Mantri: those whose copy likely saves slot time.
+"""Which running tasks deserve one more attempt, or start anew? Mantri: where it likely saves slot time.
 
 Where the finished attempts or the task's input are not known, the estimate `t_new_s` stands for the distribution of a
 fresh attempt's duration.
@@ -7,6 +7,7 @@ fresh attempt's duration.
 from math import inf
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Floats, Records
 from controlplane.policies.whole_slots import TOLERANCE
@@ -37,18 +38,46 @@ def break_even_s(running_attempts: float, t_rem_s: float) -> float:
     return t_rem_s * running_attempts / (running_attempts + 1)
 
 
+@rule
+def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
+    """Whether an attempt needs so much longer than another, or than a fresh one would, that it is killed.
+
+    A time that is not known is no evidence.
+    Source: Mantri (OSDI'10), section 5.1.  Units: seconds.
+
+    >>> [is_beaten(t_rem_s=t_rem_s, other_s=20.0, margin_s=60.0) for t_rem_s in (80.0, 81.0, inf)]
+    [False, True, False]
+    """
+    return t_rem_s < inf and t_rem_s > (other_s + margin_s) * (1.0 + TOLERANCE)
+
+
+@rule
+def mean_new_s(task: Record, finished: Records) -> float:
+    """E[t_new]: what finished siblings took on average for this much work; the estimate where they are not known."""
+    first, last = task["finished_from"], task["finished_to"]
+    if first < 0 or not task["work"] > 0:
+        return task["t_new_s"]
+    total = 0.0
+    for row in range(first, last):
+        total += finished[row]["unit_s"]
+    return task["work"] * total / (last - first) if last > first else inf
+
+
 @kernel
 def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
     """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
 
-    P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. Mantri's kills
-    (restart in place when all slots are busy, the end of a hopeless duplicate) have no place in the answer.
+    P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. While all slots are
+    busy, a task with one attempt starts anew instead, where that one needs `kill_margin_s` more than a fresh one would
+    on average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
     Source: Mantri (OSDI'10), section 5.1.
     """
-    confidence, max_attempts = settings[0], settings[1]
+    confidence, max_attempts, margin_s = settings[0], settings[1], settings[3]
     for row in range(len(tasks)):
         task = tasks[row]
         attempts, t_rem_s, t_new_s = task["running_attempts"], task["t_rem_s"], task["t_new_s"]
+        may_restart = task["pool_idle"] <= 0 and attempts == 1 and task["attempts_started"] < max_attempts
+        mean_s = mean_new_s(task, finished) if may_restart else inf
         if task["finished_from"] >= 0 and task["work"] > 0:
             rank = task["finished_from"] + undercut_rank(
                 n_finished=task["finished_to"] - task["finished_from"], confidence=confidence
@@ -59,9 +88,15 @@ def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records)
         if not known:
             too_few = t_rem_s < inf and task["finished_from"] >= 0
             reason = Reason.TOO_FEW_FINISHED if too_few else Reason.UNKNOWN_DEMAND
+        elif is_beaten(t_rem_s=t_rem_s, other_s=mean_s, margin_s=margin_s):
+            reason = Reason.ENDS_SOONER_ANEW
         elif t_new_s >= bound_s:
             reason = Reason.CHEAPER_TO_WAIT
         else:
             reason = Reason.LIKELY_SAVES if attempts < max_attempts else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = t_rem_s if known else 0.0, reason
-        answer["wanted"][row] = reason == Reason.LIKELY_SAVES and task["eligible"]
+        answer["kill"][row] = reason == Reason.ENDS_SOONER_ANEW and task["eligible"]
+        answer["wanted"][row] = answer["kill"][row] or (reason == Reason.LIKELY_SAVES and task["eligible"])
+        answer["end_last"][row] = attempts > 1 and is_beaten(
+            t_rem_s=task["worst_rem_s"], other_s=t_rem_s, margin_s=margin_s
+        )

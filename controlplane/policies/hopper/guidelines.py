@@ -44,9 +44,13 @@ def smallest_first(slots: int, size: Floats, order: Ints, round_up: bool, target
     >>> given(7, [1.33, 2.67, 9.0], True)
     [2, 3, 2]
     """
-    down, up = np.empty(len(size), dtype=np.int64), np.empty(len(size), dtype=np.int64)
-    for row in order:
-        down[row], up[row] = whole(slots=size[row]), whole_up(slots=size[row])
+    up, left = np.empty(len(size), dtype=np.int64), slots
     target[:] = 0
-    left = slots if round_up else hand_out(slots, down, order, target)
+    if not round_up:
+        down = np.empty(len(size), dtype=np.int64)
+        for row in order:
+            down[row] = whole(slots=size[row])
+        left = hand_out(slots, down, order, target)
+    for row in order:
+        up[row] = whole_up(slots=size[row])
     hand_out(left, up, order, target)

@@ -1,10 +1,11 @@
 """What does a job's run take, in time and in slots, with spare tasks and without? Of one job, and of any.
 
-An `Execution` per unit of service time becomes one of an arbitrary job by weighing with the moments of K and B.
+An `Execution` per unit of service time becomes one of an arbitrary job by weighing with the moments of K, R and B.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import fsum, inf
 
 from controlplane.policies.redundancy.order_statistics import order_statistic, slot_time
@@ -63,25 +64,28 @@ def every_size(system: System, of_tasks: Sequence[Execution]) -> Execution:
 def small_and_large(
     system: System, threshold_s: float, small: Sequence[Execution], large: Sequence[Execution]
 ) -> Execution:
-    """An arbitrary job's run in seconds, where jobs of demand k B <= threshold_s run as `small`, others as `large`.
+    """An arbitrary job's run in seconds, where jobs of demand k r B <= threshold_s run as `small`, others as `large`.
 
-    Each size is weighted with Pr{B <= d/k} of its own, the paper's second expression. Its first, equations (3)
+    Each size is weighted with Pr{B <= d/(k r)} of its own, the paper's second expression. Its first, equations (3)
     and (4) as printed, takes K and {K B <= d} for independent, which they are not.
     Source: Redundancy and relaunch, section IV, the expressions after equation (5).
     """
-    shares = job_size_shares(system)
+    shares = [share / system.max_task_slots for share in job_size_shares(system)]
+    sizes = list(product(range(1, system.max_tasks + 1), range(1, system.max_task_slots + 1)))
 
-    def mean(name: str, moment: int) -> float:
+    def mean(name: str, moment: int, times_slots: bool = False) -> float:
         parts = []
-        for tasks, share in enumerate(shares, start=1):
-            limit_s = threshold_s / tasks
+        for tasks, slots in sizes:
+            limit_s, weight = threshold_s / (tasks * slots), shares[tasks - 1] * (slots if times_slots else 1)
             below = service_moment(system, moment, up_to_s=limit_s)
             above = service_moment(system, moment, above_s=limit_s)
-            parts.append(share * _product(below, getattr(small[tasks - 1], name)))
-            parts.append(share * _product(above, getattr(large[tasks - 1], name)))
+            parts.append(weight * _product(below, getattr(small[tasks - 1], name)))
+            parts.append(weight * _product(above, getattr(large[tasks - 1], name)))
         return fsum(parts)
 
-    return Execution(latency=mean("latency", 1), latency_squared=mean("latency_squared", 2), cost=mean("cost", 1))
+    return Execution(
+        latency=mean("latency", 1), latency_squared=mean("latency_squared", 2), cost=mean("cost", 1, times_slots=True)
+    )
 
 
 def _product(weight: float, value: float) -> float:

@@ -64,12 +64,15 @@ def slot_time(started: int, needed: int, tail_index: float) -> float:
     """E[C_{n,k}]: slot time of n tasks that all end with the k-th finished one.
 
     The definition, sum over i <= k of E[S_{n:i}] + (n - k) E[S_{n:k}], with each statistic made from the one before:
-    the closed form of the print, n / (a - 1) (a - (1 - k/n) E[S_{n:k}]), loses its digits around a = 1.
+    the closed form of the print, n / (a - 1) (a - (1 - k/n) E[S_{n:k}]), loses its digits around a = 1. Without spare
+    tasks it is exact, n times the mean slowdown, and takes no longer for more tasks.
     Source: Redundancy and relaunch, section IV, equation (5).
 
     >>> round(slot_time(started=2, needed=2, tail_index=3.0), 9)
     3.0
     """
+    if needed == started:
+        return started / (1.0 - 1.0 / tail_index) if tail_index > 1.0 else inf
     total, statistic = 0.0, 1.0
     for ended in range(needed):
         left = started - ended

@@ -12,6 +12,9 @@ from scipy.special import expit, gammaincc, gammaln
 from controlplane.policies.redundancy.execution import Execution
 from controlplane.policies.redundancy.system import System, arrival_rate
 
+FULL = 1.0 - 1e-12
+"""A busy share from which on it is 1, but for rounding."""
+
 
 def busy_share(system: System, offered_load: float, execution: Execution) -> float:
     """rho: the share of slots kept busy, spare tasks included; from 1 on the queue grows without end.
@@ -50,7 +53,7 @@ def response_time_s(system: System, offered_load: float, execution: Execution, a
     Source: Redundancy and relaunch, section IV, Claim 1, equation (11).
     """
     busy = busy_share(system, offered_load, execution)
-    if not (busy < 1.0 and execution.latency_squared < inf):
+    if not (busy < FULL and execution.latency_squared < inf):
         return inf
     if busy == 0.0:
         return execution.latency

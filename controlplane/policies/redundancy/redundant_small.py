@@ -1,6 +1,6 @@
 """Which jobs get spare tasks, and how small must they be? Redundant-small and its best threshold.
 
-A job is small when its demand k b, tasks times service time, does not exceed a threshold.
+A job is small when its demand k r b, tasks times slots of a task times service time, does not exceed a threshold.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def best_threshold_s(
 ) -> float:
     """d*: the demand up to which running jobs as `small` gives the least response time; 0 none, infinity all.
 
-    E[T] has a kink wherever one more size of job comes in, at d = k min_service_s, so it is searched between
+    E[T] has a kink wherever one more size of job comes in, at d = k r min_service_s, so it is searched between
     kinks. It is flat near the best: judge a threshold by its response time.
     Source: Redundancy and relaunch, section IV, Figure 6.
 
@@ -65,7 +65,9 @@ def best_threshold_s(
     def response_at(threshold_s: float) -> float:
         return response(system, offered_load, small_and_large(system, threshold_s, small, large))
 
-    kinks = [system.min_service_s * tasks for tasks in range(1, system.max_tasks + 1)]
+    widths = range(1, system.max_task_slots + 1)
+    sizes = {tasks * slots for tasks in range(1, system.max_tasks + 1) for slots in widths}
+    kinks = [system.min_service_s * size for size in sorted(sizes)]
     edges = [*kinks, kinks[-1] * NEGLIGIBLE ** (-1.0 / system.service_tail_index)]
     between = [least(response_at, low, high) for low, high in pairwise(edges)]
     return min((0.0, inf, *kinks, *between), key=response_at)

@@ -77,7 +77,7 @@ def straggler_relaunch(system: System, relaunch_factors: Sequence[float]) -> Exe
 def latency_optimal_factor(tasks: int, tail_index: float) -> float:
     """The factor that ends a job of k tasks soonest, found numerically on the exact mean; infinite up to a tail of 1.
 
-    It falls with k from the cost-optimal factor, its value at k = 1.
+    It falls with k from the cost-optimal factor, its value at k = 1, and rises again once it is near equation (12).
     Source: Redundancy and relaunch, section V, "numerically computing the optimal w".
 
     >>> round(latency_optimal_factor(tasks=10, tail_index=3.0), 3)
@@ -85,8 +85,8 @@ def latency_optimal_factor(tasks: int, tail_index: float) -> float:
     """
     if not 1.0 < tail_index < inf:
         return inf
-    highest = cost_optimal_factor(tail_index)
-    best = least(lambda factor: relaunched(tasks, factor, tail_index).latency, low=1.0, high=2.0 * highest)
+    highest = 2.0 * max(cost_optimal_factor(tail_index), many_tasks_factor(tasks, tail_index))
+    best = least(lambda factor: relaunched(tasks, factor, tail_index).latency, low=1.0, high=highest)
     gains = relaunched(tasks, best, tail_index).latency < plain(tasks, tail_index).latency
     return best if gains else inf
 

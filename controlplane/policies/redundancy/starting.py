@@ -14,6 +14,18 @@ from controlplane.policies.whole_slots import TOLERANCE
 
 
 @rule
+def is_small(demand_s: float, small_s: float) -> bool:
+    """Whether a job of this demand, slot-seconds, is one of those that get copies.
+
+    Source: Redundancy and relaunch, section IV, "Redundant-small policy".
+
+    >>> is_small(demand_s=0.1 + 0.2, small_s=0.3), is_small(demand_s=0.4, small_s=0.3)
+    (True, False)
+    """
+    return demand_s <= small_s * (1.0 + TOLERANCE)
+
+
+@rule
 def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float, small_s: float) -> Reason:
     """Why a task starts with a further copy, or why not; below an infinite threshold every demand is small.
 
@@ -23,7 +35,7 @@ def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float,
     if small_s < math.inf:
         if math.isnan(demand_s):
             return Reason.UNKNOWN_DEMAND
-        if not demand_s <= small_s * (1.0 + TOLERANCE):
+        if not is_small(demand_s, small_s):
             return Reason.NOT_SMALL
     return Reason.STARTS_WITH_COPIES if running_attempts < attempts_at_start else Reason.ALREADY_COPIED
 

@@ -1,7 +1,8 @@
 """Which cluster and which jobs are reckoned with? The master-worker system of "redundancy and relaunch".
 
 Jobs arrive as a Poisson stream. Each has K tasks, Pr{K = k} ~ 1/k up to a most, of one service time B, a Pareto
-variable that is the same for all its tasks; a task runs B times a Pareto slowdown S >= 1 of its own.
+variable that is the same for all its tasks; a task runs B times a Pareto slowdown S >= 1 of its own. It takes R slots
+of a node, as many as its siblings.
 Source: Redundancy and relaunch, section II.
 """
 
@@ -16,6 +17,8 @@ class System:
     nodes: int = 20
     slots_per_node: int = 10
     max_tasks: int = 10
+    max_task_slots: int = 1
+    """R is a whole number from 1 to this, each equally likely; the paper keeps to 1."""
     min_service_s: float = 10.0
     max_service_s: float = inf
     """A finite one truncates B, which keeps its moments finite for any tail index (section VI)."""
@@ -45,6 +48,15 @@ def mean_tasks(system: System) -> float:
     3.41417
     """
     return fsum(tasks * share for tasks, share in enumerate(job_size_shares(system), start=1))
+
+
+def mean_task_slots(system: System) -> float:
+    """E[R].
+
+    >>> mean_task_slots(System(max_task_slots=4))
+    2.5
+    """
+    return (1 + system.max_task_slots) / 2
 
 
 def service_moment(system: System, moment: int = 1, above_s: float = 0.0, up_to_s: float = inf) -> float:
@@ -91,4 +103,5 @@ def arrival_rate(system: System, offered_load: float) -> float:
     >>> round(arrival_rate(System(), offered_load=0.5), 5)
     1.30176
     """
-    return offered_load * system.slots / (mean_tasks(system) * service_moment(system) * mean_slowdown(system))
+    mean_slots = mean_tasks(system) * mean_task_slots(system)
+    return offered_load * system.slots / (mean_slots * service_moment(system) * mean_slowdown(system))

@@ -1,11 +1,13 @@
 """Do the moments of order statistics agree with the paper's table, with sampling, and with their own limits?"""
 
 import json
-from math import inf, isinf
+from math import exp, inf, isinf
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import binom
 
 from controlplane.policies.redundancy.order_statistics import (
     expanded_tasks,
@@ -80,6 +82,14 @@ def test_slot_time_passes_through_a_tail_index_of_one():
     assert around == pytest.approx([around[1]] * 3)
 
 
+def test_without_spare_tasks_a_job_costs_the_mean_of_each_however_many_there_are():
+    """Every task runs to its end then: the sum over all order statistics, which a billion tasks need not add up."""
+    for tasks in (1, 2, 30):
+        added = sum(order_statistic(tasks, ended, 1.5) for ended in range(1, tasks + 1))
+        assert slot_time(tasks, tasks, 1.5) == pytest.approx(added)
+    assert slot_time(10**9, 10**9, 1.5) == pytest.approx(3 * 10**9)
+
+
 def test_moments_that_do_not_exist_are_infinite():
     """The mean of the largest needs a tail index above 1, its square above 2; one spare task halves the need."""
     assert isinf(order_statistic(5, 5, tail_index=1.0))
@@ -139,3 +149,26 @@ def test_rounding_adds_no_task():
         3,
         2,
     ]
+
+
+@pytest.mark.parametrize(
+    ("started", "tasks", "tail_index"),
+    [(1, 1, 3.0), (2, 1, 1.5), (5, 3, 2.5), (10, 10, 3.0), (20, 10, 1.2), (40, 39, 3.0)],
+)
+def test_moments_are_the_integrals_of_the_tail(started, tasks, tail_index):
+    """E[S_{n:k}], its square and E[C_{n,k}]: the k-th ends after x if more than n - k slowdowns are longer."""
+
+    def integral(needed, moment):
+        """1 plus the integral of m x^(m-1) Pr{S_{n:k} > x} from 1 on, over y = ln x."""
+
+        def later(y):
+            return moment * exp(moment * y) * binom.sf(started - needed, started, exp(-tail_index * y))
+
+        return 1 + sum(quad(later, *piece, epsabs=0, limit=200)[0] for piece in ((0, 1), (1, 4), (4, 40), (40, 300)))
+
+    for moment in (1, 2):
+        if started - tasks + 1 > moment / tail_index:
+            assert order_statistic(started, tasks, tail_index, moment) == pytest.approx(integral(tasks, moment))
+    means = [integral(ended, 1) for ended in range(1, tasks + 1)]
+    cost = sum(means) + (started - tasks) * means[-1]
+    assert slot_time(started, tasks, tail_index) == pytest.approx(cost)

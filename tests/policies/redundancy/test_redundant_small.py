@@ -1,7 +1,9 @@
 """Do latency, cost and the best threshold come out as the paper's system demands?"""
 
+import json
 from dataclasses import replace
 from math import inf, isinf, isnan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from controlplane.policies.redundancy.system import System, job_size_shares, mea
 
 pytestmark = pytest.mark.unit
 
+OPTIMA = json.loads((Path(__file__).parents[2] / "golden" / "redundancy_optima.json").read_text())
 SYSTEM = System()
 FIVES = System(service_tail_index=5.0, slowdown_tail_index=5.0)
+WIDE_FIVES = replace(FIVES, max_task_slots=3)
 
 
 def drawn(system: System, rate: float, threshold_s: float, jobs: int = 400_000) -> tuple[np.ndarray, np.ndarray]:
@@ -23,14 +27,16 @@ def drawn(system: System, rate: float, threshold_s: float, jobs: int = 400_000) 
     rng = np.random.default_rng([3, jobs])
     tasks = rng.choice(np.arange(1, system.max_tasks + 1), jobs, p=job_size_shares(system))
     service_s = system.min_service_s * (1 + rng.pareto(system.service_tail_index, jobs))
+    task_slots = rng.integers(1, system.max_task_slots, jobs, endpoint=True)
     latency, cost = np.empty(jobs), np.empty(jobs)
     for k in range(1, system.max_tasks + 1):
         for small in (False, True):
-            rows = np.flatnonzero((tasks == k) & ((tasks * service_s <= threshold_s) == small))
+            rows = np.flatnonzero((tasks == k) & ((tasks * task_slots * service_s <= threshold_s) == small))
             n = expanded_tasks(k, rate) if small else k
             slowdown = np.sort(1 + rng.pareto(system.slowdown_tail_index, (len(rows), n)))
             latency[rows] = service_s[rows] * slowdown[:, k - 1]
-            cost[rows] = service_s[rows] * (slowdown[:, :k].sum(axis=1) + (n - k) * slowdown[:, k - 1])
+            each = slowdown[:, :k].sum(axis=1) + (n - k) * slowdown[:, k - 1]
+            cost[rows] = task_slots[rows] * service_s[rows] * each
     return latency, cost
 
 
@@ -63,7 +69,8 @@ def test_expanding_all_jobs_has_its_known_moments():
 
 
 @pytest.mark.parametrize(
-    ("system", "rate", "threshold_s"), [(SYSTEM, 2.0, 50.0), (FIVES, 2.0, 40.0), (FIVES, 1.1, 70.0)]
+    ("system", "rate", "threshold_s"),
+    [(SYSTEM, 2.0, 50.0), (FIVES, 2.0, 40.0), (FIVES, 1.1, 70.0), (WIDE_FIVES, 2.0, 90.0)],
 )
 def test_moments_are_those_of_drawn_jobs(system, rate, threshold_s):
     """Sizes are weighted with the chance of their own that the demand is small."""
@@ -87,24 +94,13 @@ def test_without_small_jobs_the_cost_is_demand_times_slowdown():
     assert cost < mean_tasks(SYSTEM) * demand_s * 1.5 / 3
 
 
-@pytest.mark.parametrize(
-    ("offered_load", "threshold_s", "response_s"),
-    [
-        (0.3, inf, 18.404),
-        (0.5, inf, 18.722),
-        (0.6, 122.62, 22.241),
-        (0.7, 70.64, 25.376),
-        (0.8, 35.11, 28.279),
-        (0.9, 0.0, 30.977),
-    ],
-)
-def test_the_best_threshold_falls_with_the_load(offered_load, threshold_s, response_s):
+@pytest.mark.parametrize("best", OPTIMA["thresholds"], ids=lambda best: str(best["offered_load"]))
+def test_the_best_threshold_falls_with_the_load(best):
     """Figure 6: up to 0.5 all jobs may be expanded, at 0.9 none should be."""
-    best = best_threshold_s(SYSTEM, offered_load, expanded(SYSTEM, 2.0))
-    assert response_time_s(SYSTEM, offered_load, redundant_small(SYSTEM, 2.0, best)) == pytest.approx(
-        response_s, abs=1e-3
-    )
-    assert best == pytest.approx(threshold_s, abs=0.05)
+    found_s = best_threshold_s(SYSTEM, best["offered_load"], expanded(SYSTEM, OPTIMA["expansion_rate"]))
+    run = redundant_small(SYSTEM, OPTIMA["expansion_rate"], found_s)
+    assert response_time_s(SYSTEM, best["offered_load"], run) == pytest.approx(best["response_s"], abs=1e-3)
+    assert found_s == pytest.approx(inf if best["threshold_s"] is None else best["threshold_s"], abs=0.05)
 
 
 @pytest.mark.parametrize(("offered_load", "threshold_s"), [(0.6, 108.9), (0.7, 62.0), (0.8, 30.0), (0.9, 0.0)])
@@ -126,6 +122,16 @@ def test_no_threshold_on_a_fine_grid_is_better():
         grid = [redundant_small(SYSTEM, 2.0, float(d)) for d in np.geomspace(10, 3000, 400)]
         least = min(response_time_s(SYSTEM, offered_load, run) for run in grid)
         assert response_time_s(SYSTEM, offered_load, best) <= least + 1e-9
+
+
+@pytest.mark.parametrize("offered_load", [0.6, 0.7, 0.8])
+def test_response_times_fall_though_every_expansion_costs_more(offered_load):
+    """Condition (7), a lower cost, is sufficient only: the best threshold pays with slot time for less latency."""
+    none, best = (
+        redundant_small(SYSTEM, 2.0, d) for d in (0.0, best_threshold_s(SYSTEM, offered_load, expanded(SYSTEM, 2.0)))
+    )
+    assert best.cost > none.cost
+    assert response_time_s(SYSTEM, offered_load, best) < response_time_s(SYSTEM, offered_load, none)
 
 
 def test_an_overloaded_system_is_given_no_spare_tasks():
