@@ -34,6 +34,14 @@ def free_port(host: str) -> int:
         return int(probe.getsockname()[1])
 
 
+def require_port(host: str, port: int) -> None:
+    """Raises OSError where nobody could listen on this TCP port now; 0 stands for any."""
+    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+
+
 def child_pids(parent_pid: int) -> list[int]:
     """The direct children of a process, from /proc."""
     children = []

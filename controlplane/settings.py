@@ -88,10 +88,10 @@ else:
 class ServerSection(Section):
     """Where the control plane listens and how much one request may carry."""
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=7272, ge=0, le=65535)
+    host: str = Field(default="127.0.0.1", description="Address to listen on; beyond loopback only with tokens.")
+    port: int = Field(default=7272, ge=0, le=65535, description="Port to listen on.")
     max_body_bytes: int = Field(default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
-    demo_report: Path = Path("build/demo.json")
+    demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
     drain_s: float = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
 
     @property
@@ -103,12 +103,12 @@ class ServerSection(Section):
 class AuthSection(Section):
     """Bearer tokens. Operating includes reading; being a shim is apart. None at all: loopback only."""
 
-    read_token: SecretStr | None = None
-    read_token_file: Path | None = None
-    operate_token: SecretStr | None = None
-    operate_token_file: Path | None = None
-    shim_token: SecretStr | None = None
-    shim_token_file: Path | None = None
+    read_token: SecretStr | None = Field(default=None, description="For who may read pages and REST.")
+    read_token_file: Path | None = Field(default=None, description="A file that holds it.")
+    operate_token: SecretStr | None = Field(default=None, description="For who may change something, too.")
+    operate_token_file: Path | None = Field(default=None, description="A file that holds it.")
+    shim_token: SecretStr | None = Field(default=None, description="For drivers and resource managers.")
+    shim_token_file: Path | None = Field(default=None, description="A file that holds it.")
 
     def token(self, role: str) -> str | None:
         """The token of `read`, `operate` or `shim`, from its value or its file."""
@@ -125,8 +125,8 @@ class AuthSection(Section):
 class LogSection(Section):
     """What is logged and how."""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "console"] = "json"
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The least that is logged.")
+    format: Literal["json", "console"] = Field(default="json", description="One JSON object a line, or for people.")
 
 
 class Settings(BaseSettings):
@@ -378,11 +378,20 @@ def bad_settings(problems: Iterable[Mapping[str, Any]], prefix: str = "") -> Ite
     """What pydantic found wrong, told as we tell it: the field, what was given, and what it wants."""
     for problem in problems:
         place, kind = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]], problem["type"]
-        given = None if kind == "missing" else _shown(place, problem["input"], kind == "extra_forbidden")
+        given = _Absent() if kind == "missing" else _shown(place, problem["input"], kind == "extra_forbidden")
         yield BadSetting(".".join(place), given, _OWN_WORDS.get(kind) or _PYDANTIC_WORDS.sub("", problem["msg"]))
+
+
+class _Absent:
+    """What was given for a field that is missing."""
+
+    def __repr__(self) -> str:
+        return "nothing"
 
 
 def _shown(place: list[str], value: Any, unknown: bool) -> Any:
     """A refused value as it may be shown: it may be a secret that was put in the wrong place."""
+    if value is None:
+        return None
     harmless = isinstance(value, int | float) or (isinstance(value, str) and place[0] not in _SECRET_SECTIONS)
     return value if harmless and not unknown else HIDDEN

@@ -115,3 +115,10 @@ def working(n_tasks: int = 4, *, job: str = "job-1", application: str = "app-1")
         },
         *(started(n, host=n % 4) for n in range(n_tasks)),
     ]
+
+
+def while_another_reports(plane: Plane, seconds: int) -> None:
+    """Time goes by for a control plane that hears app-2, and nobody else."""
+    for sequence in range(1, seconds // 2 + 1):
+        plane.clock.advance(2)
+        plane.reply(message(sequence, [attached("app-2")], full=True, source="app-2"))

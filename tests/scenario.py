@@ -136,3 +136,12 @@ class Scenario:
     def records(self) -> list:
         """All decisions so far, in order."""
         return [record for decision in self.decisions for record in decision.records]
+
+
+def with_copy(scenario: Scenario) -> LaunchCopy:
+    """Lets a straggler get its copy, as attempt 100 on the ordered host."""
+    copy = scenario.run_with_straggler(slow=3)[0]
+    scenario.tell(
+        [scenario.started(100, int(copy.host[1:]), index=3, speculative=True, order=copy.order, attempt_number=1)]
+    )
+    return copy

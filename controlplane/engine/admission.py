@@ -93,6 +93,8 @@ class Admission:
             return Reason.TASK_OVER, Placement()
         if max_copies == 0 or (to_host and not capabilities.named_host):
             return Reason.HOST_CANNOT, Placement()
+        if candidate.relaunches and not capabilities.kill_copy:
+            return Reason.HOST_CANNOT, Placement()
         ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0
         if tasks.n_live[task] - 1 + ordered >= max_copies:
             return Reason.ALREADY_COPIED, Placement()
@@ -132,20 +134,21 @@ class Admission:
         if np.count_nonzero(has_slots) == 1 and (not to_host or (named >= 0 and has_slots[named])):
             return self._place_on_only_host(source, task)
         own = np.zeros(cluster.hosts.size, dtype=bool)
-        own[cluster.attempts.host[cluster.attempts_of(task)]] = True
-        own[self._taken.get(task, [])] = True
-        own[self._bound(source).get(self._key(task), [])] = True
+        for row in cluster.attempts_of(task):
+            own[cluster.attempts.host[row]] = True
+        for row in (*self._taken.get(task, ()), *self._bound(source).get(self._key(task), ())):
+            own[row] = True
         if to_host:
             if named < 0 or not has_slots[named] or own[named]:
                 return Reason.NO_OTHER_HOST, Placement()
             return Reason.NONE, Placement(host=to_host, row=named)
         sick = self._health.sick
-        if not (has_slots & ~own & ~sick).any():
-            return Reason.NO_OTHER_HOST, Placement()
         local = self._local(task)
         best = rank_hosts(
             slots_free=free, running=running, slowness=self._health.slowness, sick=sick, local=local, forbidden=own
         ).tolist()
+        if not best and not (has_slots & ~own & ~sick).any():
+            return Reason.NO_OTHER_HOST, Placement()
         names = cluster.host_names
         ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best)]
         if best and source.attached.capabilities.named_host:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from math import isfinite
 
+import numpy as np
+
 from controlplane.engine import views
 from controlplane.engine.admission import Admission
 from controlplane.engine.applications import claimants_of
@@ -13,8 +15,10 @@ from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Capabilities, Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies.registry import Policy
+from controlplane.policies.policy import Policy
 
+GOLDEN_RATIO = (1 + 5**0.5) / 2
+"""Its multiples spread evenly, modulo 1."""
 SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
 """What of a claimant is recorded with its grant, where it is known."""
 
@@ -22,7 +26,8 @@ SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
 def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     """Targets for the jobs of one pool; a changed one is recorded, and granted where we may.
 
-    A grant is a lease: it is said again when half of its time is over.
+    A grant is a lease: it is said again once in each half of its time, each job's at a moment of its own, so that no
+    cycle has all of them to say.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
     rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
@@ -35,7 +40,8 @@ def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
     jobs.cap[rows], jobs.originals[rows] = allocation["cap"], allocation["originals"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
     changed |= jobs.originals[rows] != jobs.granted_originals[rows]
-    stale = cycle.now_s - jobs.granted_s[rows] >= cycle.settings.grant_ttl_ms / 2000
+    half_s, moment = cycle.settings.grant_ttl_ms / 2000, rows * GOLDEN_RATIO % 1.0
+    stale = np.floor(cycle.now_s / half_s + moment) > np.floor(jobs.granted_s[rows] / half_s + moment)
     said = changed | stale
     _grant(cycle, source, claimants[said], rows[said], changed[said])
 

@@ -110,6 +110,17 @@ def copy_room(free: Ints, waiting: Ints, ordered: Ints, before_waiting: Flags) -
     return np.where((waiting > 0) & before_waiting, queued, spare_room(free, waiting))
 
 
+def restart_room(free: Ints, ordered: Ints) -> Ints:
+    """How many more attempts that take another's place each job may order; shapes (n_jobs,).
+
+    Each gives a slot back: what is free, or one for the next slot that comes free, even beyond the job's target.
+
+    >>> restart_room(np.array([2, 0, 0, -1]), ordered=np.array([0, 0, 1, 0]))
+    array([2, 1, 0, 1])
+    """
+    return np.where((free <= 0) & (ordered == 0), 1, np.maximum(free, 0))
+
+
 def no_room(waiting: Ints, before_waiting: Flags) -> Ints:
     """Why a job has no room for a copy, as `Reason`; shapes (n_jobs,).
 

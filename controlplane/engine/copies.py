@@ -78,7 +78,7 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
     """Order the end of the attempt in `row`, or record why it must live.
 
     Only the kill switch orders anything outside control mode: it takes back what was launched in it. It asks again in
-    every cycle, so what it must leave alive is not recorded.
+    every cycle, as speculators do, so what these must leave alive is not recorded.
     """
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
     fact = cluster.stage_infos[int(attempts.stage[row])].fact
@@ -91,8 +91,8 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
         refusal = Reason.MODE
     else:
         refusal = Admission.kill_refusal(cluster, source, row, len(dying))
-        if refusal and reason is Reason.KILL_SWITCH:
-            return
+    if refusal and reason in (Reason.KILL_SWITCH, Reason.BEATEN):
+        return
     record = cycle.record(
         source,
         action=Action.KILL_ATTEMPT,

@@ -12,7 +12,7 @@ from controlplane.estimators.host_slowness import HostHealth, HostSlowness, comp
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import fit
-from controlplane.estimators.tail_index import TailIndex, TailSamples, relative_ages
+from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
 from controlplane.model.facts import Outcome
@@ -60,6 +60,8 @@ class Learning:
         self.accuracy = Accuracy()
         self._habits: dict[str, Habits] = {}
         self._habits_of_pool: dict[int, Habits] = {}
+        self._siblings: dict[tuple[int, bool], Siblings] = {}
+        """Of stages by row, those that are compared by their work apart."""
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -72,6 +74,7 @@ class Learning:
             source = cluster.sources[name]
             self._take_up(cluster, source.row, source.attached.name or source.attached.application)
         for row in changes.stages_submitted:
+            self._forget_siblings(row)
             if row in cluster.stage_infos:
                 self.remaining.stage_submitted(cluster, row)
         for pool, delay_s, is_cold in changes.startups:
@@ -82,26 +85,28 @@ class Learning:
                 self._attempt_ended(cluster, ended, now_s)
         self.weigh_transfer(cluster, changes.jobs)
         for info, fact in changes.stages_ended:
+            for siblings in self._forget_siblings(info.row):
+                siblings.settle()
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
                 if any(parent == fact.stage for parent, _ in job.edges):
                     work_s = float(cluster.stages.duration_sum_s[info.row])
-                    self.transfer.observe(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
+                    self._output_seen(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
 
     def _attempt_ended(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
         fact, stages, stage = ended.fact, cluster.stages, ended.stage
         finished = fact.outcome is Outcome.SUCCESS
         duration_s = fact.duration_ms / 1000
-        if stages.alive[stage] and stages.n_finished[stage] and duration_s > 0:
-            relative = duration_s / (stages.duration_sum_s[stage] / stages.n_finished[stage])
-            if stages.n_costs[stage] and ended.input_bytes > 0:
+        if stages.alive[stage] and duration_s > 0 and (finished or fact.outcome is Outcome.KILLED):
+            by_work, cost = ended.input_bytes > 0, duration_s
+            if by_work:
                 cost = self.remaining.cost(cluster, ended.pool, duration_s, ended.input_bytes)
-                log_ratio = float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
-                relative = float(np.exp(log_ratio))
-                if finished:
+                if finished and stages.n_costs[stage]:
+                    log_ratio = float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
-            if finished or fact.outcome is Outcome.KILLED:
-                self._habits_of_pool[ended.pool].tail.observe(relative, finished)
+            if (stage, by_work) not in self._siblings:
+                self._siblings[stage, by_work] = Siblings(self._habits_of_pool[ended.pool].tail)
+            self._siblings[stage, by_work].observe(cost, finished)
         self._learn_of_race(cluster, ended, now_s)
         if fact.outcome is Outcome.KILLED:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
@@ -110,6 +115,18 @@ class Learning:
             self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
+
+    def _forget_siblings(self, stage: int) -> list[Siblings]:
+        """Those of a row that another stage has, or will have."""
+        found = [self._siblings.pop((stage, by_work), None) for by_work in (False, True)]
+        return [siblings for siblings in found if siblings]
+
+    def _output_seen(self, job: str, stage: str, shuffled_bytes: float, work_s: float) -> None:
+        """A stage that feeds another has ended: was its ratio foretold, and what does it teach?"""
+        if self.transfer.known(job, stage) and shuffled_bytes >= 0:
+            foretold = self.transfer.estimate(job, stage, work_s)
+            self.accuracy.observe("transfer_ratio", foretold, self.transfer.ratio(shuffled_bytes, work_s))
+        self.transfer.observe(job, stage, shuffled_bytes, work_s)
 
     def _learn_of_race(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
         """Of an original and its copy, the first that ends tells how much of the slowness lies in the work."""
@@ -124,9 +141,10 @@ class Learning:
         cluster.pools.kept_slowness[ended.pool] = shared.kept
 
     def forget_rows(self) -> None:
-        """The cluster starts anew: what is known of hosts and pools by their rows is void."""
+        """The cluster starts anew: what is known of hosts, pools and stages by their rows is void."""
         self.hosts = HostSlowness()
         self._habits_of_pool.clear()
+        self._siblings.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""
@@ -146,21 +164,32 @@ class Learning:
         self.hosts.review(host, slowness)
 
     def weigh_transfer(self, cluster: Cluster, jobs: Iterable[int]) -> None:
-        """Write the ratio of these jobs: the one of their open stages that feed others, weighed by their tasks left."""
+        """Write the ratio of these jobs: what their open stages leave to fetch, over their work, each summed.
+
+        Source: Hopper (SIGCOMM'15), section 4.2, "summing over all the running and their respective downstream phases".
+        """
         stages = cluster.stages
         for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
             info = cluster.job_infos[job]
             parents = {parent for parent, _ in info.edges}
-            ratios, weights = [], []
+            to_fetch_bytes = work_s = 0.0
             for row in info.stage_rows:
                 fact = cluster.stage_infos[row].fact
                 left = int(stages.n_tasks[row] - stages.n_done[row])
                 if left and fact.stage in parents and not stages.closing[row]:
-                    mean_s = stages.duration_sum_s[row] / stages.n_finished[row] if stages.n_finished[row] else 1.0
+                    left_s = left * self._task_s(cluster, row)
                     written = float(stages.shuffle_bytes[row])
-                    ratios.append(self.transfer.estimate(info.name, fact.name, left * mean_s, written))
-                    weights.append(left)
-            cluster.jobs.transfer_ratio[job] = np.average(ratios, weights=weights) if ratios else 1.0
+                    to_fetch_bytes += self.transfer.to_fetch_bytes(info.name, fact.name, left_s, written)
+                    work_s += left_s
+            cluster.jobs.transfer_ratio[job] = self.transfer.ratio(to_fetch_bytes, work_s)
+
+    def _task_s(self, cluster: Cluster, stage: int) -> float:
+        """What a task of this stage takes: by those that finished, else by earlier runs, else as any stage's."""
+        stages = cluster.stages
+        if stages.n_finished[stage]:
+            return float(stages.duration_sum_s[stage] / stages.n_finished[stage])
+        prior_s = float(stages.prior_duration_s[stage])
+        return self.remaining.history.duration_s(1.0) if np.isnan(prior_s) else prior_s
 
     def review_tails(self, cluster: Cluster, due: Iterable[SourceState], now_s: float) -> None:
         """Every so often, let the ages of attempts that still run count for the tail of their application."""

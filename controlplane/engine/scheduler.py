@@ -17,6 +17,7 @@ from controlplane.engine.applications import review_standing
 from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.snapshot import take_snapshot
@@ -124,6 +125,7 @@ class Scheduler:
             if source.row in changes.pools:
                 allocate(cycle, source, sums)
                 avoid_sick_hosts(cycle, source)
+                drain_executors(cycle, source)
         views.follow_pools(self.cluster, due, sums, now_s)
         speculate(cycle, due, sums)
 
@@ -167,8 +169,8 @@ class Scheduler:
         source = self.cluster.sources.get(name)
         if source is None:
             return []
-        claimed = self.steering.claimed(self.cluster, source).tolist()
-        return [_claim(key, self.settings.lease_ms) for key, row in source.jobs.items() if claimed[row]]
+        claimed, lease_ms = self.steering.claimed(self.cluster, source).tolist(), self.settings.lease_ms
+        return [_claim(key, lease_ms) for key, row in source.jobs.items() if claimed[row]]
 
     def learned(self) -> dict[str, Any]:
         """JSON-able state of all estimators, for the store."""
@@ -183,7 +185,8 @@ class Scheduler:
         for report in heard:
             source = self.cluster.sources.get(report.source)
             if source is not None and (report.full or self.steering.mode(source) is not source.told_in):
-                source.told_in, source.avoided_s = self.steering.mode(source), -np.inf
+                source.told_in = self.steering.mode(source)
+                source.avoided_s = source.most_executors_s = -np.inf
                 self.cluster.jobs.granted_s[list(source.jobs.values())] = -np.inf
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:

@@ -111,6 +111,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         tail_samples=moment.learning.tail_samples(row),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
+        plan_age_s=_known(moment.now_s - source.applied_s),
         executors=[
             s.ExecutorState(
                 executor=name,
@@ -288,6 +289,8 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
         "running_attempts": float(tasks.n_live[row]),
         "target": float(cluster.jobs.target[tasks.job[row]]),
     }
+    progress = _known(attempts.progress[cluster.leading_attempt(row)])
+    inputs["progress"] = -1.0 if progress is None else progress
     known = is_known(
         n_finished=int(cluster.stages.n_finished[tasks.stage[row]]),
         prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),

@@ -2,18 +2,19 @@
 
 import numpy as np
 
-from controlplane.compiled import kernel
+from controlplane.compiled import kernel, rule
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, no_room, spare_room, within_originals
-from controlplane.engine.copies import order_copy
+from controlplane.engine.budgets import Budgets, copy_room, no_room, restart_room, spare_room, within_originals
+from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Ints, Records
+from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
+from controlplane.policies.baselines.late import order_statistic
 from controlplane.policies.grass.ras import ras_saving_s
 from controlplane.policies.interfaces import UNKNOWN_FINISHED
 
@@ -25,6 +26,12 @@ _SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts")
 """What a recorded refusal tells of its task."""
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
+
+_JUDGED = (Reason.NONE, Reason.ALREADY_COPIED, Reason.ORDER_PENDING, Reason.LEFT_ALONE)
+"""Standings of tasks whose copies are ours to deal with and whose attempts are all old enough to be judged."""
+
+DONE = -np.inf
+"""In place of a candidate's score, once something has been decided about it."""
 
 POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
 
@@ -44,10 +51,11 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None
     _prepare_pools(cycle, due, sums, budgets)
     cycle.learning.remaining.estimate(cycle.cluster, cycle.health.certain_log, cycle.now_s)
     cycle.learning.watch_hosts(cycle.cluster, cycle.now_s)
-    cycle.view.fill(cycle.cluster, cycle.now_s)
+    cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
         before_waiting = _ask(cycle, due)
         _pick(cycle, before_waiting, sums, budgets)
+        _end_beaten(cycle)
         _note_reasons(cycle)
 
 
@@ -63,6 +71,8 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.executor_slots[row] = source.attached.executor_slots
         look_ahead(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
+    cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
+    cycle.cluster.jobs.told_off[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
     cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
     cycle.cluster.jobs.remaining_tasks[: len(free)] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
@@ -116,19 +126,22 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     before = before_waiting[jobs.pool[:n_jobs]]
     room = copy_room(free, waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
-    queue = choose(view.rows, tasks.records, room, no_room(waiting, before), view.answer, rivals)
+    rooms = np.stack([room, np.maximum(room, restart_room(free, budgets.ordered_by_job))])
+    queue = choose(view.rows, tasks.records, rooms, no_room(waiting, before), view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
+    left = np.append(score[queue], DONE)
     for _ in range(ORDERS_PER_CYCLE):
-        if not len(queue):
+        at = int(left.argmax())
+        if left[at] == DONE:
             return
-        place, queue = int(queue[0]), queue[1:]
+        place, left[at] = int(queue[at]), DONE
         row = int(view.rows[place])
         job, pool = int(tasks.job[row]), int(tasks.pool[row])
         candidate = Candidate(
             task=row,
             score=float(score[place]),
             reason=Reason(int(code[place])),
-            before_waiting=bool(before_waiting[pool]),
+            before_waiting=bool(before_waiting[pool] or view.answer["kill"][place]),
             relaunches=bool(view.answer["kill"][place]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
@@ -150,9 +163,20 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             same = tasks.job[view.rows[queue]] == job
         else:
             continue
+        same &= left[:-1] > DONE
         code[queue[same]] = answer
-        queue = queue[~same]
-    code[queue] = Reason.NOT_TRIED
+        left[:-1][same] = DONE
+    code[queue[left[:-1] > DONE]] = Reason.NOT_TRIED
+
+
+def _end_beaten(cycle: Cycle) -> None:
+    """Order the end of attempts that another one of their task beats by far, as far as both can be judged."""
+    attempts, tasks, view = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view
+    judged = np.isin(view.standing, _JUDGED)
+    for place in np.flatnonzero(view.answer["end_last"] & judged)[:ORDERS_PER_CYCLE]:
+        row = int(view.rows[place])
+        last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])
+        order_kill(cycle, cycle.cluster.source_of_pool[int(tasks.pool[row])], last, Reason.BEATEN, "")
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
@@ -161,33 +185,84 @@ def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
 
 
 @kernel
-def choose(rows: Ints, tasks: Records, room: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
-    """Places of the wanted tasks that fit into their jobs' room, best first; those that do not are told so.
+def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
+    """Places of the wanted tasks that fit into their jobs' room, ascending; those that do not are told so.
 
-    `room` and `refusal`, the reason of those without, are by job row; `rivals` (n_jobs, N_RIVALS) is filled with the
-    places of the best tasks of each job.
+    `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without; `rivals`
+    (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
+    first.
     """
-    wanted, score, reason = answer["wanted"], answer["score"], answer["reason"]
-    places, n = np.flatnonzero(wanted), 0
+    score, reason, kill = answer["score"], answer["reason"], answer["kill"]
+    places, n = np.flatnonzero(answer["wanted"]), 0
     job = np.empty(len(places), dtype=np.int64)
     for place in places:
         job[n] = tasks[rows[place]]["job"]
-        if room[job[n]] > 0:
+        if rooms[int(kill[place]), job[n]] > 0:
+            keep_best(int(place), score, rivals[job[n]])
             places[n] = place
             n += 1
         else:
             reason[place] = refusal[job[n]]
-    best_first = np.argsort(-score[places[:n]], kind="mergesort")
-    places, job = places[best_first], job[best_first]
-    fits, taken = np.zeros(n, dtype=np.bool_), np.zeros(len(room), dtype=np.int64)
-    for at, place in enumerate(places):
-        if taken[job[at]] < rivals.shape[1]:
-            rivals[job[at], taken[job[at]]] = place
-        fits[at] = taken[job[at]] < room[job[at]]
-        taken[job[at]] += 1
-        if not fits[at]:
-            reason[place] = refusal[job[at]]
+    places, job = places[:n], job[:n]
+    fits = fitting(job, score[places], rooms[0])
+    if kill[places].any():
+        fits = np.where(kill[places], fitting(job, score[places], rooms[1]), fits)
+    for at in np.flatnonzero(~fits):
+        reason[places[at]] = refusal[job[at]]
     return places[fits]
+
+
+@kernel
+def fitting(job: Ints, score: Floats, room: Ints) -> Flags:
+    """Which tasks are among the best of their job, as many as it has room for; of equal scores the upper ones are.
+
+    >>> fitting(np.array([0, 0, 0, 1]), np.array([3.0, 5.0, 3.0, 1.0]), np.array([2, 0]))
+    array([ True,  True, False, False])
+    """
+    least, n_equal = least_that_fits(job, score, room)
+    fits = score > least[job]
+    for at in np.flatnonzero(score == least[job]):
+        fits[at] = n_equal[job[at]] > 0
+        n_equal[job[at]] -= 1
+    return fits
+
+
+@rule
+def keep_best(place: int, score: Floats, best: Ints) -> None:
+    """Take a place into the list of those with the highest scores, if it is one; -1 is no place."""
+    at = len(best)
+    while at > 0 and (best[at - 1] < 0 or score[best[at - 1]] < score[place]):
+        at -= 1
+        if at + 1 < len(best):
+            best[at + 1] = best[at]
+    if at < len(best):
+        best[at] = place
+
+
+@kernel
+def least_that_fits(job: Ints, score: Floats, room: Ints) -> tuple[Floats, Ints]:
+    """By job row, the least score with room among its tasks, and how many of just that score have room.
+
+    Found by selection: a job's tasks need not be sorted to know which of them fit.
+
+    >>> least_that_fits(np.array([0, 0, 0, 1]), np.array([5.0, 3.0, 3.0, 1.0]), np.array([2, 4, 0]))
+    (array([  3., -inf,  inf]), array([1, 0, 0]))
+    """
+    n_wanted = np.bincount(job, minlength=len(room))
+    end = np.cumsum(n_wanted)
+    place, by_job = end - n_wanted, np.empty(len(job))
+    for at in range(len(job)):
+        by_job[place[job[at]]] = score[at]
+        place[job[at]] += 1
+    least, n_equal = np.full(len(room), -np.inf), np.zeros(len(room), dtype=np.int64)
+    for row in range(len(room)):
+        if room[row] <= 0:
+            least[row] = np.inf
+        elif n_wanted[row] > room[row]:
+            mine = by_job[end[row] - n_wanted[row] : end[row]]
+            least[row] = order_statistic(mine, n_wanted[row] - room[row])
+            n_equal[row] = room[row] - np.count_nonzero(mine > least[row])
+    return least, n_equal
 
 
 def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
@@ -206,6 +281,7 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
         "t_new_s": float(seen["t_new_s"]),
+        "progress": _or_minus_one(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
         "expected_s": _or_minus_one(seen["expected_s"]),
         "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
         "rate": float(seen["progress_rate"]),
@@ -224,14 +300,18 @@ def _or_minus_one(value: float) -> float:
 
 
 def _note_reasons(cycle: Cycle) -> None:
-    """Keep every task's reason; record refusals that changed and matter."""
+    """Keep every task's reason; record refusals that changed and matter, the mode's by job and all others by task."""
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
-    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)[:RECORDS_PER_CYCLE]
+    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
+    by_mode = view.answer["reason"][changed] == Reason.MODE
+    _tell_off(cycle, np.unique(tasks.job[view.rows[changed[by_mode]]]))
+    changed = changed[~by_mode][:RECORDS_PER_CYCLE]
     rows, seen = view.rows[changed], view.tasks[changed]
     which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
     demand_s = seen["job_tasks"] * seen["expected_s"]
-    known_s = np.where(np.isnan(demand_s), -1.0, demand_s)
-    numbers = (*(seen[name] for name in _SEEN), known_s, cluster.jobs.target[tasks.job[rows]])
+    progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
+    known = (np.where(np.isnan(column), -1.0, column) for column in (demand_s, progress))
+    numbers = (*(seen[name] for name in _SEEN), *known, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
         info = cluster.stage_infos[stage]
         cycle.record(
@@ -240,8 +320,18 @@ def _note_reasons(cycle: Cycle) -> None:
             reason=Reason(reason),
             job=info.fact.job,
             task=(info.fact.stage, info.fact.stage_attempt, index),
-            inputs=dict(zip((*_SEEN, "demand_s", "target"), map(float, inputs), strict=True)),
+            inputs=dict(zip((*_SEEN, "demand_s", "progress", "target"), map(float, inputs), strict=True)),
         )
+
+
+def _tell_off(cycle: Cycle, jobs: Ints) -> None:
+    """Record of each of these jobs, once while the mode stays off, that it leaves their tasks alone."""
+    told = cycle.cluster.jobs.told_off
+    for row in jobs[~told[jobs]].tolist():
+        job = cycle.cluster.job_infos[row]
+        source = cycle.cluster.sources[job.source]
+        cycle.record(source, action=Action.REFUSE_COPY, reason=Reason.MODE, job=job.key)
+    told[jobs] = True
 
 
 @kernel

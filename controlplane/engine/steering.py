@@ -6,6 +6,7 @@ from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
+from controlplane.policies.policy import Policy
 
 _BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
 
@@ -55,13 +56,13 @@ class Steering:
         """What counts for one job, by its row."""
         return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
-    def allocator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
+    def allocator(self, source: str) -> tuple[Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults where it is not the configured one."""
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[0] if own else registry.allocator(self.settings.allocator)
         return policy, dict(self.settings.allocator_settings) if policy.name == self.settings.allocator else {}
 
-    def speculator(self, source: str) -> tuple[registry.Policy, dict[str, float]]:
+    def speculator(self, source: str) -> tuple[Policy, dict[str, float]]:
         """The speculator of a pool's jobs, with its settings, likewise."""
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[1] if own else registry.speculator(self.settings.speculator)
@@ -77,7 +78,10 @@ class Steering:
         return min(self.settings.max_copies_per_task, source.attached.capabilities.max_copies)
 
     def claimed(self, cluster: Cluster, source: SourceState) -> Flags:
-        """For which jobs of the pool we speculate, so that the host's own speculation shall rest; by job row."""
+        """For which jobs of the pool we speculate, so that the host's own speculation shall rest; by job row.
+
+        Not for those of which we cannot judge an attempt: what decides nothing must not keep the host from it.
+        """
         jobs, speculator = cluster.jobs, self.speculator(source.name)[0]
         speculates = speculator.name != "none" and self.max_copies(source) > 0 and self.mode(source) is Mode.CONTROL
-        return speculates & ~jobs.ended & jobs.copies_enabled & (jobs.mode_rank == Mode.CONTROL.rank)
+        return speculates & ~jobs.ended & jobs.copies_enabled & ~jobs.unjudged & (jobs.mode_rank == Mode.CONTROL.rank)

@@ -121,12 +121,13 @@ class TaskView:
         self._hold(0)
         self.n = 0
 
-    def fill(self, cluster: Cluster, now_s: float) -> None:
-        """See the cluster as it is."""
+    def fill(self, cluster: Cluster, now_s: float, judge_within_s: float) -> None:
+        """See the cluster as it is; jobs with attempts that are too new for longer than `judge_within_s` are marked."""
         if len(self._rows) < len(cluster.tasks):
             self._hold(2 * len(cluster.tasks))
         self.n = view_tasks(
             now_s,
+            judge_within_s,
             cluster.tasks.records[: cluster.tasks.size],
             cluster.attempts.records,
             cluster.stages.records,
@@ -170,6 +171,7 @@ class TaskView:
 @kernel
 def view_tasks(
     now_s: float,
+    judge_within_s: float,
     tasks: Records,
     attempts: Records,
     stages: Records,
@@ -192,16 +194,20 @@ def view_tasks(
         seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
         seen["elapsed_s"], seen["progress_rate"], seen["sibling_rate"] = 0.0, 0.0, 0.0
         seen["t_rem_s"], seen["t_new_s"], seen["attempts_started"] = np.inf, np.inf, 0
+        seen["worst_rem_s"] = 0.0
         too_new, at = False, task["newest"]
         while at >= 0:
             attempt = attempts[at]
             seen["elapsed_s"] = max(seen["elapsed_s"], now_s - attempt["start_s"])
             seen["t_rem_s"] = min(seen["t_rem_s"], attempt["t_rem_s"])
+            seen["worst_rem_s"] = max(seen["worst_rem_s"], attempt["t_rem_s"])
             seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
             seen["progress_rate"] = max(seen["progress_rate"], attempt["rate"])
             seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
             seen["attempts_started"] = max(seen["attempts_started"], attempt["attempt_number"] + 1)
             too_new |= attempt["too_new"]
+            if attempt["too_new"] and now_s - attempt["start_s"] > judge_within_s:
+                jobs[task["job"]]["unjudged"] = True
             at = attempt["older"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan

@@ -1,6 +1,7 @@
 """Which mode and which policy have operators chosen, for everybody and for single pools, and why?
 
-Choices outlive a restart. Until it could be read which ones were made before the start, shadow is the most.
+Choices outlive a restart. Until it could be read which ones were made before the start, shadow is the most. So it is
+where one was read and not understood, until an operator chooses a mode for everybody.
 """
 
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ class Choices:
         self._by_place: dict[tuple[str, str], Choice] = {}
         self._unmerged: list[Choice] | None = []
         """Those made before the earlier ones were recalled, oldest first; None from then on."""
+        self._not_understood: list[Any] = []
+        """What else is stored, as it is: another version's choices, one of which may be a kill switch."""
 
     def __iter__(self) -> Iterator[Choice]:
         return iter(self._by_place.values())
@@ -52,15 +55,28 @@ class Choices:
         chosen = self._by_place.get(("mode", ""))
         return Mode(chosen.value) if chosen else None
 
+    @property
+    def doubt(self) -> str:
+        """Why shadow is the most although the store was read; empty where it need not be."""
+        if not self._not_understood:
+            return ""
+        return f"{len(self._not_understood)} stored choices are not understood; a mode for everybody replaces them"
+
     def allowed(self, mode: Mode) -> Mode:
-        """A mode, or shadow where it would be more and the earlier choices are not recalled."""
-        return mode if self._unmerged is None else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
+        """A mode, or shadow where it would be more and the earlier choices are not recalled or not understood."""
+        is_known = self._unmerged is None and not self._not_understood
+        return mode if is_known else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
 
     def make(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
-        """Takes in a choice in place of the one before, stored and audited; an empty value only takes that one back."""
+        """Takes in a choice in place of the one before, stored and audited; an empty value only takes that one back.
+
+        A mode for everybody also takes the place of what was not understood.
+        """
         at_ms = self._store.wall_ms()
         choice = Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms)
         self._add(choice)
+        if what == "mode" and not source:
+            self._not_understood = []
         if self._unmerged is None:
             self._save()
         else:
@@ -68,25 +84,27 @@ class Choices:
         self._store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
 
     def recall(self, stored: Any, steering: Steering) -> None:
-        """Takes up what operators had chosen before the start; what no longer exists is told and left out.
+        """Takes up what operators had chosen before the start, each choice by itself.
 
         What they have chosen since is newer, and is stored only here: never in place of what was not read.
         """
         unmerged, self._unmerged, self._by_place = self._unmerged or [], None, {}
-        try:
-            self._load(stored)
-        except (msgspec.ValidationError, ValueError) as error:
-            _log.error("choices_not_restored", error=str(error))
+        for row in stored if isinstance(stored, list) else [stored]:
+            self._load(row)
         for choice in unmerged:
             self._add(choice)
         if unmerged:
             self._save()
+        self.hold(steering)
+
+    def hold(self, steering: Steering) -> None:
+        """Puts in force what was chosen for single sources, as far as allowed; a policy that is gone is left out."""
         for choice in self:
             try:
                 if choice.what == "policy":
                     steering.set_policy(choice.source, choice.value)
                 elif choice.source:
-                    steering.set_mode(Mode(choice.value), choice.source)
+                    steering.set_mode(self.allowed(Mode(choice.value)), choice.source)
             except BadSetting as error:
                 _log.warning("choice_not_restored", source=choice.source, error=str(error))
 
@@ -98,12 +116,17 @@ class Choices:
         if len(self._by_place) > MOST_CHOICES:
             del self._by_place[next(place for place in self._by_place if place[1])]
 
-    def _load(self, stored: Any) -> None:
-        """Raises `msgspec.ValidationError`, or ValueError for a mode that is none."""
-        for choice in msgspec.convert(stored, list[Choice]):
+    def _load(self, row: Any) -> None:
+        """Takes in a stored choice, or keeps it as it is."""
+        try:
+            choice = msgspec.convert(row, Choice)
             if choice.what == "mode":
                 Mode(choice.value)
+        except (msgspec.ValidationError, ValueError) as error:
+            _log.error("choice_not_understood", row=row, error=str(error), mode_at_most=Mode.SHADOW.value)
+            self._not_understood.append(row)
+        else:
             self._add(choice)
 
     def _save(self) -> None:
-        self._store.save_settings({CHOICES: msgspec.to_builtins(list(self))})
+        self._store.save_settings({CHOICES: [*self._not_understood, *msgspec.to_builtins(list(self))]})

@@ -7,30 +7,39 @@ but their connections. The orders themselves stay where they are until an exchan
 import asyncio
 import contextlib
 
-from controlplane.runtime.sources import Outbox
+from controlplane.runtime.sources import KnownSource
 
 
 class Doorbell:
-    """All who wait."""
+    """All who wait, one question of each source."""
 
     def __init__(self) -> None:
-        self._waits: set[asyncio.Timeout] = set()
+        self._waits: dict[str, asyncio.Timeout] = {}
 
     def __len__(self) -> int:
         return len(self._waits)
 
-    async def wait(self, outbox: Outbox, wait_s: float) -> int:
-        """How many orders wait: as soon as there are any, else 0 when the time is over."""
+    async def wait(self, source: KnownSource, wait_s: float) -> int:
+        """How many orders wait: as soon as there are any, else 0 when the time is over, or the source asks anew."""
+        if older := self._waits.get(source.key):
+            _end(older)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_s) as wait:
-                self._waits.add(wait)
+                self._waits[source.key] = wait
                 try:
-                    await outbox.filled()
+                    await source.outbox.filled()
                 finally:
-                    self._waits.discard(wait)
-        return len(outbox)
+                    if self._waits.get(source.key) is wait:
+                        del self._waits[source.key]
+        return len(source.outbox)
 
     def close(self) -> None:
         """Everybody's time is over."""
-        for wait in self._waits:
-            wait.reschedule(asyncio.get_running_loop().time())
+        for wait in self._waits.values():
+            _end(wait)
+
+
+def _end(wait: asyncio.Timeout) -> None:
+    """A wait's time is over; one that is just running out ends by itself, and may not be told so."""
+    if not wait.expired():
+        wait.reschedule(asyncio.get_running_loop().time())

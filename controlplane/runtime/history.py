@@ -17,8 +17,11 @@ from controlplane.model.facts import (
     JobEnded,
     JobSubmitted,
     Outcome,
+    QueuedApplication,
+    QueueDemand,
     StageSubmitted,
 )
+from controlplane.runtime.holdings import Holding, note_change
 from controlplane.runtime.parameters import RuntimeSettings
 
 _STAGES_PER_JOB = 1000
@@ -44,7 +47,10 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
 
 
 class JobRecord(Struct, kw_only=True):
-    """One job with its attempts by id, in order of arrival; `ended_s` is None while it runs."""
+    """One job with its attempts by id, in order of arrival; `ended_s` is None while it runs.
+
+    An application of a leaf queue has containers in place of attempts; how it ended is not told.
+    """
 
     source: str
     application: str
@@ -60,6 +66,9 @@ class JobRecord(Struct, kw_only=True):
     """The newest (stage, stage_attempt) pairs, oldest first."""
     sick_hosts: set[str] = set()
     """Hosts that were sick while it ran."""
+    queued: QueuedApplication | None = None
+    """What its queue told of it last; None for a driver's job."""
+    containers: list[Holding] = []
 
 
 class History:
@@ -70,6 +79,8 @@ class History:
         self._jobs: OrderedDict[tuple[str, str], JobRecord] = OrderedDict()
         self._stage_jobs: dict[tuple[str, int, int], JobRecord] = {}
         self._applications: dict[str, str] = {}
+        self._queued: dict[str, dict[str, JobRecord]] = {}
+        """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
 
     def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
@@ -78,7 +89,7 @@ class History:
 
     def job(self, source: str, job: str) -> JobRecord | None:
         """One job, or None where it was never seen or is no longer kept."""
-        return self._jobs.get((source, job))
+        return self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
 
     def find(self, source: str, attempt: int) -> tuple[JobRecord, AttemptRecord] | None:
         """The job and record of one attempt."""
@@ -121,6 +132,8 @@ class History:
         """Takes note that the source is gone: its jobs are over, how is not known."""
         for job in self._running(source):
             self._end_job(job, now_s, Outcome.LOST)
+        self._leave_queue(source, list(self._queued.get(source, ())), now_s, Outcome.LOST)
+        self._queued.pop(source, None)
         self._applications.pop(source, None)
 
     def _drop(self, key: tuple[str, str]) -> None:
@@ -156,6 +169,8 @@ class History:
                 _lose(job, report.received_s, lambda record: record.attempt not in attempts)
             else:
                 self._end_job(job, report.received_s, Outcome.LOST)
+        if not any(isinstance(fact, QueueDemand) for fact in report.facts):
+            self._leave_queue(report.source, list(self._queued.get(report.source, ())), report.received_s)
 
     def _attached(self, source: str, fact: DriverAttached, now_s: float) -> None:
         self._applications[source] = fact.application
@@ -179,6 +194,36 @@ class History:
             )
         else:
             job.ended_s, job.outcome = None, None
+
+    def _queue_demand(self, source: str, fact: QueueDemand, now_s: float) -> None:
+        queue = self._queued.setdefault(source, {})
+        for told in fact.applications:
+            if told.job not in queue:
+                queue[told.job] = self._joined_queue(source, told, now_s)
+            queue[told.job].queued = told
+            note_change(queue[told.job].containers, now_s, told.running, told.pending)
+        named = {told.job for told in fact.applications}
+        self._leave_queue(source, [job for job in queue if job not in named], now_s)
+
+    def _joined_queue(self, source: str, told: QueuedApplication, now_s: float) -> JobRecord:
+        """The record of an application that is new, or that is back after its ResourceManager was away."""
+        known = self._jobs.pop((source, told.job), None)
+        if known is not None:
+            known.ended_s = known.outcome = None
+            return known
+        return JobRecord(
+            source=source,
+            application=self._applications.get(source, ""),
+            job=told.job,
+            name=told.name,
+            submitted_s=now_s - told.age_ms / 1000,
+        )
+
+    def _leave_queue(self, source: str, jobs: list[str], now_s: float, outcome: Outcome | None = None) -> None:
+        for job in jobs:
+            record = self._jobs[source, job] = self._queued[source].pop(job)
+            record.ended_s, record.outcome = now_s, outcome
+            note_change(record.containers, now_s, 0, 0)
 
     def _job_ended(self, source: str, fact: JobEnded, now_s: float) -> None:
         if job := self._jobs.get((source, fact.job)):
@@ -248,4 +293,5 @@ _HANDLERS: dict[type, Callable[[History, str, Any, float], None]] = {
     AttemptStarted: History._started,
     AttemptEnded: History._ended,
     ExecutorLost: History._executor_lost,
+    QueueDemand: History._queue_demand,
 }

@@ -127,7 +127,7 @@ class Runtime:
             engine_failures=self.failures,
             dropped_events=sum(source.dropped_events for source in self.sources),
             store_failure=self.store.failure,
-            store_unread=self.store.unread,
+            store_unread=self.store.unread or self.choices.doubt,
             rows_dropped=self.store.dropped,
         )
 
@@ -135,8 +135,9 @@ class Runtime:
         """What is wrong, by the name of the check; an empty sentence means all is well."""
         pumping = self._pump is not None and not self._pump.done()
         engine = "the last cycle failed" if self.failing else "" if pumping else "no cycle is running"
-        unread = f"shadow is the most until what operators chose can be read: {self.store.unread}"
-        return {"engine": engine, "store": unread if self.store.unread else self.store.failure}
+        doubt = self.store.unread or self.choices.doubt
+        unread = f"shadow is the most until it is known what operators chose: {doubt}"
+        return {"engine": engine, "store": unread if doubt else self.store.failure}
 
     async def sync(self, request: SyncRequest) -> SyncReply:
         """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
@@ -162,7 +163,7 @@ class Runtime:
     async def wait_for_orders(self, request: DoorbellRequest) -> DoorbellReply:
         """Returns when orders wait for a source, or its time is over; raises `Unheard` or `StaleReport`."""
         source = self.sources.caller(request.source)
-        waiting = await self.doorbell.wait(source.outbox, request.wait_ms / 1000)
+        waiting = await self.doorbell.wait(source, request.wait_ms / 1000)
         return DoorbellReply(protocol=PROTOCOL, orders_waiting=waiting)
 
     async def post(self, wish: Stimulus) -> Decision:
@@ -173,9 +174,10 @@ class Runtime:
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
         """Sets the mode everywhere, or for one source: at once, audited, and until it is set again."""
-        if not source:
-            self.configure(replace(self.scheduler.settings, mode=mode))
         self.choices.make("mode", source, mode.value, reason=reason, role=role)
+        if not source:
+            self.choices.hold(self.scheduler.steering)
+            self.configure(replace(self.scheduler.settings, mode=mode))
         await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:

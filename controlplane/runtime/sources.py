@@ -18,6 +18,9 @@ from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
+ABSENT_S = 5.0
+"""Who does not look for so long was stopped."""
+
 
 @dataclass(frozen=True, slots=True)
 class StaleReport(GrasshopperError):
@@ -161,6 +164,7 @@ class Sources:
         self._settings = settings
         self._by_key: dict[str, KnownSource] = {}
         self._next_full_s = 0.0
+        self._looked_s = self._awake_s = 0.0
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -200,9 +204,15 @@ class Sources:
         return source
 
     def forget_silent(self, now_s: float) -> list[KnownSource]:
-        """Drops the sources that have not been heard for too long, and tells them."""
+        """Drops the sources that have not been heard for too long, and tells them. To be called every second.
+
+        While the control plane itself stood still, as a suspended machine does, nobody could be heard.
+        """
+        if now_s - self._looked_s > ABSENT_S:
+            self._awake_s = now_s
+        self._looked_s = now_s
         limit_s = now_s - self._settings.forget_after_s
-        silent = [source for source in self if source.heard_s < limit_s]
+        silent = [source for source in self if max(source.heard_s, self._awake_s) < limit_s]
         for source in silent:
             del self._by_key[source.key]
         return silent

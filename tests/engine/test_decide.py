@@ -175,8 +175,26 @@ def test_a_number_that_nothing_could_hold_is_refused_by_its_place():
     """It would overflow the records that policies see."""
     snapshot = dumped(Scenario())
     torn = msgspec.structs.replace(snapshot, pools=[msgspec.structs.replace(snapshot.pools[0], slots=10**30)])
-    with pytest.raises(BadSetting, match=r"snapshot.pools\[0\].slots = 10+, want -1 to"):
+    with pytest.raises(BadSetting, match=r"snapshot.pools\[0\].slots = 10+, want 0 to"):
         decide(torn, "hopper+ras", EngineSettings())
+
+
+@pytest.mark.parametrize(
+    ("policy", "spoil", "place"),
+    [
+        ("fifo+relaunch", lambda pool: pool["jobs"][0]["stages"][0].update(n_tasks=-1), r"stages\[0\].n_tasks = -1"),
+        ("srpt+redundant-small", lambda pool: pool.update(tail_index=1e308), r"pools\[0\].tail_index = 1e\+308"),
+        ("srpt+redundant-small", lambda pool: pool.update(offered_load=-1e308), r"pools\[0\].offered_load = -1e"),
+    ],
+)
+def test_a_number_that_no_policy_can_go_by_is_refused_by_its_place(policy, spoil, place):
+    """No stage has fewer tasks than none, and no search goes as far as such a tail index."""
+    scenario = Scenario()
+    scenario.run_with_straggler(seconds=1.0)
+    snapshot = msgspec.to_builtins(dumped(scenario))
+    spoil(snapshot["pools"][0])
+    with pytest.raises(BadSetting, match=place):
+        decide(read_snapshot(msgspec.json.encode(snapshot)), policy, EngineSettings())
 
 
 def test_unknown_policies_and_versions_are_refused():

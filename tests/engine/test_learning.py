@@ -36,6 +36,20 @@ def test_stragglers_that_still_run_make_the_tail_heavier():
     assert tail_index(ended_and_stuck(stuck=3)) < 0.8 * tail_index(ended_and_stuck(stuck=0))
 
 
+def test_a_stage_that_ends_compares_each_task_with_all_others():
+    """Four tasks that start at once take 1, 2, 4 and 8 s; the last three are samples, each over the others' mean."""
+    scenario = Scenario()
+    scenario.stage(4)
+    scenario.start_all(4)
+    for index in range(4):
+        scenario.now_s = 2.0**index
+        scenario.tell([scenario.ended(index, 2.0**index)])
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    (stored,) = scenario.scheduler.learning.dump()["applications"].values()
+    logs = [log - (6 - log) / 3 for log in (1, 2, 3)]
+    assert stored["tail"]["samples"] == pytest.approx([2**log for log in logs], abs=1e-6)
+
+
 def test_more_applications_than_are_remembered_keep_their_tails_while_they_run():
     """Only what has gone may be forgotten; otherwise a hundred busy drivers would learn nothing at all."""
     scheduler, n = Scheduler(EngineSettings()), APPLICATIONS_KEPT + 20
@@ -76,6 +90,51 @@ def test_what_finished_tasks_have_written_raises_the_transfer_ratio():
         return float(cluster.jobs.transfer_ratio[cluster.sources[SOURCE].jobs["second"]])
 
     assert ratio(1000) == pytest.approx(2 * ratio(0))
+
+
+def test_a_bushy_dag_sums_transfers_and_work_over_its_open_stages():
+    """Hopper, section 4.2. Beside much work, a stage with little of it hardly counts, however much it writes.
+
+    Maps take 10 s and write 1,000 bytes a second, scans take 1 s and write 9,000: 4 tasks of each left are 40,000 and
+    36,000 bytes for 44 s of work. The mean of both stages' ratios would be almost three times that.
+    """
+    scenario = Scenario()
+    edges = [(1, 3), (2, 3)]
+    for number in range(2):
+        job = f"job {number}"
+        submitted = f.JobSubmitted(job=job, name="query", stages=[1, 2, 3], stage_tasks=[4, 4, 1], edges=edges)
+        scenario.tell([submitted])
+        for stage, name, seconds, per_s in ((1, "map", 10.0, 1000), (2, "scan", 1.0, 9000)):
+            scenario.stage(4, job=job, stage=stage, name=name)
+            if number == 0:
+                attempts = [10 * stage + index for index in range(4)]
+                scenario.tell([scenario.started(attempt, 0, index=attempt % 10, stage=stage) for attempt in attempts])
+                scenario.now_s += seconds
+                facts = [scenario.ended(attempt, seconds, index=attempt % 10, stage=stage) for attempt in attempts]
+                written = round(4 * seconds * per_s)
+                scenario.tell([*facts, f.StageEnded(stage=stage, stage_attempt=0, shuffle_write_bytes=written)])
+        if number == 0:
+            scenario.tell([f.JobEnded(job=job)])
+    typical = scenario.scheduler.learning.transfer.typical_bytes_per_work_s
+    cluster = scenario.scheduler.cluster
+    ratio = float(cluster.jobs.transfer_ratio[cluster.sources[SOURCE].jobs["job 1"]])
+    assert ratio == pytest.approx((40_000 + 36_000) / 44 / typical)
+
+
+def test_transfer_ratios_are_held_against_what_came_out():
+    """The second run writes twice as much as the first, so it was foretold at half; the first not at all."""
+    scenario = Scenario()
+    for number, written in enumerate((4000, 8000)):
+        job = f"job {number}"
+        scenario.tell([f.JobSubmitted(job=job, name="query", stages=[1, 2], stage_tasks=[4, 1], edges=[(1, 2)])])
+        scenario.stage(4, job=job, name="map")
+        scenario.tell([scenario.started(10 * number + i, i, index=i) for i in range(4)])
+        scenario.now_s += 1.0
+        ended = [scenario.ended(10 * number + i, 1.0, index=i) for i in range(4)]
+        over = f.StageEnded(stage=1, stage_attempt=0, shuffle_write_bytes=written)
+        scenario.tell([*ended, over, f.JobEnded(job=job)])
+    accuracy = scenario.scheduler.snapshot(scenario.now_s).accuracy
+    assert (accuracy["transfer_ratio_samples"], accuracy["transfer_ratio_median_ratio"]) == (1, pytest.approx(0.5))
 
 
 def test_a_host_that_left_long_ago_gives_its_row_back():

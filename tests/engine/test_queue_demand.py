@@ -8,9 +8,10 @@ from controlplane.model import facts as f
 from controlplane.model.decisions import TargetSet
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.parameters import EngineSettings
-from tests.scenario import SOURCE, Scenario
+from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit
+SOURCE = "yarn:c:root.q"
 CONTROL = EngineSettings(mode=f.Mode.CONTROL, allocator="hopper", allocator_settings={"fairness_epsilon": 1.0})
 QUEUE = f.Capabilities(order_pending=True, hold_slots=True)
 
@@ -19,7 +20,7 @@ class Queue(Scenario):
     """A leaf queue of `slots` containers whose ResourceManager tells everything in each report."""
 
     def __init__(self, settings: EngineSettings = CONTROL, *, slots: int = 8) -> None:
-        super().__init__(settings, hosts=0, capabilities=QUEUE)
+        super().__init__(settings, hosts=0, capabilities=QUEUE, source=SOURCE)
         self.slots = slots
 
     def demand(self, *, full: bool = False, **applications: tuple[int, int]) -> dict[str, ContainerGrant]:
@@ -52,17 +53,35 @@ def test_a_container_wants_no_copy():
     assert job.virtual_size == 5.0
 
 
-def test_a_queue_has_no_executors():
-    """A source that reports both does not add up: slots of two kinds, of which one would be taken off the other."""
+def test_a_driver_is_no_queue():
+    """Queues say whose an application is and whether it runs at all: a driver that spoke as one would stop others."""
     scenario = Scenario()
-    demand = f.QueueDemand(slots=1, applications=[f.QueuedApplication(job="a", running=0, pending=4)])
-    decision = scenario.tell([demand])
-    assert [problem for _, problem in decision.bad_facts] == [
-        f"{SOURCE} reported queue_demand = '4 executors', want a source without executors"
+    listed = [f.QueuedApplication(job="application_1_1", running=0, pending=4, user="bob")]
+    decision = scenario.tell([f.QueueDemand(slots=1, applications=listed, cluster_unix_ms=1)])
+    want = "spark:app reported source.kind = 'spark', want another for queue_demand"
+    assert decision.bad_facts == [("spark:app", want)]
+    cluster = scenario.scheduler.cluster
+    assert (cluster.queues, cluster.queued) == ({}, {})
+    assert not scenario.scheduler.snapshot(scenario.now_s).pools[0].is_queue
+
+
+def test_a_queue_has_neither_executors_nor_stages():
+    """Slots of two kinds, of which one would be taken off the other, do not add up."""
+    queue = Queue()
+    queue.demand(a=(0, 6))
+    strange = [
+        f.ExecutorAdded(executor="e", host="h", slots=8),
+        f.JobSubmitted(job="b"),
+        f.StageSubmitted(job="a", stage=1, stage_attempt=0, n_tasks=3),
     ]
-    decision = scenario.tell([f.ExecutorLost(executor=f"e{row}") for row in range(4)])
-    assert scenario.scheduler.snapshot(scenario.now_s).pools[0].slots == 0
-    assert not scenario.tell([demand]).bad_facts
+    decision = queue.tell(strange)
+    assert [problem for _, problem in decision.bad_facts] == [
+        f"{SOURCE} reported source.kind = 'yarn', want another for {fact}"
+        for fact in ("executor_added", "job_submitted", "stage_submitted")
+    ]
+    (pool,) = queue.scheduler.snapshot(queue.now_s).pools
+    assert (pool.slots, queue.jobs) == (8, {"a"})
+    assert not len(queue.scheduler.cluster.stages)
 
 
 def test_the_same_demand_again_changes_nothing_until_the_grants_are_half_over():
@@ -127,3 +146,20 @@ def test_nobody_is_claimed_whose_attempts_cannot_be_copied():
     queue = Queue()
     queue.demand(a=(1, 1))
     assert queue.decisions[-1].claims == {SOURCE: []}
+
+
+def test_a_plan_is_as_old_as_the_newest_grant_that_was_applied():
+    """A queue that reports and applies nothing is in stock order, however lately it was heard."""
+    queue = Queue()
+
+    def plan_age_s() -> float | None:
+        return queue.scheduler.snapshot(queue.now_s).pools[0].plan_age_s
+
+    grant = queue.demand(a=(0, 6))["a"]
+    queue.tell([f.OrderOutcome(order=grant.order, result=f.OrderResult.REFUSED, reason="unknown_job")])
+    assert plan_age_s() is None
+    queue.tell([f.OrderOutcome(order=grant.order, result=f.OrderResult.APPLIED)])
+    assert plan_age_s() == 0.0
+    queue.now_s += 30.0
+    queue.demand(a=(0, 6))
+    assert plan_age_s() == pytest.approx(30.0)

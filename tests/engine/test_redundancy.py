@@ -4,10 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from controlplane.engine.redundancy import factor
 from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
+from controlplane.policies.redundancy.of_pool import best_factor
+from controlplane.policies.redundancy.relaunch import latency_optimal_factor
+from controlplane.policies.redundancy.relaunch import relaunched as relaunched_run
+from controlplane.policies.registry import speculator
 from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
@@ -78,6 +83,17 @@ def test_under_load_only_small_demand_has_copies_at_the_start(took_s, reason):
     assert refused == ({reason} if reason else set())
 
 
+@pytest.mark.parametrize("speculator", ["redundant-small", "relaunch"])
+def test_a_cluster_that_hangs_stops_no_cycle(speculator):
+    """Hundreds of tasks run on, far beyond the few that have ended: a tail index of almost nought is no error."""
+    scenario = Scenario(replace(CONTROL, speculator=speculator))
+    cluster = scenario.scheduler.cluster
+    row = cluster.sources[SOURCE].row
+    scenario.scheduler.learning.review_tails = lambda *_: cluster.pools.tail_index.__setitem__(row, 0.005)
+    scenario.stage(2)
+    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
+
+
 def test_the_old_attempt_is_killed_when_the_new_one_runs_and_not_before():
     """Law 3: first the copy, then the kill; a task is never without an attempt."""
     scenario = relaunching()
@@ -109,3 +125,23 @@ def test_an_old_attempt_that_ends_first_is_not_killed():
     launch = relaunched(scenario)
     new = scenario.started(2, int(launch.host[1:]), index=1, speculative=True, order=launch.order, attempt_number=1)
     assert orders(scenario.tell([scenario.ended(1, 4.0, bytes_read=1000), new])) == []
+
+
+@pytest.mark.parametrize("tail_index", [1.2, 1.5, 2.0, 3.0, 5.0])
+def test_a_rounded_number_of_tasks_lengthens_no_stage_by_a_thousandth(tail_index):
+    """Stages of up to 64 tasks have their own factor, larger ones share theirs with those of nearly as many."""
+    policy = speculator("relaunch")
+    for tasks in [1, 10, 63, *(65 * 2**doubled for doubled in range(18))]:
+        own, given = latency_optimal_factor(tasks, tail_index), factor(policy, tasks, tail_index)
+        shared = given * tail_index / (tail_index - 1.0)
+        assert (shared == pytest.approx(own)) or tasks > 64
+        longer = relaunched_run(tasks, shared, tail_index).latency / relaunched_run(tasks, own, tail_index).latency
+        assert longer < 1.001
+
+
+def test_however_many_sizes_stages_have_searches_are_few():
+    """A search takes milliseconds, and a pool may bring a new size with every stage."""
+    policy, before = speculator("relaunch"), best_factor.cache_info().misses
+    for tasks in range(1, 10**7, 4001):
+        factor(policy, tasks, 3.0)
+    assert best_factor.cache_info().misses - before < 650

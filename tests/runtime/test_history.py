@@ -11,9 +11,12 @@ from controlplane.model.facts import (
     JobEnded,
     JobSubmitted,
     Outcome,
+    QueuedApplication,
+    QueueDemand,
     StageSubmitted,
 )
 from controlplane.runtime.history import History
+from controlplane.runtime.holdings import MOST_HOLDINGS, container_seconds, note_change
 from controlplane.runtime.parameters import RuntimeSettings
 
 pytestmark = pytest.mark.unit
@@ -130,3 +133,59 @@ def test_stages_of_a_job_that_never_ends_are_bounded(history):
     for n in range(3000):
         tell(history, [StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=1)])
     assert len(history.job("spark:a", "j").stages) <= 1000
+
+
+QUEUE = "yarn:c:root.q"
+
+
+def tell_queue(history, at_s, *, age_ms=0, **applications):
+    """The queue names applications as (running, pending)."""
+    queued = [
+        QueuedApplication(job=job, name=f"name of {job}", running=running, pending=pending, age_ms=age_ms)
+        for job, (running, pending) in applications.items()
+    ]
+    facts = [DriverAttached(application="c:root.q"), QueueDemand(slots=8, applications=queued)]
+    history.add(Report(source=QUEUE, epoch=1, received_s=at_s, facts=facts, full=True))
+
+
+def test_an_application_that_has_left_its_queue_is_told_with_what_it_held(history):
+    """While it is there, the state says so; only who has ended is among the jobs."""
+    tell_queue(history, 10.0, age_ms=3000, a=(0, 4), b=(1, 0))
+    tell_queue(history, 12.0, a=(4, 0), b=(1, 0))
+    assert QUEUE not in {job.source for job in history.jobs()}
+    tell_queue(history, 20.0, b=(1, 0))
+    (ended,) = history.jobs(QUEUE)
+    assert (ended.job, ended.name, ended.submitted_s, ended.ended_s) == ("a", "name of a", 7.0, 20.0)
+    held = [(each.at_s, each.running, each.pending) for each in ended.containers]
+    assert held == [(10.0, 0, 4), (12.0, 4, 0), (20.0, 0, 0)]
+    assert container_seconds(ended.containers, 20.0) == 4 * 8.0
+    assert ended.outcome is None
+
+
+def test_an_application_goes_on_where_it_was_when_its_queue_is_heard_again(history):
+    """A ResourceManager that starts anew keeps its applications."""
+    tell_queue(history, 10.0, a=(2, 0))
+    history.forget(QUEUE, 12.0)
+    assert history.job(QUEUE, "a").outcome is Outcome.LOST
+    tell_queue(history, 15.0, a=(3, 0))
+    assert list(history.jobs(QUEUE)) == []
+    again = history.job(QUEUE, "a")
+    assert (again.ended_s, again.outcome) == (None, None)
+    assert container_seconds(again.containers, 16.0) == 2 * 2.0 + 3 * 1.0
+
+
+def test_a_queue_that_says_nothing_of_applications_has_none(history):
+    """An empty queue's full report has no demand in it."""
+    tell_queue(history, 10.0, a=(2, 0))
+    history.add(Report(source=QUEUE, epoch=1, received_s=11.0, facts=[DriverAttached(application="c")], full=True))
+    assert [job.ended_s for job in history.jobs(QUEUE)] == [11.0]
+
+
+def test_what_changes_all_the_time_stays_short_and_keeps_its_start():
+    """A day of an application is a line on a chart."""
+    holdings = []
+    for at_s in range(10 * MOST_HOLDINGS):
+        note_change(holdings, float(at_s), at_s % 7, 0)
+    assert len(holdings) <= MOST_HOLDINGS
+    assert holdings[0].at_s == 0.0
+    assert [each.at_s for each in holdings] == sorted(each.at_s for each in holdings)

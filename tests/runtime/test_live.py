@@ -2,8 +2,6 @@
 
 import asyncio
 import itertools
-import sqlite3
-import time
 
 import pytest
 
@@ -15,20 +13,12 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy
-from controlplane.store import database
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
 from tests.plane import attached, message, running, working
 
 pytestmark = pytest.mark.unit
-
-
-def eventually(holds, timeout_s=10.0):
-    end_s = time.monotonic() + timeout_s
-    while not holds() and time.monotonic() < end_s:
-        time.sleep(0.01)
-    return holds()
 
 
 KILL = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
@@ -253,121 +243,6 @@ def test_jobs_are_claimed_in_control_only(plane):
     reply = plane.reply(message(2))
     assert reply["mode"] == "shadow"
     assert "claims" not in reply
-
-
-def test_the_kill_switch_and_changed_settings_outlive_a_restart(tmp_path):
-    with running(tmp_path) as plane:
-        plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too many copies"})
-        wish = {"engine": {"max_copies_per_task": 1}, "reason": "be careful"}
-        assert plane.client.patch("/api/v1/settings", json=wish).status_code == 200
-    with running(tmp_path) as plane:
-        assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
-        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
-        assert [entry["reason"] for entry in plane.client.get("/api/v1/audit").json()["items"]] == [
-            "be careful",
-            "too many copies",
-        ]
-
-
-def test_what_operators_chose_for_one_source_outlives_a_restart(tmp_path):
-    """A mode and a policy, also while the source is away; both with their reasons."""
-    source = "spark:app-1"
-    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
-        plane.reply(message(1, working(), full=True))
-        plane.client.put("/api/v1/mode", json={"mode": "shadow", "source": source, "reason": "look first"})
-        plane.client.put(f"/api/v1/pools/{source}/policy", json={"policy": "fair+late", "reason": "compare"})
-    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
-        (choice,) = plane.client.get("/api/v1/mode").json()["choices"]
-        assert (choice["value"], choice["reason"]) == ("shadow", "look first")
-        assert plane.reply(message(1, working(), full=True))["mode"] == "shadow"
-        assert plane.client.get(f"/api/v1/pools/{source}").json()["policy"] == "fair+late"
-        plane.client.delete(f"/api/v1/pools/{source}/policy?reason=done")
-        plane.client.put("/api/v1/mode", json={"mode": "control", "source": source, "reason": "go"})
-    with running(tmp_path, runtime={"snapshot_age_s": 0.0}) as plane:
-        assert plane.reply(message(1, working(), full=True))["mode"] == "control"
-        assert plane.client.get(f"/api/v1/pools/{source}").json()["policy"] == "hopper+ras"
-
-
-def test_a_mode_set_while_the_store_cannot_record_says_so_and_is_written_later(tmp_path):
-    """The folder is missing; what the operator wants holds at once all the same."""
-    folder = tmp_path / "missing"
-    with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
-        told = plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"}).json()
-        assert (told["mode"], told["recorded"]) == ("off", False)
-        wish = {"engine": {"max_copies_per_task": 1}, "reason": "careful"}
-        assert plane.client.patch("/api/v1/settings", json=wish).json()["recorded"] is False
-        folder.mkdir()
-        assert plane.runtime.store.flush()
-        assert eventually(lambda: plane.client.get("/api/v1/mode").json()["recorded"])
-    with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
-        assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
-        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
-
-
-@pytest.fixture
-def kill_switch(tmp_path, monkeypatch):
-    """A folder whose store holds a kill switch, a pool's own mode and a limit; locks are waited for shortly."""
-    monkeypatch.setattr(database, "_LOCK_WAIT_S", 0.05)
-    with running(tmp_path) as plane:
-        plane.reply(message(1, working(), full=True))
-        plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"})
-        plane.client.put("/api/v1/mode", json={"mode": "shadow", "source": "spark:app-1", "reason": "look first"})
-        plane.client.patch("/api/v1/settings", json={"engine": {"max_copies_per_task": 1}, "reason": "careful"})
-    return tmp_path
-
-
-def choices(plane):
-    return {(each["source"], each["value"]) for each in plane.client.get("/api/v1/mode").json()["choices"]}
-
-
-def test_nothing_goes_beyond_shadow_while_the_kill_switch_cannot_be_read(kill_switch):
-    """The file is locked at the start; a choice made meanwhile joins the stored ones, and wipes none."""
-    other = sqlite3.connect(kill_switch / "plane.db", isolation_level=None)
-    other.execute("PRAGMA locking_mode=EXCLUSIVE")
-    other.execute("BEGIN EXCLUSIVE")
-    with running(kill_switch) as plane:
-        assert plane.reply(message(1, working(), full=True))["mode"] == "shadow"
-        assert "[!]store: shadow is the most" in plane.client.get("/readyz").text
-        wish = {"mode": "control", "source": "spark:app-2", "reason": "go"}
-        plane.reply(message(1, working(), full=True, source="app-2"))
-        assert plane.client.put("/api/v1/mode", json=wish).json()["recorded"] is False
-        assert plane.reply(message(2, source="app-2"))["mode"] == "shadow"
-        other.close()
-        assert eventually(lambda: plane.runtime.mode is Mode.OFF)
-        assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
-        assert plane.reply(message(2))["mode"] == "off"
-        assert eventually(lambda: plane.client.get("/readyz").text == "ok\n")
-        assert plane.client.get("/api/v1/mode").json()["recorded"]
-    with running(kill_switch) as plane:
-        assert choices(plane) == {("", "off"), ("spark:app-1", "shadow"), ("spark:app-2", "control")}
-
-
-def test_control_wished_for_while_the_store_cannot_be_read_comes_once_it_can(tmp_path):
-    """An operator's newer word counts, but what was chosen for single pools has to be known first."""
-    with running(tmp_path, store={"url": str(tmp_path / "missing" / "plane.db")}) as plane:
-        told = plane.client.put("/api/v1/mode", json={"mode": "control", "reason": "go"}).json()
-        assert (told["mode"], told["recorded"]) == ("shadow", False)
-        (tmp_path / "missing").mkdir()
-        assert eventually(lambda: plane.runtime.mode is Mode.CONTROL)
-
-
-def test_a_kill_switch_is_read_while_somebody_else_writes(kill_switch):
-    """A backup holds the lock for writing; reading needs none."""
-    other = sqlite3.connect(kill_switch / "plane.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with running(kill_switch) as plane:
-        assert plane.runtime.mode is Mode.OFF
-    other.close()
-
-
-def test_a_choice_that_can_no_longer_be_read_stops_no_start(tmp_path):
-    """An older or newer version has left it, or a policy is gone."""
-    gone = {"what": "policy", "source": "spark:app-1", "value": "magic+ras", "reason": "x", "at_unix_ms": 1}
-    for stored in ([gone], [{"what": "weather"}], "text"):
-        with running(tmp_path) as plane:
-            plane.runtime.store.save_settings({"choices": stored})
-        with running(tmp_path) as plane:
-            assert plane.reply(message(1, working(), full=True))["claims"]
 
 
 def test_a_start_after_the_clock_was_set_back_uses_no_id_again(tmp_path):

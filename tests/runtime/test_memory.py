@@ -10,7 +10,7 @@ import pytest
 from controlplane import main, settings
 from tests.plane import Clock, attached, ended, message, started
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.soak
 
 FACTS_PER_S = 2000
 SECONDS = 2 * 3600

@@ -7,7 +7,7 @@ from controlplane.model.orders import KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy, Outbox, Sources, StaleReport, Treatment
 from controlplane.wire.envelope import Source, SyncRequest
-from tests.plane import attached, message, running, started, working
+from tests.plane import attached, message, running, started, while_another_reports, working
 
 pytestmark = pytest.mark.unit
 
@@ -100,12 +100,18 @@ def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, mon
 
 def test_a_silent_source_is_forgotten(plane):
     plane.reply(message(1, working(), full=True))
-    plane.clock.advance(61)
-    plane.reply(message(1, [attached("app-2")], full=True, source="app-2"))
-    plane.clock.advance(2)
-    plane.reply(message(2, source="app-2"))
+    while_another_reports(plane, 62)
     assert [each["source"] for each in plane.client.get("/api/v1/pools").json()["items"]] == ["spark:app-2"]
     assert plane.reply(message(2))["want_full"]
+
+
+def test_nobody_is_silent_because_the_control_plane_stood_still(plane):
+    """On a machine that was suspended, everybody's work and what was fixed by hand is as it was."""
+    plane.reply(message(1, working(), full=True))
+    plane.clock.advance(3600)
+    while_another_reports(plane, 58)
+    assert len(plane.client.get("/api/v1/pools").json()["items"]) == 2
+    assert "want_full" not in plane.reply(message(2))
 
 
 def test_full_reports_are_asked_for_at_a_bounded_rate():

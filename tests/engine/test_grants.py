@@ -1,0 +1,83 @@
+"""Do targets reach the drivers, hold as long as they should, and never exceed the slots?"""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.decisions import ModeSet, TargetSet
+from controlplane.model.orders import ContainerGrant
+from controlplane.model.parameters import EngineSettings
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+CONTROL = EngineSettings(mode=f.Mode.CONTROL)
+
+
+def test_targets_never_exceed_the_pool_and_follow_fixed_wishes():
+    """Two jobs, 6 and 2 of 8 slots by an operator's word."""
+    scenario = Scenario(replace(CONTROL, allocator="fixed"))
+    scenario.stage(20, job="a", stage=1)
+    scenario.stage(20, job="b", stage=2)
+    decision = scenario.handle(
+        TargetSet(source=SOURCE, job="a", target=6), TargetSet(source=SOURCE, job="b", target=2, cap=2)
+    )
+    grants = {o.job: (o.target, o.cap) for o in decision.orders[SOURCE] if isinstance(o, ContainerGrant)}
+    assert grants["b"] == (2, 2)
+    assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [6, 2]
+
+
+def test_grants_are_renewed_before_they_expire():
+    """A grant is a lease: silence gives the slots back, so a live control plane says it again."""
+    scenario = Scenario()
+    scenario.stage(20)
+    times = []
+    for step in range(60):
+        scenario.now_s = step / 10
+        if any(isinstance(o, ContainerGrant) for o in scenario.tell().orders.get(SOURCE, [])):
+            times.append(scenario.now_s)
+    assert all(later - earlier < 3.0 for earlier, later in pairwise(times))
+    assert len(times) >= 3
+
+
+def test_no_cycle_renews_all_grants_at_once():
+    """Ten thousand jobs would make it a slow one; each has its own moment in every half of the lease."""
+    scenario = Scenario()
+    for job in range(60):
+        scenario.stage(1, job=f"job {job}", stage=job)
+    renewed = []
+    for step in range(1, 61):
+        scenario.now_s = step / 10
+        renewed.append(sum(isinstance(o, ContainerGrant) for o in scenario.tell().orders.get(SOURCE, [])))
+    assert sum(renewed) == 60 * 4
+    assert max(renewed) <= 60 / 15 + 2
+
+
+def test_a_job_that_comes_again_is_granted_again():
+    """Its host has dropped the grant with the job that ended, though the target is what it was."""
+    scenario = Scenario()
+    scenario.stage(20)
+    scenario.now_s = 0.5
+    again = [f.JobEnded(job="job"), f.JobSubmitted(job="job")]
+    stage = f.StageSubmitted(job="job", stage=2, stage_attempt=0, n_tasks=20, kind="shuffle_map")
+    orders = scenario.tell([*again, stage]).orders[SOURCE]
+    assert [order.job for order in orders if isinstance(order, ContainerGrant)] == ["job"]
+
+
+@pytest.mark.parametrize("change", ["mode", "full"])
+def test_a_driver_that_stood_down_hears_its_grants_at_once(change):
+    """After a lower mode, or a restart of either side, it holds nothing of what it was told."""
+    scenario = Scenario()
+    scenario.stage(20)
+    scenario.now_s = 0.2
+    if change == "mode":
+        scenario.handle(ModeSet(mode=f.Mode.SHADOW))
+        scenario.tell()
+        scenario.handle(ModeSet(mode=f.Mode.CONTROL))
+        decision = scenario.tell()
+    else:
+        stage = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=20, kind="shuffle_map")
+        facts = [scenario.attached, *scenario.executors, f.JobSubmitted(job="job"), stage]
+        decision = scenario.tell(facts, full=True)
+    assert any(isinstance(order, ContainerGrant) for order in decision.orders.get(SOURCE, []))
