@@ -50,17 +50,33 @@ def usable(url: str) -> bool:
 
 
 def open_engine(url: str) -> Engine:
-    """An engine that connects on first use. SQLite gets a write-ahead log, so readers and the writer do not wait."""
+    """An engine that connects on first use. SQLite gets a write-ahead log, so readers and the writer do not wait.
+
+    What begins a transaction in SQLite is ours to say: Python would leave changes of tables out of it.
+    """
     parsed = make_url(full_url(url))
     if parsed.get_backend_name() != "sqlite":
         return create_engine(parsed, pool_pre_ping=True)
-    engine = create_engine(parsed, connect_args={"timeout": _LOCK_WAIT_S, "check_same_thread": False})
+    given = {"timeout": _LOCK_WAIT_S, "check_same_thread": False, "isolation_level": None}
+    engine = create_engine(parsed, connect_args=given)
     event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
+def durable(engine: Engine) -> Engine:
+    """The same database; a transaction is on the disk when it ends, and in SQLite waits for the lock when it begins.
+
+    Others may be lost with the power, but never in part.
+    """
+    return engine.execution_options(durable=True)
+
+
 def migrate(connection: Connection, revision: str = "head") -> None:
-    """Brings the tables to the newest shape, or up to an older one; does nothing where they are."""
+    """Brings the tables to the newest shape, or up to an older one; does nothing where they are.
+
+    All of it belongs to the transaction that the connection is in.
+    """
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -74,6 +90,11 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     if is_new:  # Later it has no effect, but waits for whoever holds the lock for writing.
         cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
     cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA cache_size=-1000")
     cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    is_durable = connection.get_execution_options().get("durable", False)
+    connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_durable else "BEGIN")

@@ -1,6 +1,6 @@
 """Which numbers steer the store?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controlplane.model.parameters import setting
 
@@ -9,8 +9,9 @@ from controlplane.model.parameters import setting
 class StoreSettings:
     """Where decisions are kept, for how long, and how much may wait to be written."""
 
-    url: str = "sqlite:///grasshopper.db"
-    """An SQLAlchemy URL, or the path of an SQLite file."""
+    url: str = field(
+        default="sqlite:///grasshopper.db", metadata={"about": "An SQLAlchemy URL, or the path of an SQLite file."}
+    )
     keep_days: float = setting(30.0, 0.0, 3650.0, "Decisions older than this are deleted.")
     keep_rows: int = setting(1_000_000, 1, 10**9, "Decisions beyond this number are deleted, oldest first.")
     queue_rows: int = setting(50_000, 1, 10_000_000, "Rows that may wait to be written; more are dropped and counted.")

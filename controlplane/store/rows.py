@@ -1,17 +1,24 @@
 """What does a stored row look like, and how is it read back?"""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import structlog
 from sqlalchemy import Connection, Table, delete, exists, select
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.store.recent import DecisionFilter, RecordedDecision
-from controlplane.store.schema import decisions, outcomes
+from controlplane.store.schema import decisions, learned, outcomes, settings
+
+_log = structlog.get_logger()
 
 _encode = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(DecisionRecord).decode
 _decode_outcome = msgspec.json.Decoder(DecisionOutcome).decode
+
+_NOT_UNDERSTOOD = (msgspec.MsgspecError, UnicodeDecodeError, TypeError)
+"""What decoding says of a body that is torn, of another version, or no bytes: SQLite takes anything in any column."""
 
 _COLUMNS = {"index": "task"}
 """Fields whose column has another name (`index` is a word of SQL)."""
@@ -57,16 +64,32 @@ def replace_keyed(connection: Connection, table: Table, rows: list[dict[str, Any
     connection.execute(table.insert(), list(newest.values()))
 
 
-def read_keyed(connection: Connection, table: Table) -> dict[str, Any]:
-    """All of a keyed table."""
-    return {row.key: msgspec.json.decode(row.body) for row in connection.execute(select(table))}
+def understood(decode: Callable[[bytes], Any], body: bytes, **row: object) -> Any:
+    """What a stored body says; None where that is not understood, which is told of its `row`."""
+    try:
+        return decode(body)
+    except _NOT_UNDERSTOOD as error:
+        _log.warning("row_not_understood", error=str(error), **row)
+        return None
+
+
+def read_learned(connection: Connection) -> dict[str, Any]:
+    """What was learned, by key, as far as it is understood."""
+    found = connection.execute(select(learned.c.key, learned.c.body))
+    values = {row.key: understood(msgspec.json.decode, row.body, table="learned", key=row.key) for row in found}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def read_settings(connection: Connection) -> dict[str, Any]:
+    """What was changed at run time, by name. What is torn comes as text, so that nobody takes it for nothing."""
+    return {row.key: _setting(row.body) for row in connection.execute(select(settings.c.key, settings.c.body))}
 
 
 def find_decisions(
     connection: Connection, which: DecisionFilter, before: int | None, limit: int
 ) -> list[RecordedDecision]:
-    """At most `limit` matching decisions with ids below `before`, newest first."""
-    query = select(decisions.c.id, decisions.c.at_ms, decisions.c.body).order_by(decisions.c.id.desc()).limit(limit)
+    """At most `limit` matching decisions with ids below `before`, newest first, of those that are understood."""
+    query = select(decisions.c.id, decisions.c.at_ms, decisions.c.body).order_by(decisions.c.id.desc())
     for name, value in which.wanted().items():
         query = query.where(decisions.c[_COLUMNS.get(name, name)] == value)
     if which.outcome is Result.PENDING:
@@ -74,15 +97,20 @@ def find_decisions(
     elif which.outcome is not None:
         told = select(outcomes.c.decision).where(outcomes.c.result == which.outcome.value)
         query = query.where(decisions.c.id.in_(told))
-    if before is not None:
-        query = query.where(decisions.c.id < before)
-    found = {
-        row.id: RecordedDecision(record=_decode_record(row.body), at_unix_ms=row.at_ms, outcomes=[])
-        for row in connection.execute(query)
-    }
+    found: dict[int, RecordedDecision] = {}
+    while (wanted := limit - len(found)) > 0:
+        older = query if before is None else query.where(decisions.c.id < before)
+        stored = connection.execute(older.limit(wanted)).all()
+        for each in stored:
+            if record := understood(_decode_record, each.body, table="decisions", id=each.id):
+                found[each.id] = RecordedDecision(record=record, at_unix_ms=each.at_ms, outcomes=[])
+        if len(stored) < wanted:
+            break
+        before = stored[-1].id
     news = select(outcomes.c.decision, outcomes.c.body).where(outcomes.c.decision.in_(found)).order_by(outcomes.c.id)
     for row in connection.execute(news):
-        found[row.decision].outcomes.append(_decode_outcome(row.body))
+        if outcome := understood(_decode_outcome, row.body, table="outcomes", decision=row.decision):
+            found[row.decision].outcomes.append(outcome)
     return list(found.values())
 
 
@@ -98,3 +126,10 @@ def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
     if deleted:
         connection.execute(delete(outcomes).where(outcomes.c.at_ms < keep_from_ms))
     return deleted
+
+
+def _setting(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except _NOT_UNDERSTOOD:
+        return repr(body)

@@ -2,7 +2,7 @@
 
 Writing never blocks: rows go to a bounded queue that one thread empties. Reading takes the newest from memory and the
 rest from the database; while that cannot be read, the answer says that it is not complete. What an earlier run has left
-is taken up whole or not at all, and until then `unread` says why it was not.
+is taken up at once, but for rows that are not understood; until it can be read, `unread` says why it was not.
 """
 
 import asyncio
@@ -40,6 +40,9 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     action: str
     reason: str
     details: dict[str, Any] = {}
+
+
+_decode_entry = msgspec.json.Decoder(AuditEntry).decode
 
 
 class Stored(Struct, frozen=True, kw_only=True):
@@ -102,11 +105,11 @@ class Store:
                 self._writer.migrate()
             with self.engine.connect() as connection:
                 return Stored(
-                    learned=rows.read_keyed(connection, schema.learned),
-                    settings=rows.read_keyed(connection, schema.settings),
+                    learned=rows.read_learned(connection),
+                    settings=rows.read_settings(connection),
                     audit=self._read_audit(connection),
                 )
-        except (DBAPIError, OSError, ValueError, msgspec.MsgspecError, CommandError) as error:
+        except (DBAPIError, OSError, ValueError, CommandError) as error:
             reason = str(getattr(error, "orig", None) or error)
         if reason != self.unread:
             _log.error("store_not_read", reason=reason)
@@ -212,6 +215,7 @@ class Store:
 
     def _read_audit(self, connection: Connection) -> list[AuditEntry]:
         table = schema.audit
-        newest = select(table.c.body).order_by(table.c.id.desc()).limit(self._audit.maxlen)
-        entries = [msgspec.json.decode(row.body, type=AuditEntry) for row in connection.execute(newest)]
-        return entries[::-1]
+        newest = select(table.c.id, table.c.body).order_by(table.c.id.desc()).limit(self._audit.maxlen)
+        found = connection.execute(newest)
+        entries = [rows.understood(_decode_entry, row.body, table="audit", id=row.id) for row in found]
+        return [entry for entry in reversed(entries) if entry]

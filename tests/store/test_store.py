@@ -1,69 +1,24 @@
 """Does the store keep what it should, for as long as it should, and never get in the way of a decision?"""
 
 import asyncio
-import sqlite3
 import time
 
 import msgspec
 import pytest
-import structlog
-from sqlalchemy import create_engine, event, func, select, text
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
-from controlplane.model.facts import Mode
+from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
 from controlplane.store import schema
 from controlplane.store.database import migrate
 from controlplane.store.parameters import StoreSettings
-from controlplane.store.recent import DecisionFilter
-from controlplane.store.store import AuditEntry, Store, Stored
+from controlplane.store.store import Store
+from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.unit
-
-WALL_MS = 1_800_000_000_000
-MANY_INPUTS = {f"input_{n}": 1.0 for n in range(1000)}
-"""More than the pages that an empty file has left."""
-
-
-def record(number, **more):
-    fields = {
-        "at_s": 5.0,
-        "action": Action.LAUNCH_COPY,
-        "reason": Reason.SAVES_SLOT_TIME,
-        "source": "spark:a",
-        "job": "j",
-        "inputs": {"t_rem_s": 3.5},
-    }
-    return DecisionRecord(id=number, cycle=1, mode=Mode.CONTROL, policy="hopper+ras", **(fields | more))
-
-
-def outcome(decision, result=Result.APPLIED, at_s=6.0):
-    return DecisionOutcome(decision=decision, result=result, at_s=at_s)
-
-
-def ids(page):
-    return [decision.record.id for decision in page.decisions]
-
-
-def find(store, before=None, limit=100, **which):
-    return asyncio.run(store.decisions(DecisionFilter(**which), before=before, limit=limit))
-
-
-@pytest.fixture
-def opened(tmp_path):
-    """A function that opens stores over one file; they are closed at the end."""
-    stores = []
-
-    def open_store(**settings):
-        chosen = {"url": str(tmp_path / "store.db"), "retry_s": 0.02, "sweep_every_s": 3600.0} | settings
-        store = Store(StoreSettings(**chosen), wall_ms=lambda: WALL_MS)
-        store.open()
-        stores.append(store)
-        return store
-
-    yield open_store
-    for store in stores:
-        store.close()
 
 
 def test_decisions_are_read_back_after_a_restart_with_their_outcomes(opened):
@@ -154,19 +109,35 @@ def test_decisions_are_found_by_what_was_heard_of_their_orders(opened, recent_ro
 
 def test_outcomes_recorded_before_they_could_be_searched_are_found(tmp_path):
     """A file of the first tables is brought to the newest ones with what it holds."""
-    engine = create_engine(f"sqlite:///{tmp_path}/store.db")
-    with engine.begin() as connection:
-        migrate(connection, "0001")
-        body = msgspec.json.encode(record(1, order=7))
-        values = "1, 1, 'spark:a', 'j', -1, -1, -1, -1, 1, 1, :body"
-        connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
-        body = msgspec.json.encode(outcome(1))
-        connection.execute(text("INSERT INTO outcomes VALUES (1, 1, 1, :body)"), {"body": body})
-    engine.dispose()
     store = Store(StoreSettings(url=f"{tmp_path}/store.db"))
+    fill_first_tables(store.engine)
     store.open()
     assert ids(find(store, outcome=Result.APPLIED)) == [1]
     store.close()
+
+
+@pytest.mark.parametrize("revision", ["base", "0001"])
+def test_a_start_killed_while_it_changes_the_tables_leaves_them_as_they_were(tmp_path, revision):
+    """Wherever the kill or a full disk cuts what SQLite was writing, the next start finds the old tables or the new."""
+    store = Store(StoreSettings(url=f"{tmp_path}/store.db"))
+    if revision != "base":
+        fill_first_tables(store.engine)
+        store.engine.dispose()
+    assert store.read() is not None
+    written, log = ((tmp_path / f"store.db{end}").read_bytes() for end in ("", "-wal"))
+    page_bytes = int.from_bytes(log[8:12], "big")
+    cuts = range(32, len(log) + 1, 24 + page_bytes)  # SQLite's format: a header, then pages with headers of their own
+    for cut in cuts:
+        (tmp_path / "cut.db").write_bytes(written)
+        (tmp_path / "cut.db-wal").write_bytes(log[:cut])
+        again = Store(StoreSettings(url=f"{tmp_path}/cut.db"))
+        assert again.read() is not None, again.unread
+        with again.engine.connect() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+        assert ids(find(again, outcome=Result.APPLIED)) == [1] * (revision != "base")
+        again.engine.dispose()
+    assert len(cuts) > 5
+    store.engine.dispose()
 
 
 def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
@@ -176,6 +147,14 @@ def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
     assert eventually(lambda: count(store, schema.decisions) == 1)
     assert ids(find(store)) == [2]
     assert eventually(lambda: count(store, schema.outcomes) == 1)
+
+
+def test_a_file_shrinks_when_decisions_go(opened):
+    """By all the pages that are free, hundreds of them: not by one a sweep."""
+    store = opened(keep_rows=1, sweep_every_s=0.05, recent_rows=1)
+    store.record([record(number, at_s=float(number), inputs=MANY_INPUTS) for number in range(1, 100)], [], now_s=100.0)
+    assert eventually(lambda: count(store, schema.decisions) == 1)
+    assert eventually(lambda: free_pages(store) == 0)
 
 
 def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
@@ -233,114 +212,6 @@ def test_surplus_decisions_go_oldest_first(opened):
     assert eventually(lambda: ids(find(store)) == [10, 9, 8])
 
 
-def test_a_full_disk_stops_recording_says_so_once_and_recovers(opened):
-    """SQLite's own page limit stands in for the disk: the same error, from the same place."""
-    store = opened()
-    limit = [8]
-    event.listen(store.engine, "checkout", lambda raw, *_: raw.execute(f"PRAGMA max_page_count={limit[0]}"))
-    with structlog.testing.capture_logs() as logs:
-        for number in range(1, 400):
-            store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert eventually(lambda: "full" in store.failure)
-        assert ids(find(store, limit=2)) == [399, 398]
-        limit[0] = 1_000_000
-        assert eventually(lambda: not store.failure)
-    assert store.flush()
-    told = [entry["event"] for entry in logs]
-    assert told.count("store_not_recording") == 1
-    assert told.count("store_recording_again") == 1
-    assert count(store, schema.decisions) == 399
-
-
-def test_what_does_not_fit_while_the_disk_is_full_is_dropped_and_counted(opened):
-    store = opened(queue_rows=10, batch_rows=5)
-    event.listen(store.engine, "checkout", lambda raw, *_: raw.execute("PRAGMA max_page_count=1"))
-    for number in range(1, 101):
-        store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert number > 1 or eventually(lambda: store.failure)
-    assert store.dropped == 100 - 1 - 10
-
-
-def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
-    store = opened()
-    with sqlite3.connect(tmp_path / "store.db", isolation_level=None) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        store.record([record(1)], [], now_s=5.0)
-        assert eventually(lambda: "locked" in store.failure, timeout_s=10)
-        other.execute("ROLLBACK")
-    other.close()
-    assert store.flush()
-    assert not store.failure
-    assert count(store, schema.decisions) == 1
-
-
-def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
-    """The folder does not exist; deciding goes on, and the answer says that it is not complete."""
-    store = Store(StoreSettings(url=str(tmp_path / "missing" / "store.db"), retry_s=0.02))
-    store.open()
-    assert (store.learned, store.settings, bool(store.unread)) == ({}, {}, True)
-    store.record([record(1)], [], now_s=5.0)
-    page = find(store)
-    assert (ids(page), page.complete) == ([1], False)
-    assert eventually(lambda: store.failure)
-    (tmp_path / "missing").mkdir()
-    assert store.flush()
-    assert count(store, schema.decisions) == 1
-    store.close()
-
-
-def test_a_conflicting_row_is_given_up_alone(opened):
-    """An id that is stored already is refused by the database for ever; its neighbours are not at fault."""
-    store = opened(recent_rows=1)
-    store.record([record(40)], [], now_s=5.0)
-    assert store.flush()
-    store.record([record(number) for number in range(1, 101)], [outcome(40)], now_s=5.0)
-    assert store.flush()
-    assert count(store, schema.decisions) == 100
-    assert count(store, schema.outcomes) == 1
-    assert (store.failure, store.dropped) == ("", 1)
-
-
-def test_rows_that_were_written_are_not_written_again_after_a_later_failure(opened):
-    """The database fails between the halves of a batch that held a conflict: nothing is lost, nothing doubled."""
-    store = opened()
-    store.record([record(4)], [], now_s=5.0)
-    assert store.flush()
-    inserts = []
-
-    def fail_once(connection, cursor, statement, parameters, context, many):
-        inserts.append(statement)
-        if len(inserts) == 3:
-            raise sqlite3.OperationalError("disk I/O error")
-
-    event.listen(store.engine, "before_cursor_execute", fail_once)
-    store.record([record(number) for number in range(1, 5)], [], now_s=5.0)
-    assert store.flush()
-    assert count(store, schema.decisions) == 4
-    assert store.dropped == 1
-
-
-def test_what_operators_did_is_written_after_an_outage_that_filled_the_queue(opened):
-    """Decisions may be lost; the newest settings and the audit log may not."""
-    store = opened(queue_rows=10, batch_rows=5)
-    limit = [1]
-    event.listen(store.engine, "checkout", lambda raw, *_: raw.execute(f"PRAGMA max_page_count={limit[0]}"))
-    for number in range(1, 101):
-        store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert number > 1 or eventually(lambda: store.failure)
-    for lease_ms in (1000, 2000):
-        store.save_settings({"lease_ms": lease_ms})
-    store.audit(role="operate", action="settings", reason="during the outage")
-    assert not asyncio.run(store.recorded())
-    limit[0] = 1_000_000
-    assert store.flush()
-    assert asyncio.run(store.recorded())
-    assert store.dropped > 0
-    assert count(store, schema.settings) == count(store, schema.audit) == 1
-    store.close()
-    assert opened().settings == {"lease_ms": 2000}
-
-
 def test_learned_samples_and_settings_are_kept_by_key(opened):
     store = opened()
     store.save_learned({"tail": [1.5], "hosts": {"a": 1.0}})
@@ -355,43 +226,6 @@ def test_learned_samples_and_settings_are_kept_by_key(opened):
     again.close()
 
 
-def test_what_could_not_be_read_is_never_written_over(opened):
-    """Read once it can be, and then joined with what has been changed since, which is newer."""
-    first = opened()
-    first.save_learned({"tail": [1.5]})
-    first.save_settings({"lease_ms": 2000, "max_copies_per_task": 1})
-    first.audit(role="operate", action="settings", reason="before")
-    assert first.flush()
-    first.close()
-    store = Store(first._settings)
-    event.listen(store.engine, "connect", refuse := lambda *_: (_ for _ in ()).throw(OSError("no disk")))
-    store.open()
-    assert "no disk" in store.unread
-    store.save_learned({"tail": [9.9]})
-    store.save_settings({"lease_ms": 3000})
-    store.audit(role="operate", action="settings", reason="since")
-    assert not asyncio.run(store.recorded())
-    event.remove(store.engine, "connect", refuse)
-    store.take_up(store.read())
-    assert store.settings == {"lease_ms": 3000, "max_copies_per_task": 1}
-    assert store.learned == {"tail": [1.5]}
-    assert [entry.reason for entry in store.audit_log()] == ["since", "before"]
-    store.close()
-
-
-def test_what_operators_did_during_an_outage_stays_in_a_full_audit_log(opened):
-    """A store that is read late brings as many entries as are kept: the oldest of those give way, not the newest."""
-
-    def entry(reason):
-        return AuditEntry(at_unix_ms=1, role="operate", action="mode", reason=reason)
-
-    store = opened()
-    store.audit(role="operate", action="mode", reason="since")
-    store.take_up(Stored(learned={}, settings={}, audit=[entry(f"{n}") for n in range(1000)]))
-    reasons = [each.reason for each in store.audit_log()]
-    assert (len(reasons), reasons[:2], reasons[-1]) == (1000, ["since", "999"], "1")
-
-
 def test_the_audit_log_outlives_a_restart(opened):
     store = opened()
     store.audit(role="operate", action="mode", reason="first", details={"mode": "off"})
@@ -402,24 +236,17 @@ def test_the_audit_log_outlives_a_restart(opened):
 
 def test_migrations_lead_to_the_tables_that_the_code_expects(opened):
     """Alembic's comparison of a migrated file with the schema finds nothing to change."""
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
     store = opened()
     with store.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
 
 
-def count(store, table):
-    with store.engine.connect() as connection:
-        return connection.execute(select(func.count()).select_from(table)).scalar()
-
-
-def eventually(condition, timeout_s=5.0):
-    """Whether the condition comes true before the time is up."""
-    end_s = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.01)
-    return True
+def fill_first_tables(engine):
+    """A decision and its outcome, as the first version has written them."""
+    with engine.begin() as connection:
+        migrate(connection, "0001")
+        body = msgspec.json.encode(record(1, order=7))
+        values = "1, 1, 'spark:a', 'j', -1, -1, -1, -1, 1, 1, :body"
+        connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
+        body = msgspec.json.encode(outcome(1))
+        connection.execute(text("INSERT INTO outcomes VALUES (1, 1, 1, :body)"), {"body": body})
