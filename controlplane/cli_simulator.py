@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
+from inspect import signature
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,13 +20,14 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator import cluster_record, run, sweep
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
-from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
+from controlplane.simulator.cluster_settings import parse_set
+from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like, facebook_trace
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.statistics import Estimate, Summary
-from controlplane.terminal import REFUSED, USAGE, AsOption, Output, fail, print_json, print_table
+from controlplane.terminal import REFUSED, USAGE, AsOption, Output, fail, note, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
@@ -36,6 +39,7 @@ OPTIONS = {
     "expansion_rate": "--rate",
     "spare_tasks": "--spare",
     "relaunch_factor": "--w",
+    "engine.speculator_settings.relaunch_factor": "--w",
     "slots_per_node": "--slots",
     "machines": "--nodes",
     "slots_per_machine": "--slots",
@@ -91,40 +95,65 @@ def simulate(
     d: Annotated[float | None, typer.Option(help="redundant-small: largest demand, s; else the best.")] = None,
     rate: Annotated[float, typer.Option(help="Tasks started per task needed.")] = 2.0,
     spare: Annotated[int | None, typer.Option(help="Spare tasks for every job, instead of a rate.")] = None,
-    w: Annotated[float | None, typer.Option(help="relaunch: its time in service times; else the best.")] = None,
+    w: Annotated[
+        float | None, typer.Option(help="relaunch: its time in service times; else the best (cluster: needed).")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Jobs counted per seed, after a warm-up.")] = 100_000,
     seeds: Annotated[str, typer.Option(help='Seeds, as in "1..20" or "1,5,9".')] = "1..10",
     nodes: Annotated[int, typer.Option(help="Worker nodes.")] = 20,
     slots: Annotated[int, typer.Option(help="Slots of a node.")] = 10,
     max_tasks: Annotated[int, typer.Option(help="Tasks of the largest job; sizes follow Zipf's law.")] = 10,
+    max_task_slots: Annotated[int, typer.Option(help="Slots of a task: 1 to this, each equally likely.")] = 1,
     min_service_s: Annotated[float, typer.Option(help="Least service time of a task.")] = 10.0,
     max_service_s: Annotated[float, typer.Option(help="Largest service time; none by default.")] = float("inf"),
     service_tail_index: Annotated[float, typer.Option(help="Pareto tail index of service times.")] = 3.0,
     slowdown_tail_index: Annotated[float | None, typer.Option(help="Pareto tail index of slowdowns.")] = None,
+    service_noise: Annotated[float, typer.Option(help="Noise of service times as the master knows them.")] = 0.0,
+    cancel_s: Annotated[float, typer.Option(help="For how long a cancelled task holds its slots.")] = 0.0,
     workload: Annotated[WorkloadName, typer.Option(help="cluster: its jobs.")] = WorkloadName.SYNTHETIC,
     shared: Annotated[float, typer.Option(help="cluster: share of tasks slow because of their data.")] = 0.0,
     noise: Annotated[float, typer.Option(help="cluster: noise of estimated remaining times.")] = 0.3,
+    replicas: Annotated[int, typer.Option(help="cluster: machines that hold a task's input; 0 for all.")] = 0,
+    locality: Annotated[
+        float | None, typer.Option(help="cluster: share of jobs, %, that may go first for it; hopper: 3, else 0.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="cluster: jobs of this trace in SWIM format, instead of --workload's.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help='cluster: what synthetic jobs weigh, each equally likely, as in "1,3".')
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="cluster: name=value, also allocator.NAME and speculator.NAME; may be repeated."),
+    ] = None,
     on: OnMaster = None,
     output: AsOption = Output.TABLE,
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
-    """Simulate jobs under one policy; means with standard errors, all parameters kept."""
+    """Simulate jobs under one policy; means with standard errors, all parameters kept. Ctrl-C keeps the seeds done."""
     policy = policy or POLICY[model]
     tail_index = TAIL_INDEX[model] if slowdown_tail_index is None else slowdown_tail_index
     with _refusals():
         numbers = run.parse_seeds(seeds)
         if model is Model.CLUSTER:
-            scenario: Any = ClusterScenario(
-                policy=policy,
-                workload=WORKLOADS[workload],
-                offered_load=rho,
-                jobs=jobs,
-                machines=nodes,
-                slots_per_machine=slots,
-                slowdown_tail_index=tail_index,
-                shared_share=shared,
-                noise=noise,
-            )
+            given: dict[str, Any] = {
+                "policy": policy,
+                "workload": _source(workload, trace, weights),
+                "offered_load": rho,
+                "jobs": jobs,
+                "machines": nodes,
+                "slots_per_machine": slots,
+                "slowdown_tail_index": tail_index,
+                "shared_share": shared,
+                "noise": noise,
+                "replicas": replicas,
+                "locality_percent": locality,
+            }
+            factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
+            scenario: Any = ClusterScenario(**given | parse_set([*factor, *(set_ or ())]))
+        elif set_:
+            raise BadSetting("set", got=set_[0], want="--model cluster")
         else:
             scenario = Scenario(
                 policy=_policy_name(policy),
@@ -133,11 +162,14 @@ def simulate(
                 expansion_rate=rate,
                 spare_tasks=spare,
                 relaunch_factor=w,
+                service_noise=service_noise,
+                cancel_s=cancel_s,
                 jobs=jobs,
                 system=System(
                     nodes=nodes,
                     slots_per_node=slots,
                     max_tasks=max_tasks,
+                    max_task_slots=max_task_slots,
                     min_service_s=min_service_s,
                     max_service_s=max_service_s,
                     service_tail_index=service_tail_index,
@@ -146,11 +178,17 @@ def simulate(
             )
     cells = [partial(scenario.simulate, seed) for seed in numbers]
     by_seed: dict[int, Any] = {}
-    with _computing(on) as compute, _progress(f"simulating {policy}", len(cells)) as advance:
-        for position, summary in compute(cells):
-            by_seed[position] = summary
-            advance()
-    runs = [by_seed[position] for position in range(len(cells))]
+    try:
+        with _computing(on) as compute, _progress(f"simulating {policy}", len(cells)) as advance:
+            for position, summary in compute(cells):
+                by_seed[position] = summary
+                advance(f"seed {numbers[position]}")
+    except KeyboardInterrupt:
+        if not by_seed:
+            fail("stopped before a seed was done", REFUSED)
+        note(f"stopped; this is what {len(by_seed)} of {len(cells)} seeds came to")
+    numbers = [numbers[position] for position in sorted(by_seed)]
+    runs = [by_seed[position] for position in sorted(by_seed)]
     record, tell = (
         (cluster_record.record, _tell_cluster) if model is Model.CLUSTER else (run.record, _tell_masterworker)
     )
@@ -161,6 +199,8 @@ def simulate(
         print_json(found)
     else:
         tell(runs, found)
+    if len(runs) < len(cells):
+        raise typer.Exit(REFUSED)
 
 
 @experiment.command("list")
@@ -179,16 +219,18 @@ def run_experiments(
 ) -> None:
     """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
     chosen = _chosen(names)
-    missing = journal.missing(chosen, scale, folder)
     try:
-        with _computing(on) as compute, _progress("computing", len(missing)) as advance:
-            for position, result in compute([partial(point.measure, seed) for point, seed in missing]):
-                journal.keep(*missing[position], result, scale, folder)
-                advance()
+        if missing := journal.missing(chosen, scale, folder):
+            with _computing(on) as compute, _progress("computing", len(missing)) as advance:
+                for position, result in compute([partial(point.measure, seed) for point, seed in missing]):
+                    journal.keep(*missing[position], result, scale, folder)
+                    advance()
+            journal.sort(scale, folder)
+        findings = journal.findings(chosen, scale, folder)
     except KeyboardInterrupt:
         fail("stopped; what was computed is kept, run again to go on", REFUSED)
-    journal.sort(scale, folder)
-    findings = journal.findings(chosen, scale, folder)
+    except OSError as error:
+        fail(f"{error}; what was computed before is kept, run again to go on", REFUSED)
     print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
 
@@ -218,6 +260,25 @@ def _chosen(names: list[str] | None) -> list[Experiment]:
     return chosen
 
 
+def _source(workload: WorkloadName, trace: Path | None, weights: str | None) -> Source:
+    """The cluster's jobs. Raises BadSetting for a file that is no trace, and for weights of jobs that have none."""
+    if weights is not None and (trace or workload is not WorkloadName.SYNTHETIC):
+        raise BadSetting("weights", got=weights, want="--workload synthetic")
+    if trace:
+        try:
+            if not facebook_trace(str(trace)):
+                raise ValueError("no jobs")
+        except (OSError, ValueError) as error:
+            raise BadSetting("trace", got=str(trace), want=f"a trace in SWIM format ({error})") from None
+        return Facebook(trace=str(trace))
+    if weights is not None:
+        try:
+            return Synthetic(weights=tuple(map(float, weights.split(","))))
+        except ValueError:
+            raise BadSetting("weights", got=weights, want='numbers, as in "1,3"') from None
+    return WORKLOADS[workload]
+
+
 def _policy_name(policy: str) -> PolicyName:
     """The master-worker system's policy of that name. Raises BadSetting."""
     if policy not in list(PolicyName):
@@ -242,10 +303,12 @@ def _tell_masterworker(runs: list[Summary], found: dict[str, Any]) -> None:
         typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
 
 
-def _tell_cluster(runs: list[ClusterSummary], _found: dict[str, Any]) -> None:
-    """The table for people."""
-    rows = [_cells(name, one) for name, one in cluster_record.means(runs).items() if isfinite(one.mean)]
-    print_table(("mean", "simulated", "standard error"), rows)
+def _tell_cluster(runs: list[ClusterSummary], found: dict[str, Any]) -> None:
+    """The table for people; what the slots were offered stands beside what they did."""
+    offered = {cluster_record.MEASURES["busy_share"]: _short(found["scenario"]["offered_load"])}
+    means = cluster_record.means(runs)
+    rows = [(*_cells(name, one), offered.get(name, "")) for name, one in means.items() if isfinite(one.mean)]
+    print_table(("mean", "simulated", "standard error", "offered"), rows)
     if left := sum(not one.finished for one in runs):
         typer.echo(f"STOPPED in {left} of {len(runs)} runs: more jobs were live than there is room for")
 
@@ -276,13 +339,24 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except BadSetting as bad:
-        option = OPTIONS.get(bad.field, f"--{bad.field.replace('_', '-')}")
-        fail(f"{option} = {bad.got!r}, want {bad.want}", USAGE)
+        fail(f"{_option(bad.field)} = {bad.got!r}, want {bad.want}", USAGE)
+
+
+def _option(field: str) -> str:
+    """What fills a field: an option of its own, or --set with the field's name."""
+    if field in OPTIONS:
+        return OPTIONS[field]
+    if field in (*signature(simulate).parameters, "set"):
+        return f"--{field.replace('_', '-')}"
+    return f"--set {field.removeprefix('engine.').replace('_settings.', '.')}"
 
 
 @contextmanager
 def _progress(title: str, total: int) -> Iterator[Any]:
-    """A bar with the time left on stderr while something runs; yields the function that advances it."""
+    """A bar with the time left on stderr while something runs; yields the function that advances it.
+
+    Where stderr is no terminal, each step whose name is given to it gets a line instead.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -290,7 +364,15 @@ def _progress(title: str, total: int) -> Iterator[Any]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+        steps = count(1)
+
+        def advance(done: str = "") -> None:
+            bar.advance(task)
+            step = next(steps)
+            if done and not console.is_terminal:
+                note(f"{title}: {done} is done, {step} of {total}")
+
+        yield advance
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,22 +12,27 @@ from math import inf, nan
 import numpy as np
 
 from controlplane.engine.redundancy import limit_s
-from controlplane.model.columns import Floats, Ints
+from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
-from controlplane.policies.registry import parse_policy
+from controlplane.policies.hopper.locality import LOCALITY_PERCENT
+from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.simulator.cluster_decisions import OF_ALL, WANTED, Policy
 from controlplane.simulator.cluster_events import Ended, play
-from controlplane.simulator.cluster_state import empty_state
+from controlplane.simulator.cluster_inputs import with_inputs
+from controlplane.simulator.cluster_state import empty_log, empty_state
 from controlplane.simulator.cluster_workloads import Source, Synthetic
 from controlplane.simulator.cluster_world import Workload, World, mean_factor
-from controlplane.simulator.statistics import estimate
+from controlplane.simulator.statistics import QUANTILES, estimate
 
 BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9))
 """Job sizes, in tasks of all phases, that results are told by."""
 MOST_LIVE_JOBS = 20_000
+MOST_LOGGED = 10_000
 COUNTED = (0.05, 0.95)
 """Jobs that count: neither those that found the cluster empty nor those that ran while it emptied."""
 BATCHES = 32
+
+ROWS = (*TABLE, *FORESEEING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +64,26 @@ class ClusterScenario:
     detect_s: float = 0.2
     launch_s: float = 0.05
     kill_s: float = 0.0
+    replicas: int = 0
+    """Machines that hold the input of a task of a first phase; 0 for all."""
+    remote_factor: float = 2.0
+    """How many times as long such a task takes elsewhere."""
+    locality_percent: float | None = None
+    """Share of the jobs that may be served first for a task with its input at hand. None for 3 with hopper, else 0."""
     cycle_s: float = 0.1
     """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
     def __post_init__(self) -> None:
-        if "kill_copy" in parse_policy(self.policy)[1].needs:
-            raise BadSetting("policy", got=self.policy, want="a speculator that kills nothing")
+        allocator, speculator = parse_policy(self.policy, ROWS)
+        allocator.complete(self.allocator_settings)
+        if speculator.complete(self.speculator_settings).get("relaunch_factor") == 0:
+            raise BadSetting("relaunch_factor", got=0, want="a factor; the best for each stage is a live pool's only")
         for name, low, high in LIMITS:
             value = getattr(self, name)
-            if not low <= value <= high:
+            if value is not None and not low <= value <= high:
                 raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
+        if self.replicas > self.machines:
+            raise BadSetting("replicas", got=self.replicas, want=f"0 to {self.machines}, the machines")
 
     @property
     def slots(self) -> int:
@@ -81,15 +96,27 @@ class ClusterScenario:
 
     def run(self, seed: int) -> "tuple[ClusterSummary, Ended]":
         """The same, and every job's response time and cost in order of arrival."""
+        return self._played(seed, empty_log(0))
+
+    def schedule(self, seed: int) -> Records:
+        """Every attempt as it ended, LOGGED; the first MOST_LOGGED of them."""
+        log = empty_log(MOST_LOGGED)
+        self._played(seed, log)
+        return log[log["ended_s"] > log["started_s"]]
+
+    def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, Ended]":
         work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
         work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
         ended = Ended(response_s=np.full(self.jobs, nan), cost_s=np.full(self.jobs, nan))
-        by_finished = parse_policy(self.policy)[1].by_finished
-        state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), by_finished)
+        by_finished = parse_policy(self.policy, ROWS)[1].by_finished
+        world = self._world(seed)
+        state = with_inputs(empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), by_finished), work, world)
+        state = state._replace(log=log)
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
-        finished = play(work, self._world(seed), self._policy(), state, window_s, ended)
-        return _summary(work, ended, state.counts[0], window_s, self.slots, finished), ended
+        finished = play(work, world, self._policy(), state, window_s, ended)
+        slowdown = ended.response_s / ideal_s(work, self.launch_s)
+        return _summary(work, ended, slowdown, state.counts[0], window_s, self.slots, finished), ended
 
     def _world(self, seed: int) -> World:
         return World(
@@ -103,11 +130,14 @@ class ClusterScenario:
             detect_s=float(self.detect_s),
             launch_s=float(self.launch_s),
             kill_s=float(self.kill_s),
+            replicas=self.replicas,
+            remote_factor=float(self.remote_factor),
         )
 
     def _policy(self) -> Policy:
-        allocator, speculator = parse_policy(self.policy)
+        allocator, speculator = parse_policy(self.policy, ROWS)
         is_hopper = allocator.name == "hopper"
+        usual_percent = LOCALITY_PERCENT if is_hopper else 0.0
         return Policy(
             allocator=allocator.code,
             allocator_settings=allocator.vector(self.allocator_settings),
@@ -126,17 +156,22 @@ class ClusterScenario:
                 offered_load=float(self.offered_load),
                 tail_index=float(self.slowdown_tail_index),
             ),
+            foresees_jobs=allocator in FORESEEING,
+            foresees_attempts=speculator in FORESEEING,
+            locality_percent=float(usual_percent if self.locality_percent is None else self.locality_percent),
             cycle_s=float(self.cycle_s),
         )
 
 
 LIMITS = (
+    ("foresight", WANTED, OF_ALL),
     ("max_copies", 0, 16),
     ("offered_load", 1e-6, 10.0),
     ("jobs", 1, 10**8),
     ("machines", 1, 10**6),
     ("slots_per_machine", 1, 10**4),
     ("slowdown_tail_index", 1.001, inf),
+    ("allocator_tail_index", 1e-3, inf),
     ("shared_share", 0.0, 1.0),
     ("slow_machine_share", 0.0, 1.0),
     ("slow_machine_factor", 1.0, 1e3),
@@ -144,6 +179,9 @@ LIMITS = (
     ("detect_s", 0.0, 1e6),
     ("launch_s", 0.0, 1e6),
     ("kill_s", 0.0, 1e6),
+    ("replicas", 0, 16),
+    ("remote_factor", 1.0, 1e3),
+    ("locality_percent", 0.0, 100.0),
     ("cycle_s", 0.0, 1e6),
 )
 
@@ -166,6 +204,10 @@ class ClusterSummary:
     response_s: float
     response_error_s: float
     """By batches of consecutive jobs; heavy tails make it a rough one."""
+    slowdown: float
+    """Response time over the job's ideal time, see `ideal_s`."""
+    slowdown_quantiles: tuple[float, ...]
+    """Its tail, at the shares `statistics.QUANTILES`."""
     cost_s: float
     """Slot time of a job."""
     busy_share: float
@@ -175,8 +217,12 @@ class ClusterSummary:
     copies_per_task: float
     won_share: float
     """Of copies, those that ended their task."""
+    restarts_per_task: float
+    """Tasks that were started anew, the old attempt killed."""
     short_share: float
     """Of cycles, those in which virtual sizes exceeded the slots (Hopper's Guideline 2)."""
+    local_share: float
+    """Of originals of first phases, those on a machine with their input; 1 where all machines have it."""
     finished: bool
     """Whether the run went to its end; a growing queue runs out of room."""
     events: int
@@ -198,6 +244,11 @@ def tasks_of(work: Workload) -> Ints:
     return np.add.reduceat(work.phase_tasks, work.first_phase[:-1])
 
 
+def ideal_s(work: Workload, launch_s: float) -> Floats:
+    """What each job takes at least: all tasks of a phase at once and none of them slow, its output moved in no time."""
+    return np.diff(work.first_phase) * (work.service_s + launch_s)
+
+
 def _counted_rows(jobs: int) -> slice:
     first = int(COUNTED[0] * jobs)
     return slice(first, max(int(COUNTED[1] * jobs), first + 1))
@@ -214,23 +265,30 @@ def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_
 
 
 def _summary(
-    work: Workload, ended: Ended, counts: np.void, window_s: Floats, slots: int, finished: bool
+    work: Workload, ended: Ended, slowdown: Floats, counts: np.void, window_s: Floats, slots: int, finished: bool
 ) -> ClusterSummary:
     rows = _counted_rows(len(work.arrival_s))
     tasks, response_s = tasks_of(work)[rows], ended.response_s[rows]
     known = ~np.isnan(response_s)
+    slowdown = slowdown[rows][known]
     batches = [float(np.nanmean(part)) for part in np.array_split(response_s, BATCHES) if not np.isnan(part).all()]
     window_slot_s = slots * float(window_s[1] - window_s[0])
     return ClusterSummary(
         jobs=int(known.sum()),
         response_s=_mean(response_s[known]),
         response_error_s=estimate(batches).error if batches else nan,
+        slowdown=_mean(slowdown),
+        slowdown_quantiles=tuple(
+            np.quantile(slowdown, QUANTILES).tolist() if len(slowdown) else [nan] * len(QUANTILES)
+        ),
         cost_s=_mean(ended.cost_s[rows][known]),
         busy_share=float(counts["busy_s"]) / window_slot_s if window_slot_s > 0 else nan,
         copy_share=float(counts["copy_s"]) / window_slot_s if window_slot_s > 0 else nan,
         copies_per_task=float(counts["launched"] / work.phase_tasks.sum()),
         won_share=float(counts["won"] / max(counts["launched"], 1)),
+        restarts_per_task=float(counts["restarted"] / work.phase_tasks.sum()),
         short_share=float(counts["short_cycles"] / max(counts["cycles"], 1)),
+        local_share=float(counts["local"] / counts["inputs"]) if counts["inputs"] else 1.0,
         finished=bool(finished),
         events=int(counts["events"]),
         cycles=int(counts["cycles"]),

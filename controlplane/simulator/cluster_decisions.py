@@ -17,11 +17,12 @@ from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
 from controlplane.policies.interfaces import Floats
 from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
-from controlplane.simulator.cluster_world import Workload, World, mean_factor, typical_factor
+from controlplane.simulator.cluster_world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
 WANTED, OF_RUNNING, OF_ALL = range(3)
 """Which copies a job counts slots for: those wanted at the moment, those that its running tasks may have, as the engine
 does, or those that all its unfinished tasks may have, as Hopper's virtual sizes do."""
+NO_JOB = -1
 
 
 class Policy(NamedTuple):
@@ -44,6 +45,12 @@ class Policy(NamedTuple):
     """Whether the speculator copies attempts whose rate cannot be read yet."""
     small_demand_s: float
     """Slot time up to which a job pays with copies at the start."""
+    foresees_jobs: bool
+    """Whether the allocator knows what the originals of open phases will take."""
+    foresees_attempts: bool
+    """Whether the speculator knows what attempts will take, the next one of a task included."""
+    locality_percent: float
+    """Share of the jobs, the smallest, that may be served first for a task local to a free slot."""
     cycle_s: float
     """Time between reviews of all that runs; 0 for one at every event, and when a rate becomes readable."""
 
@@ -84,10 +91,11 @@ def share_out(work: Workload, world: World, policy: Policy, state: State) -> Non
             continue
         share = shares[row]
         job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
+        job["size"] = share["virtual_size"]
         total += share["virtual_size"]
         row += 1
-    if total > len(state.slots):
-        state.counts[0]["short_cycles"] += 1
+    state.counts[0]["is_short"] = total > len(state.slots)
+    state.counts[0]["short_cycles"] += total > len(state.slots)
 
 
 @rule
@@ -102,10 +110,13 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
             continue
         job, task = state.jobs[original["job"]], state.tasks[n_tasks]
         typical_s = world.launch_s + work.service_s[job["id"]] * typical
-        see_attempts(state, slot, typical_s, policy.at_start, task)
+        see_attempts(policy, state, slot, typical_s, task)
         task["stage"] = original["job"]
-        task["running_attempts"] = task["attempts_started"] = original["attempts"]
-        task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
+        task["running_attempts"], task["attempts_started"] = original["attempts"], original["n_started"]
+        task["t_new_s"], task["sibling_rate"], task["relaunch_factor"] = typical_s, 1.0 / typical_s, inf
+        if policy.foresees_attempts:
+            next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
+            task["t_new_s"] = world.launch_s + next_s
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
         task["job_tasks"], task["small_demand_s"] = job["n_tasks"] - job["n_done"], policy.small_demand_s
         task["eligible"] &= original["attempts"] <= policy.max_copies
@@ -120,46 +131,68 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
 
 
 @rule
-def see_attempts(state: State, slot: int, typical_s: float, at_start: bool, task: Record) -> None:
+def see_attempts(policy: Policy, state: State, slot: int, typical_s: float, task: Record) -> None:
     """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
 
-    An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`.
+    An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`. Who
+    foresees needs to read nothing.
     """
     now_s = state.counts[0]["now_s"]
     task["elapsed_s"], task["t_rem_s"], task["progress_rate"] = now_s - state.slots[slot]["started_s"], inf, 0.0
-    task["eligible"] = True
-    seen, at = True, state.slots[slot]["newest"]
+    task["eligible"], task["worst_rem_s"], last = True, -1.0, -1
+    seen, can_judge, at = True, True, state.slots[slot]["newest"]
     while seen or at >= 0:
         attempt = state.slots[slot if seen else at]
         elapsed_s = now_s - attempt["started_s"]
-        if now_s >= attempt["readable_s"]:
+        if policy.foresees_attempts:
+            t_rem_s = attempt["end_s"] - now_s
+        elif now_s >= attempt["readable_s"]:
             t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
         else:
             t_rem_s = max(typical_s - elapsed_s, 0.0)
-            task["eligible"] = at_start
+            task["eligible"] = policy.at_start
+        if t_rem_s > task["worst_rem_s"]:
+            task["worst_rem_s"], last = t_rem_s, slot if seen else at
         task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
         task["progress_rate"] = max(task["progress_rate"], 1.0 / max(elapsed_s + t_rem_s, 1e-9))
+        can_judge &= now_s >= attempt["readable_s"]
         at = at if seen else attempt["older"]
         seen = False
+    state.slots[slot]["last"] = last if can_judge else -1
 
 
 @kernel
 def keep_wanted(state: State, n_tasks: int) -> None:
-    """Chain each job's wanted tasks, the highest score first, of equal ones the upper row."""
+    """Chain each job's wanted tasks, the highest score first, of equal ones the upper row; mark what ends.
+
+    Of a job's wanted restarts the first is kept. The engine keeps more where less runs than the job's target.
+    """
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
-        job["n_wanted"], job["first_wanted"] = 0, -1
+        job["n_wanted"], job["first_wanted"], job["restarts"] = 0, -1, False
     wanted = np.flatnonzero(state.speculation["wanted"][:n_tasks])
-    state.counts[0]["n_wanted"] = len(wanted)
     best_first = wanted[np.argsort(-state.speculation["score"][wanted], kind="mergesort")]
+    state.counts[0]["n_wanted"] = state.counts[0]["n_restarts"] = 0
     for row in range(n_tasks):
-        state.slots[state.task_slots[row]]["wanted"] = state.speculation[row]["wanted"]
+        answer, original = state.speculation[row], state.slots[state.task_slots[row]]
+        original["wanted"], original["restarts"] = answer["wanted"] and not answer["kill"], False
+        if answer["end_last"] and original["last"] >= 0:
+            state.slots[original["last"]]["beaten"] = True
+            state.counts[0]["n_beaten"] += 1
     for row in best_first[::-1]:
         original = state.slots[state.task_slots[row]]
         job = state.jobs[original["job"]]
-        original["next_wanted"] = job["first_wanted"]
-        job["first_wanted"] = state.task_slots[row]
-        job["n_wanted"] += 1
+        if original["wanted"]:
+            original["next_wanted"] = job["first_wanted"]
+            job["first_wanted"] = state.task_slots[row]
+            job["n_wanted"] += 1
+            state.counts[0]["n_wanted"] += 1
+    for row in best_first:
+        original = state.slots[state.task_slots[row]]
+        job = state.jobs[original["job"]]
+        if not original["wanted"] and not job["restarts"]:
+            original["restarts"] = job["restarts"] = True
+            state.counts[0]["n_restarts"] += 1
 
 
 @rule
@@ -176,6 +209,8 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
         claimant["arrival_s"], claimant["weight"] = job["arrival_s"], work.weight[job["id"]]
         claimant["remaining_tasks"], claimant["remaining_work_s"] = left, left * mean_s
         claimant["downstream_tasks"], claimant["transfer_ratio"] = 0.0, 1.0
+        if policy.foresees_jobs:
+            claimant["remaining_work_s"] = left * world.launch_s + job["foreseen_s"]
         if job["phase"] + 1 < job["n_phases"]:
             claimant["downstream_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"] + 1]
             moving_s = max(job["transferred_s"] - now_s, 0.0) * job["n_tasks"]
@@ -223,18 +258,23 @@ def wants_copy(policy: Policy, job: Record) -> bool:
 
 
 @rule
+def need(work: Workload, policy: Policy, job: Record) -> float:
+    """How soon it is the job's turn, the least first; infinite if it is not."""
+    if not (wants_original(job) or wants_copy(policy, job)):
+        return inf
+    if job["running"] < job["target"]:
+        return job["running"] / job["target"] - 1.0
+    if policy.holds or job["capped"]:
+        return inf
+    return job["running"] / work.weight[job["id"]]
+
+
+@rule
 def whose_turn(work: Workload, policy: Policy, state: State) -> int:
-    """Row of the job that gets the next free slot; -1 if it stays free."""
-    best, least = -1, inf
+    """Row of the job that gets the next free slot; NO_JOB if it stays free."""
+    best, least = NO_JOB, inf
     for place in range(state.counts[0]["n_asking"]):
-        job = state.jobs[state.asking[place]]
-        if not (wants_original(job) or wants_copy(policy, job)):
-            continue
-        need = inf
-        if job["running"] < job["target"]:
-            need = job["running"] / job["target"] - 1.0
-        elif not policy.holds and not job["capped"]:
-            need = job["running"] / work.weight[job["id"]]
-        if need < least:
-            best, least = state.asking[place], need
+        its = need(work, policy, state.jobs[state.asking[place]])
+        if its < least:
+            best, least = state.asking[place], its
     return best

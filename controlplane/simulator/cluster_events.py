@@ -11,7 +11,17 @@ from typing import NamedTuple
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster_decisions import Policy, decide, wants_copy, whose_turn
+from controlplane.simulator.cluster_decisions import NO_JOB, Policy, decide, need, wants_copy, whose_turn
+from controlplane.simulator.cluster_inputs import (
+    bring_slot,
+    bring_together,
+    home_with_room,
+    is_local,
+    near_input,
+    next_task,
+    reads_input,
+)
+from controlplane.simulator.cluster_kills import leave_task, want_no_more
 from controlplane.simulator.cluster_state import (
     CLEANING,
     COPY,
@@ -26,13 +36,15 @@ from controlplane.simulator.cluster_state import (
 from controlplane.simulator.cluster_world import (
     Workload,
     World,
-    attempt_factor,
+    attempt_work_s,
     machine_factor,
     machine_of,
     mean_factor,
     noise_factor,
 )
 from controlplane.simulator.draws import job_key
+
+ANY_JOB = -2
 
 
 class Ended(NamedTuple):
@@ -56,20 +68,22 @@ def play(work: Workload, world: World, policy: Policy, state: State, counted: Fl
         pass_time(state, counted, state.due_s[leaf])
         if leaf == cycle_leaf(state):
             decide(work, world, policy, state)
+            end_beaten(world, state)
             plan_cycle(policy, state, True)
-            hand_out(work, world, policy, state)
+            hand_out(work, world, policy, state, ANY_JOB)
             continue
+        changed = ANY_JOB
         if leaf < n_slots:
-            slot_due(work, world, state, leaf, ended)
+            changed = slot_due(work, world, state, leaf, ended)
         elif leaf < n_slots + n_jobs:
-            open_phase(work, state, leaf - n_slots)
+            open_phase(work, world, policy, state, leaf - n_slots)
         elif state.counts[0]["n_active"] == n_jobs:
             return False
         else:
-            arrive(work, world, state)
+            arrive(work, world, policy, state)
         plan_cycle(policy, state, False)
         if policy.cycle_s > 0:
-            hand_out(work, world, policy, state)
+            hand_out(work, world, policy, state, changed)
     return True
 
 
@@ -100,7 +114,7 @@ def plan_cycle(policy: Policy, state: State, is_over: bool) -> None:
 
 
 @rule
-def arrive(work: Workload, world: World, state: State) -> None:
+def arrive(work: Workload, world: World, policy: Policy, state: State) -> None:
     """The next job is there."""
     counts = state.counts[0]
     row, at = state.active[counts["n_active"]], counts["next_job"]
@@ -113,13 +127,13 @@ def arrive(work: Workload, world: World, state: State) -> None:
     job["capped"], job["cost_s"] = False, 0.0
     counts["n_active"] += 1
     counts["next_job"] += 1
-    open_phase(work, state, row)
+    open_phase(work, world, policy, state, row)
     last = counts["next_job"] == len(work.arrival_s)
     set_due(state, arrival_leaf(state), inf if last else work.arrival_s[counts["next_job"]])
 
 
 @rule
-def open_phase(work: Workload, state: State, row: int) -> None:
+def open_phase(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
     """All of the next phase's input is there; the allocator hears of its tasks at once."""
     job = state.jobs[row]
     set_due(state, job_leaf(state, row), inf)
@@ -127,34 +141,52 @@ def open_phase(work: Workload, state: State, row: int) -> None:
     job["first_task"] += job["n_tasks"]
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
     job["n_started"] = job["n_done"] = job["n_finished"] = 0
-    job["finished_every"] = 1
+    job["finished_every"], job["foreseen_s"] = 1, 0.0
+    if policy.foresees_jobs:
+        for task in range(job["n_tasks"]):
+            job["foreseen_s"] += attempt_work_s(work, world, job, job["first_task"] + task, 0)
     job["transferred_s"] = state.counts[0]["now_s"]
     state.counts[0]["n_waiting"] += job["n_tasks"]
     set_due(state, cycle_leaf(state), state.counts[0]["now_s"])
 
 
 @rule
-def hand_out(work: Workload, world: World, policy: Policy, state: State) -> None:
-    """Give the free slots to whose turn it is, one by one."""
+def hand_out(work: Workload, world: World, policy: Policy, state: State, changed: int) -> None:
+    """Give the free slots to whose turn it is, one by one; first to restarts, which give them back.
+
+    Where it was nobody's while slots were free, it can only be that of the one job that has changed since.
+    """
     counts = state.counts[0]
-    while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] > 0:
-        row = whose_turn(work, policy, state)
-        if row < 0:
-            return
+    only = changed if counts["none_in_turn"] else ANY_JOB
+    while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] + counts["n_restarts"] > 0:
+        if counts["n_restarts"] > 0:
+            restart(work, world, policy, state)
+            only = ANY_JOB
+            continue
+        row = only
+        if only == ANY_JOB:
+            row = whose_turn(work, policy, state)
+        elif need(work, policy, state.jobs[only]) == inf:
+            row = NO_JOB
+        if row == NO_JOB:
+            break
         if wants_copy(policy, state.jobs[row]):
             start_copy(work, world, policy, state, row)
         else:
-            start_original(work, world, policy, state, row)
+            start_original(work, world, policy, state, near_input(policy, state, row))
+    counts["none_in_turn"] = counts["n_free"] > 0
 
 
 @rule
 def start_original(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
     """Start the job's next task on the next free slot."""
     job, counts = state.jobs[row], state.counts[0]
+    bring_together(state, job)
     slot = state.free[counts["n_free"] - 1]
     one = state.slots[slot]
-    one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + job["n_started"]
-    one["newest"], one["attempts"], one["wanted"] = -1, 1, False
+    one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + next_task(state, job)
+    one["newest"], one["attempts"], one["n_started"] = -1, 1, 1
+    one["is_copy"] = one["wanted"] = one["restarts"] = False
     job["n_started"] += 1
     counts["n_waiting"] -= 1
     start(work, world, policy, state, row, slot, 0)
@@ -162,12 +194,44 @@ def start_original(work: Workload, world: World, policy: Policy, state: State, r
 
 @rule
 def start_copy(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
-    """Start a copy of the job's best wanted task, on another machine than the original's if one has a free slot."""
-    job, counts = state.jobs[row], state.counts[0]
-    at = job["first_wanted"]
+    """Start a copy of the job's best wanted task."""
+    job, at = state.jobs[row], state.jobs[row]["first_wanted"]
     while not state.slots[at]["wanted"]:
         at = state.slots[at]["next_wanted"]
+    state.slots[at]["wanted"], job["first_wanted"] = False, state.slots[at]["next_wanted"]
+    job["n_wanted"] -= 1
+    state.counts[0]["n_wanted"] -= 1
+    state.counts[0]["launched"] += 1
+    start_beside(work, world, policy, state, at)
+
+
+@rule
+def restart(work: Workload, world: World, policy: Policy, state: State) -> None:
+    """Start a task anew that is wanted so; once the new attempt runs, the old one ends, which frees its slot."""
+    at = 0
+    while not state.slots[at]["restarts"]:
+        at += 1
+    state.slots[at]["restarts"] = False
+    state.counts[0]["n_restarts"] -= 1
+    state.counts[0]["restarted"] += 1
+    start_beside(work, world, policy, state, at)
+    state.slots[state.slots[at]["newest"]]["anew"] = True
+    drop(world, state, at)
+
+
+@rule
+def start_beside(work: Workload, world: World, policy: Policy, state: State, at: int) -> None:
+    """Start a copy of the original on this slot, on another machine if one has a free slot.
+
+    If one of those with its input has one, then there.
+    """
+    row, counts = state.slots[at]["job"], state.counts[0]
+    job = state.jobs[row]
     original, last = state.slots[at], counts["n_free"] - 1
+    if reads_input(state, job):
+        home = home_with_room(state, job, original["task"], machine_of(at, world.machines))
+        if home >= 0:
+            bring_slot(state, home)
     other = last
     while other > 0 and machine_of(state.free[other], world.machines) == machine_of(at, world.machines):
         other -= 1
@@ -176,15 +240,12 @@ def start_copy(work: Workload, world: World, policy: Policy, state: State, row: 
     slot = state.free[last]
     one = state.slots[slot]
     one["use"], one["original"], one["task"] = COPY, at, original["task"]
-    one["older"] = original["newest"]
-    original["newest"], original["wanted"] = slot, False
-    job["first_wanted"] = original["next_wanted"]
-    job["n_wanted"] -= 1
+    one["older"], one["is_copy"] = original["newest"], True
+    original["newest"] = slot
     job["copies"] += 1
-    counts["n_wanted"] -= 1
     counts["copies"] += 1
-    counts["launched"] += 1
-    start(work, world, policy, state, row, slot, original["attempts"])
+    start(work, world, policy, state, row, slot, original["n_started"])
+    original["n_started"] += 1
     original["attempts"] += 1
 
 
@@ -192,14 +253,17 @@ def start_copy(work: Workload, world: World, policy: Policy, state: State, row: 
 def start(work: Workload, world: World, policy: Policy, state: State, row: int, slot: int, attempt: int) -> None:
     """Start an attempt of a task on the last of the free slots."""
     job, one, counts = state.jobs[row], state.slots[slot], state.counts[0]
+    machine = machine_of(slot, world.machines)
+    is_near = is_local(state, job, one["task"], machine)
     counts["n_free"] -= 1
+    state.free_on[machine] -= 1
     job["running"] += 1
-    one["job"], one["started_s"] = row, counts["now_s"]
-    if attempt == 0 and len(work.original_s) > 0:
-        work_s = work.original_s[work.first_original[job["id"]] + one["task"]]
-    else:
-        work_s = work.service_s[job["id"]] * attempt_factor(world, job["key"], one["task"], attempt)
-    work_s *= machine_factor(world, machine_of(slot, world.machines))
+    one["job"], one["started_s"], one["beaten"], one["anew"] = row, counts["now_s"], False, False
+    work_s = attempt_work_s(work, world, job, one["task"], attempt)
+    work_s *= machine_factor(world, machine) * (1.0 if is_near else world.remote_factor)
+    if attempt == 0 and reads_input(state, job):
+        counts["inputs"] += 1
+        counts["local"] += is_near
     one["noise"] = noise_factor(world, job["key"], one["task"], attempt)
     one["readable_s"] = counts["now_s"] + world.launch_s + world.detect_s
     one["end_s"] = counts["now_s"] + world.launch_s + work_s
@@ -208,8 +272,8 @@ def start(work: Workload, world: World, policy: Policy, state: State, row: int, 
 
 
 @rule
-def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended) -> None:
-    """An attempt can be read, or has ended, or its slot has been cleaned up."""
+def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended) -> int:
+    """An attempt can be read, or has ended, or its slot has been cleaned up; returns the job that has ended one."""
     one = state.slots[slot]
     if one["use"] == CLEANING:
         free_slot(state, slot)
@@ -217,6 +281,8 @@ def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended
         set_due(state, slot, one["end_s"])
     else:
         end_task(work, world, state, slot, ended)
+        return one["job"]
+    return ANY_JOB
 
 
 @rule
@@ -225,22 +291,19 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
     counts, original = state.counts[0], state.slots[slot]["original"]
     row = state.slots[slot]["job"]
     job = state.jobs[row]
-    counts["won"] += slot != original
+    counts["won"] += state.slots[slot]["is_copy"] and not state.slots[slot]["anew"]
     if len(state.finished) > 0:
         keep_duration(state, row, counts["now_s"] - state.slots[slot]["started_s"])
-    if state.slots[original]["wanted"]:
-        job["n_wanted"] -= 1
-        counts["n_wanted"] -= 1
-        state.slots[original]["wanted"] = False
+    want_no_more(state, original)
     at = state.slots[original]["newest"]
     while at >= 0:
         older = state.slots[at]["older"]
-        job["copies"] -= 1
-        counts["copies"] -= 1
         end_attempt(world, state, job, at, at != slot)
         at = older
     end_attempt(world, state, job, original, original != slot)
     job["n_done"] += 1
+    if job["foreseen_s"] > 0:
+        job["foreseen_s"] -= attempt_work_s(work, world, job, state.slots[slot]["task"], 0)
     has_next = job["phase"] + 1 < job["n_phases"]
     if has_next:
         mean_s = work.service_s[job["id"]] * mean_factor(world.tail_index)
@@ -251,6 +314,25 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
             set_due(state, job_leaf(state, row), job["transferred_s"])
         else:
             end_job(state, row, ended)
+
+
+@rule
+def end_beaten(world: World, state: State) -> None:
+    """End the attempts that are marked so."""
+    slot = 0
+    while state.counts[0]["n_beaten"] > 0:
+        if state.slots[slot]["beaten"]:
+            state.slots[slot]["beaten"] = False
+            state.counts[0]["n_beaten"] -= 1
+            drop(world, state, slot)
+        slot += 1
+
+
+@rule
+def drop(world: World, state: State, slot: int) -> None:
+    """Kill an attempt of a task that has another one."""
+    leave_task(state, slot)
+    end_attempt(world, state, state.jobs[state.slots[slot]["job"]], slot, True)
 
 
 @rule
@@ -268,7 +350,11 @@ def end_attempt(world: World, state: State, job: Record, slot: int, is_killed: b
     """One attempt less; a killed one's slot is cleaned up first."""
     one, now_s = state.slots[slot], state.counts[0]["now_s"]
     job["running"] -= 1
+    job["copies"] -= one["is_copy"]
+    state.counts[0]["copies"] -= one["is_copy"]
     job["cost_s"] += now_s - one["started_s"]
+    if state.counts[0]["n_logged"] < len(state.log):
+        log_attempt(state, job, slot)
     if is_killed and world.kill_s > 0:
         one["use"] = CLEANING
         job["cost_s"] += world.kill_s
@@ -278,12 +364,23 @@ def end_attempt(world: World, state: State, job: Record, slot: int, is_killed: b
 
 
 @rule
+def log_attempt(state: State, job: Record, slot: int) -> None:
+    """Write down an attempt that ends."""
+    counts, one = state.counts[0], state.slots[slot]
+    row = state.log[counts["n_logged"]]
+    row["slot"], row["job"], row["is_copy"] = slot, job["id"], one["is_copy"]
+    row["started_s"], row["ended_s"] = one["started_s"], counts["now_s"]
+    counts["n_logged"] += 1
+
+
+@rule
 def free_slot(state: State, slot: int) -> None:
     """The slot can be taken, next of all."""
     counts = state.counts[0]
     state.slots[slot]["use"] = FREE
     set_due(state, slot, inf)
     state.free[counts["n_free"]] = slot
+    state.free_on[machine_of(slot, len(state.free_on))] += 1
     counts["n_free"] += 1
 
 

@@ -9,23 +9,28 @@ import msgspec
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.provenance import provenance
 from controlplane.simulator.run import jsonable
-from controlplane.simulator.statistics import Estimate, estimate
+from controlplane.simulator.statistics import QUANTILES, Estimate, estimate
 
 MEASURES = {
     "response_s": "response time, s",
+    "slowdown": "slowdown",
     "cost_s": "slot time of a job, s",
     "busy_share": "busy slots",
     "copy_share": "slots that copies hold",
     "copies_per_task": "copies per task",
     "won_share": "copies that won",
+    "restarts_per_task": "restarts per task",
     "short_share": "cycles short of slots",
+    "local_share": "tasks beside their input",
 }
 """Fields of a ClusterSummary, in words."""
 
 
 def means(runs: Sequence[ClusterSummary]) -> dict[str, Estimate]:
-    """By what is measured, in words; response times by job size, too."""
+    """By what is measured, in words; the slowdown's tail and response times by job size, too."""
     found = {words: estimate([getattr(run, name) for run in runs]) for name, words in MEASURES.items()}
+    for place, share in enumerate(QUANTILES):
+        found[f"slowdown, {100 * share:g} % of the jobs"] = estimate([run.slowdown_quantiles[place] for run in runs])
     for size, one in enumerate(runs[0].bins):
         seen = [run.bins[size].response_s for run in runs if run.bins[size].jobs]
         tasks = f"{one.from_tasks}-{one.to_tasks}" if one.to_tasks < 10**6 else f"{one.from_tasks} or more"

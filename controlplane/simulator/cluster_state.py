@@ -25,9 +25,15 @@ SLOT = np.dtype(
         ("original", np.int64),  # slot of the task's original
         ("newest", np.int64),  # of an original: slot of its task's newest copy; -1 for none
         ("older", np.int64),  # of a copy: slot of the next one; -1 for none
-        ("attempts", np.int64),  # of an original: live attempts of its task
-        ("wanted", np.bool_),  # of an original: one more attempt is wanted
+        ("attempts", np.int64),  # of an original, as are all up to `next_wanted`: live attempts of its task
+        ("n_started", np.int64),  # attempts of its task, live or not
+        ("last", np.int64),  # slot of the one that seems to end last; -1 where one cannot be judged yet
+        ("wanted", np.bool_),  # one more attempt is wanted
+        ("restarts", np.bool_),  # one more attempt is wanted in place of this one
         ("next_wanted", np.int64),  # slot of the next wanted task of the job
+        ("is_copy", np.bool_),  # it stays one when its original is killed
+        ("anew", np.bool_),  # it was started in place of another one
+        ("beaten", np.bool_),  # it ends now, for another attempt of its task ends long before it
         ("started_s", np.float64),
         ("readable_s", np.float64),  # from here on its rate can be read
         ("end_s", np.float64),
@@ -51,10 +57,13 @@ JOB = np.dtype(
         ("copies", np.int64),
         ("target", np.int64),
         ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
+        ("size", np.float64),  # its virtual size as the allocator has it
         ("n_wanted", np.int64),
         ("first_wanted", np.int64),  # the best of them; -1 for none
+        ("restarts", np.bool_),  # one of its tasks is wanted to start anew
         ("capped", np.bool_),  # nothing is lent to it beyond its target
         ("arrival_s", np.float64),
+        ("foreseen_s", np.float64),  # what originals of the phase's unfinished tasks take; 0 where nobody foresees
         ("transferred_s", np.float64),  # when all output there is will have reached the next phase
         ("cost_s", np.float64),
     ],
@@ -69,18 +78,37 @@ COUNTS = np.dtype(
         ("next_job", np.int64),
         ("n_waiting", np.int64),  # originals of open phases
         ("n_wanted", np.int64),  # copies
+        ("n_restarts", np.int64),  # wanted
+        ("n_beaten", np.int64),
         ("copies", np.int64),  # running
         ("launched", np.int64),  # copies, ever
         ("won", np.int64),  # of them
+        ("restarted", np.int64),  # tasks, ever
         ("events", np.int64),
         ("cycles", np.int64),
         ("review_s", np.float64),  # the next cycle that asks the speculator
         ("busy_s", np.float64),  # slot time in the window that is counted, as is the next one
         ("copy_s", np.float64),
+        ("is_short", np.bool_),  # virtual sizes exceed the slots, as of the last cycle
         ("short_cycles", np.int64),  # cycles in which virtual sizes exceeded the slots
+        ("none_in_turn", np.bool_),  # slots were left free when they were last handed out
+        ("inputs", np.int64),  # originals started whose input lies somewhere
+        ("local", np.int64),  # of them, those beside it
+        ("n_logged", np.int64),
     ],
     align=True,
 )
+LOGGED = np.dtype(
+    [
+        ("slot", np.int64),
+        ("job", np.int64),
+        ("is_copy", np.bool_),
+        ("started_s", np.float64),
+        ("ended_s", np.float64),
+    ],
+    align=True,
+)
+"""An attempt that has ended, or was killed."""
 
 
 class State(NamedTuple):
@@ -109,6 +137,16 @@ class State(NamedTuple):
     """Time of the next event of every leaf: slots, jobs, the next arrival, the next cycle."""
     tree: Ints
     """`tree[1]` is the leaf whose event is next; below it, the winners of each half, quarter, ..."""
+    first_input: Ints
+    """(jobs + 1,): where a job's rows in the next two begin. All four are `cluster_inputs`'."""
+    homes: Ints
+    """(tasks of first phases, replicas): machines that hold their input; empty where all machines do."""
+    input_order: Ints
+    """A job's tasks in the order in which they start, as far as they have started."""
+    free_on: Ints
+    """Free slots of each machine."""
+    log: Records
+    """The first `n_logged` attempts that ended, as far as there is room; empty where nobody asks."""
 
 
 def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
@@ -136,7 +174,17 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         counts=counts,
         due_s=np.full(width, inf),
         tree=tree,
+        first_input=np.zeros(0, dtype=np.int64),
+        homes=np.zeros((0, 0), dtype=np.int64),
+        input_order=np.zeros(0, dtype=np.int64),
+        free_on=np.zeros(0, dtype=np.int64),
+        log=empty_log(0),
     )
+
+
+def empty_log(most: int) -> Records:
+    """Room for so many attempts."""
+    return np.zeros(most, dtype=LOGGED)
 
 
 @rule

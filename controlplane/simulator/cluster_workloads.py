@@ -6,12 +6,14 @@ tasks of a job have one service time, what the fastest of them takes: the factor
 
 from dataclasses import dataclass
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from controlplane.model.columns import Floats, Ints
+from controlplane.model.errors import BadSetting
 from controlplane.model.swim import BLOCK_BYTES, TraceJob, blocks, parse_trace
 from controlplane.simulator.cluster_world import Workload
 
@@ -38,10 +40,17 @@ class Synthetic:
     service_s: float = 1.0
     phases: int = 1
     transfer_ratio: float = 0.0
+    weights: tuple[float, ...] = (1.0,)
+    """A job has any of them, each equally likely."""
+
+    def __post_init__(self) -> None:
+        """Raises BadSetting where there is no weight, or one that no share can be made of."""
+        if not self.weights or not all(0.0 < one < inf for one in self.weights):
+            raise BadSetting("weights", got=self.weights, want="numbers above 0")
 
     def workload(self, seed: int, jobs: int) -> Workload:
         """Job sizes by the quantile function of the bounded Pareto law."""
-        arrivals, sizes = (np.random.default_rng([seed, column]) for column in range(2))
+        arrivals, sizes, weights = (np.random.default_rng([seed, column]) for column in range(3))
         tasks = bounded_pareto(self.size_tail_index, self.least_tasks, self.most_tasks, sizes.random(jobs))
         each = np.maximum(np.rint(tasks / self.phases).astype(np.int64), 1)
         return workload(
@@ -50,7 +59,7 @@ class Synthetic:
             phases=np.full(jobs, self.phases),
             phase_tasks=np.repeat(each, self.phases),
             transfer_ratio=self.transfer_ratio,
-        )
+        )._replace(weight=weights.choice(np.asarray(self.weights, dtype=float), jobs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +96,7 @@ class Facebook:
 
     def _rows(self, seed: int, jobs: int) -> list[TraceJob]:
         """Successive rows; past the last one it goes on with the first."""
-        path = Path(self.trace) if self.trace else Path(str(files("spark_listener"))) / "traces" / FACEBOOK_2009
-        rows = parse_trace(path.read_text())
+        rows = facebook_trace(self.trace)
         first = int(np.random.default_rng(seed).integers(len(rows)))
         return [rows[(first + at) % len(rows)] for at in range(jobs)]
 
@@ -119,6 +127,12 @@ class Listed:
             original_s=np.concatenate([np.array(one, dtype=float) for one in self.original_s[:jobs]]),
             first_original=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         )
+
+
+def facebook_trace(path: str = "") -> list[TraceJob]:
+    """All jobs of a SWIM file, that of 2009 if none is named. Raises ValueError if the file is no SWIM trace."""
+    trace = Path(path) if path else Path(str(files("spark_listener"))) / "traces" / FACEBOOK_2009
+    return parse_trace(trace.read_text())
 
 
 def bing_like(phases: int = 4) -> Synthetic:

@@ -6,16 +6,17 @@
 - An attempt starts to work after `launch_s`. Its rate can be read `detect_s` later, and then foretells its remaining
   time but for a lognormal factor of its own; before, all that is known is what siblings take.
 - A killed attempt holds its slot for `kill_s` more.
+- A task's input may lie on a few machines only; elsewhere it takes `remote_factor` times as long.
 """
 
 import math
 from typing import NamedTuple
 
 from controlplane.compiled import rule
-from controlplane.model.columns import Floats, Ints
+from controlplane.model.columns import Floats, Ints, Record
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 
-IS_SHARED, FIRST_NOISE = 255, 128
+IS_SHARED, FIRST_HOME, FIRST_NOISE = 255, 192, 128
 """Draws of a task that are none of its attempts'; an attempt's noise takes two."""
 MACHINES = 2**62
 """The job whose draws are the machines'."""
@@ -55,6 +56,9 @@ class World(NamedTuple):
     detect_s: float
     launch_s: float
     kill_s: float
+    replicas: int
+    """Machines that hold the input of a task of a first phase; 0 for all."""
+    remote_factor: float
 
 
 @rule
@@ -97,9 +101,23 @@ def attempt_factor(world: World, key: int, task: int, attempt: int) -> float:
 
 
 @rule
+def attempt_work_s(work: Workload, world: World, job: Record, task: int, attempt: int) -> float:
+    """What an attempt takes where nothing slows it down, once it works; tasks count over all phases of the job."""
+    if attempt == 0 and len(work.original_s) > 0:
+        return work.original_s[work.first_original[job["id"]] + task]
+    return work.service_s[job["id"]] * attempt_factor(world, job["key"], task, attempt)
+
+
+@rule
 def noise_factor(world: World, key: int, task: int, attempt: int) -> float:
     """Estimated over true remaining time (Box and Muller's normal draw)."""
     if world.noise == 0:
         return 1.0
     first, second = uniform(key, task, FIRST_NOISE + 2 * attempt), uniform(key, task, FIRST_NOISE + 2 * attempt + 1)
     return math.exp(world.noise * math.sqrt(-2.0 * math.log(first)) * math.cos(2.0 * math.pi * second))
+
+
+@rule
+def home_of(world: World, key: int, task: int, replica: int) -> int:
+    """A machine for one replica of a task's input."""
+    return min(int(uniform(key, task, FIRST_HOME + replica) * world.machines), world.machines - 1)

@@ -1,17 +1,21 @@
 """How do jobs fare on a master with worker nodes, with spare tasks or relaunched ones? The paper's system, simulated.
 
 1. Jobs wait in one queue, first in, first out; only its head is tried, nobody overtakes.
-2. A job starts once as many nodes as it has tasks, spare ones included, have a free slot each: never two of its tasks
-   on one node, never a part of it. The least loaded nodes are taken, of equals the one with the lower number.
-3. It ends with its k-th finished task; the others end at that instant, and all slots are free at once.
-4. A job of demand tasks x service time up to a threshold is expanded.
-5. With relaunch, all tasks unfinished at `relaunch_factor` x service time are redrawn once, in place.
+2. A job starts once as many nodes as it has tasks, spare ones included, have room for one, the free slots that its
+   tasks take: never two of its tasks on one node, never a part of it. The least loaded nodes are taken, of equals the
+   one with the lower number.
+3. It ends with its k-th finished task; the others are cancelled at that instant, and hold their slots for `cancel_s`.
+4. A job of demand tasks x slots of a task x estimated service time up to a threshold is expanded.
+5. With relaunch, all tasks unfinished at `relaunch_factor` x estimated service time are cancelled and redrawn once, in
+   place.
 6. Its response time is its wait plus the longest of the k runs that count; slowdown is that over the service time.
+
+In the paper's own system a task takes one slot, estimates are exact, and cancelling takes no time.
 
 No decision depends on what runs, so a job's ends are known when it starts. The state is therefore one number per slot,
 the time it is next free; a job starts at the latest of its arrival, the start before, and the time when its n-th node
 has room. No event heap is needed.
-Source: Redundancy and relaunch, section II.
+Source: Redundancy and relaunch, sections II and VI.
 """
 
 from dataclasses import dataclass
@@ -20,6 +24,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints
+from controlplane.policies.redundancy.starting import is_small
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.workloads import Jobs
 
@@ -31,7 +36,7 @@ class Plan:
     expanded_tasks: Ints
     """Tasks started for a job within the threshold; others start k."""
     threshold_s: float
-    """Largest demand, k x service time, that is expanded; 0 for none, infinity for all."""
+    """Largest estimated demand that is expanded; 0 for none, infinity for all."""
     relaunch_factor: Floats
     """Infinity for no relaunch."""
 
@@ -49,12 +54,20 @@ class Ended:
 class MasterWorker:
     """One cluster under one policy; takes a stream of jobs block by block."""
 
-    def __init__(self, nodes: int, slots_per_node: int, slowdown_tail_index: float, plan: Plan, seed: int) -> None:
+    def __init__(
+        self,
+        nodes: int,
+        slots_per_node: int,
+        slowdown_tail_index: float,
+        plan: Plan,
+        seed: int,
+        cancel_s: float = 0.0,
+    ) -> None:
         self.now_s = 0.0
         """When the latest job started."""
         self._arrival_s = 0.0
         self._free_at_s = np.zeros((slots_per_node, nodes))
-        self._slowdown_tail_index, self._plan, self._seed = slowdown_tail_index, plan, seed
+        self._slowdown_tail_index, self._plan, self._seed, self._cancel_s = slowdown_tail_index, plan, seed, cancel_s
         self._seen = 0
 
     @property
@@ -67,9 +80,9 @@ class MasterWorker:
         arrival_s = self._arrival_s + np.cumsum(jobs.gap_s)
         ended = Ended(**{name: np.empty(len(arrival_s)) for name in ("wait_s", "latency_s", "cost_s")})
         self.now_s = run_jobs(
-            arrival_s, jobs.tasks, jobs.service_s,
+            arrival_s, jobs.tasks, jobs.task_slots, jobs.service_s, jobs.estimated_s,
             self._plan.expanded_tasks, self._plan.threshold_s, self._plan.relaunch_factor,
-            self._slowdown_tail_index, self._seed, self._seen,
+            float(self._cancel_s), self._slowdown_tail_index, self._seed, self._seen,
             self.now_s, self._free_at_s,
             ended.wait_s, ended.latency_s, ended.cost_s,
         )  # fmt: skip
@@ -84,9 +97,9 @@ class MasterWorker:
 
 @kernel
 def run_jobs(
-    arrival_s, tasks, service_s,
+    arrival_s, tasks, task_slots, service_s, estimated_s,
     expanded_tasks, threshold_s, relaunch_factor,
-    tail_index, seed, first_job,
+    cancel_s, tail_index, seed, first_job,
     now_s, free_at_s,
     wait_s, latency_s, cost_s,
 ):  # fmt: skip
@@ -98,30 +111,39 @@ def run_jobs(
     busy, free_slot, order = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     run_s, fastest_s = np.empty(nodes), np.empty(nodes)
     for job in range(len(arrival_s)):
-        needed, service = tasks[job], service_s[job]
-        started = expanded_tasks[needed] if needed * service <= threshold_s else needed
+        needed, slots, service = tasks[job], task_slots[job], service_s[job]
+        demand_s = needed * slots * estimated_s[job]
+        started = expanded_tasks[needed] if is_small(demand_s, threshold_s) else needed
         now_s = max(now_s, arrival_s[job])
-        if count_busy(free_at_s, now_s, busy, free_slot) < started:
-            now_s = time_of_room(free_at_s, started, fastest_s)
-            count_busy(free_at_s, now_s, busy, free_slot)
+        if count_busy(free_at_s, now_s, slots, busy, free_slot) < started:
+            now_s = time_of_room(free_at_s, started, slots, fastest_s)
+            count_busy(free_at_s, now_s, slots, busy, free_slot)
         least_loaded_first(busy, slots_per_node, order)
         key = job_key(seed, first_job + job)
+        cancelled_at = relaunch_factor[needed] * (estimated_s[job] / service)
+        restarted_at = cancelled_at + cancel_s / service
         for task in range(started):
-            run_s[task] = service * relaunched_factor(key, task, relaunch_factor[needed], tail_index)
+            run_s[task] = service * relaunched_factor(key, task, cancelled_at, restarted_at, tail_index)
         longest_s = nth_smallest(run_s, started, needed, fastest_s)
         cost = 0.0
         for task in range(started):
-            ran_s = min(run_s[task], longest_s)
+            ran_s = run_s[task] if run_s[task] <= longest_s else longest_s + cancel_s
             cost += ran_s
             node = order[task]
-            free_at_s[free_slot[node], node] = now_s + ran_s
-        wait_s[job], latency_s[job], cost_s[job] = now_s - arrival_s[job], longest_s, cost
+            if slots == 1:
+                free_at_s[free_slot[node], node] = now_s + ran_s
+            else:
+                take_slots(free_at_s, node, slots, now_s, now_s + ran_s)
+        wait_s[job], latency_s[job], cost_s[job] = now_s - arrival_s[job], longest_s, cost * slots
     return now_s
 
 
 @rule
-def count_busy(free_at_s, now_s, busy, free_slot):
-    """Counts each node's busy slots into `busy`, one that is free into `free_slot`; returns the nodes with room."""
+def count_busy(free_at_s, now_s, slots, busy, free_slot):
+    """Counts each node's busy slots into `busy`, one that is free into `free_slot`.
+
+    Returns how many nodes have room for a task of so many slots.
+    """
     slots_per_node, nodes = free_at_s.shape
     busy[:] = 0
     for slot in range(slots_per_node):
@@ -131,19 +153,34 @@ def count_busy(free_at_s, now_s, busy, free_slot):
             free_slot[node] = free_slot[node] if taken else slot
     with_room = 0
     for node in range(nodes):
-        with_room += busy[node] < slots_per_node
+        with_room += busy[node] + slots <= slots_per_node
     return with_room
 
 
+@rule
+def take_slots(free_at_s, node, slots, now_s, until_s):
+    """Takes so many of the node's free slots."""
+    left = slots
+    for slot in range(len(free_at_s)):
+        if left > 0 and free_at_s[slot, node] <= now_s:
+            free_at_s[slot, node] = until_s
+            left -= 1
+
+
 @kernel
-def time_of_room(free_at_s, wanted, fastest_s):
-    """When `wanted` nodes have a free slot each: the wanted-th smallest of the nodes' earliest times."""
+def time_of_room(free_at_s, wanted, slots, fastest_s):
+    """When `wanted` nodes have so many free slots each: the wanted-th smallest of the nodes' own times."""
     slots_per_node, nodes = free_at_s.shape
-    earliest_s = free_at_s[0].copy()
-    for slot in range(1, slots_per_node):
+    room_s = free_at_s[0].copy()
+    if slots == 1:
+        for slot in range(1, slots_per_node):
+            for node in range(nodes):
+                room_s[node] = min(room_s[node], free_at_s[slot, node])
+    else:
+        earliest_s = np.empty(slots)
         for node in range(nodes):
-            earliest_s[node] = min(earliest_s[node], free_at_s[slot, node])
-    return nth_smallest(earliest_s, nodes, wanted, fastest_s)
+            room_s[node] = nth_smallest(free_at_s[:, node], slots_per_node, slots, earliest_s)
+    return nth_smallest(room_s, nodes, wanted, fastest_s)
 
 
 @kernel
@@ -160,12 +197,12 @@ def least_loaded_first(busy, slots_per_node, order):
 
 
 @rule
-def relaunched_factor(key, task, relaunch_factor, tail_index):
-    """What a task takes in units of its service time; drawn anew at the relaunch if it is not done by then."""
+def relaunched_factor(key, task, cancelled_at, restarted_at, tail_index):
+    """What a task takes in units of its service time; drawn anew if it is not done when it would be cancelled."""
     first = pareto_factor(uniform(key, task, 0), tail_index)
-    if first <= relaunch_factor:
+    if first <= cancelled_at:
         return first
-    return relaunch_factor + pareto_factor(uniform(key, task, 1), tail_index)
+    return restarted_at + pareto_factor(uniform(key, task, 1), tail_index)
 
 
 @rule

@@ -16,7 +16,7 @@ from controlplane.policies.redundancy.relaunch import latency_optimal_factor, st
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator.masterworker import MasterWorker, Plan
 from controlplane.simulator.statistics import Summary, Tally
-from controlplane.simulator.workloads import BLOCK, Jobs, Stream, ZipfParetoStream
+from controlplane.simulator.workloads import BLOCK, Stream, ZipfParetoStream
 
 WARM_UP_SHARE = 0.05
 
@@ -51,6 +51,10 @@ class Scenario:
     """Spare tasks for every job, instead of a rate."""
     relaunch_factor: float | None = None
     """For all jobs; None for the factor that ends a job of its size soonest."""
+    service_noise: float = 0.0
+    """Standard deviation of the logarithm of estimated over true service time."""
+    cancel_s: float = 0.0
+    """For how long a cancelled task holds its slots."""
     jobs: int = 100_000
     system: System = field(default_factory=System)
 
@@ -59,11 +63,14 @@ class Scenario:
         _check("nodes", system.nodes, 1, 100_000)
         _check("slots_per_node", system.slots_per_node, 1, 10_000)
         _check("max_tasks", system.max_tasks, 1, system.nodes)
+        _check("max_task_slots", system.max_task_slots, 1, system.slots_per_node)
         _check("min_service_s", system.min_service_s, 1e-6, 1e9)
         _check("max_service_s", system.max_service_s, system.min_service_s * (1 + 1e-9), inf)
         _check("service_tail_index", system.service_tail_index, 0.1 if system.max_service_s < inf else 1.001, inf)
         _check("slowdown_tail_index", system.slowdown_tail_index, 1.001, inf)
         _check("offered_load", self.offered_load, 1e-9, 10.0)
+        _check("service_noise", self.service_noise, 0.0, 10.0)
+        _check("cancel_s", self.cancel_s, 0.0, 1e9)
         _check("jobs", self.jobs, 100, 10**9)
         _check("expansion_rate", self.expansion_rate, 1.0, system.nodes)
         if self.threshold_s is not None:
@@ -95,11 +102,13 @@ class Scenario:
             slowdown_tail_index=system.slowdown_tail_index,
             plan=self.plan(),
             seed=seed,
+            cancel_s=self.cancel_s,
         )
-        return run(cluster, ZipfParetoStream(system=system, offered_load=self.offered_load), seed, self.jobs)
+        stream = ZipfParetoStream(system=system, offered_load=self.offered_load, service_noise=self.service_noise)
+        return run(cluster, stream, seed, self.jobs)
 
     def predicted(self) -> Prediction:
-        """What the M/G/c approximation says of the same."""
+        """What the M/G/c approximation says of the same, were estimates exact and tasks cancelled at once."""
         system, load = self.system, self.offered_load
         if self.policy is PolicyName.RELAUNCH:
             factors = [self._relaunch_factor(tasks) for tasks in range(1, system.max_tasks + 1)]
@@ -146,19 +155,15 @@ def run(cluster: MasterWorker, stream: Stream, seed: int, jobs: int) -> Summary:
         if cut[0] < warm_up < cut[1]:
             cut.insert(1, warm_up)
         for low, high in pairwise(cut):
-            part = _part(block, low - first, high - first)
+            part = block.rows(low - first, high - first)
             ended = cluster.run(part)
             if high <= warm_up:
                 before = cluster.now_s, cluster.unspent_s()
                 continue
-            tally.add(part.tasks, part.service_s, ended.wait_s, ended.latency_s, ended.cost_s)
+            tally.add(part.tasks * part.task_slots, part.service_s, ended.wait_s, ended.latency_s, ended.cost_s)
             cost_s += float(ended.cost_s.sum())
     spent_s = before[1] + cost_s - cluster.unspent_s()
     return tally.summary(busy_share=float(spent_s / (cluster.slots * (cluster.now_s - before[0]))))
-
-
-def _part(jobs: Jobs, low: int, high: int) -> Jobs:
-    return Jobs(gap_s=jobs.gap_s[low:high], tasks=jobs.tasks[low:high], service_s=jobs.service_s[low:high])
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

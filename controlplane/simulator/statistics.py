@@ -24,7 +24,7 @@ DEMAND_BINS, FIRST_EXPONENT = 64, -31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeBin:
-    """Jobs whose demand, tasks times service time, lies in [from_s, 2 from_s)."""
+    """Jobs whose demand, slots of all tasks times service time, lies in [from_s, 2 from_s)."""
 
     from_s: float
     jobs: int
@@ -87,10 +87,10 @@ class Tally:
         self._slowdowns = np.zeros(STEPS, dtype=np.int64)
         self._sizes = {name: np.zeros(DEMAND_BINS) for name in ("count", "response", "slowdown")}
 
-    def add(self, tasks: Ints, service_s: Floats, wait_s: Floats, latency_s: Floats, cost_s: Floats) -> None:
+    def add(self, slots: Ints, service_s: Floats, wait_s: Floats, latency_s: Floats, cost_s: Floats) -> None:
         """Take the next jobs."""
-        row = self._seen + np.arange(len(tasks))
-        self._seen += len(tasks)
+        row = self._seen + np.arange(len(slots))
+        self._seen += len(slots)
         response_s, waited = wait_s + latency_s, wait_s > 0
         slowdown = response_s / service_s
         columns: dict[str, Floats] = {"count": np.ones(len(row)), "response": response_s, "slowdown": slowdown}
@@ -99,7 +99,7 @@ class Tally:
             columns | {"wait": wait_s, "waited": waited.astype(float), "cost": cost_s},
             self._sums,
         )
-        exponent = np.frexp(tasks * service_s)[1].astype(np.int64)
+        exponent = np.frexp(slots * service_s)[1].astype(np.int64)
         _sum_by(np.clip(exponent - FIRST_EXPONENT, 0, DEMAND_BINS - 1), columns, self._sizes)
         step = np.minimum(np.log(slowdown) / STEP, STEPS - 1).astype(np.int64)
         self._slowdowns += np.bincount(step, minlength=STEPS)

@@ -1,6 +1,6 @@
 """Which jobs come, and when? Endless job streams, made in blocks so that any number of jobs takes little memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from typing import Protocol
 
@@ -20,8 +20,16 @@ class Jobs:
     gap_s: Floats
     """Time since the job before arrived."""
     tasks: Ints
+    task_slots: Ints
+    """Slots of one node that each of the job's tasks takes."""
     service_s: Floats
     """What each of the job's tasks takes at least."""
+    estimated_s: Floats
+    """What the master takes that for."""
+
+    def rows(self, low: int, high: int) -> "Jobs":
+        """Some of them, one after the other."""
+        return Jobs(**{column.name: getattr(self, column.name)[low:high] for column in fields(self)})
 
 
 class Stream(Protocol):
@@ -35,20 +43,31 @@ class Stream(Protocol):
 class ZipfParetoStream:
     """Poisson arrivals, Zipf numbers of tasks, Pareto service times, truncated if the system says so.
 
-    Source: Redundancy and relaunch, section II.
+    Source: Redundancy and relaunch, section II; section VI for service times that are known roughly.
     """
 
     system: System
     offered_load: float
+    service_noise: float = 0.0
+    """Standard deviation of the logarithm of estimated over true service time."""
 
     def block(self, seed: int, number: int) -> Jobs:
-        """The block of this number, from three streams of chance of its own."""
-        arrivals, sizes, services = (np.random.default_rng([seed, number, column]) for column in range(3))
-        shares = np.cumsum(job_size_shares(self.system))
+        """The block of this number, each column from a stream of chance of its own."""
+
+        def stream(column: int) -> np.random.Generator:
+            return np.random.default_rng([seed, number, column])
+
+        shares, most_slots = np.cumsum(job_size_shares(self.system)), self.system.max_task_slots
+        service_s = pareto_s(self.system, stream(2).random(BLOCK))
+        estimated_s = service_s
+        if self.service_noise:
+            estimated_s = service_s * stream(4).lognormal(0.0, self.service_noise, BLOCK)
         return Jobs(
-            gap_s=arrivals.exponential(1.0 / arrival_rate(self.system, self.offered_load), BLOCK),
-            tasks=1 + np.minimum(np.searchsorted(shares, sizes.random(BLOCK), side="right"), len(shares) - 1),
-            service_s=pareto_s(self.system, services.random(BLOCK)),
+            gap_s=stream(0).exponential(1.0 / arrival_rate(self.system, self.offered_load), BLOCK),
+            tasks=1 + np.minimum(np.searchsorted(shares, stream(1).random(BLOCK), side="right"), len(shares) - 1),
+            task_slots=1 + (stream(3).integers(0, most_slots, BLOCK) if most_slots > 1 else np.zeros(BLOCK, np.int64)),
+            service_s=service_s,
+            estimated_s=estimated_s,
         )
 
 

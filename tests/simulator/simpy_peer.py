@@ -10,7 +10,10 @@ from controlplane.simulator.workloads import BLOCK, ZipfParetoStream
 
 
 class Peer:
-    """The rules of `controlplane.simulator.masterworker` as SimPy processes: one for arrivals, one for each task."""
+    """The rules of `controlplane.simulator.masterworker` as SimPy processes: one for arrivals, one for each task.
+
+    The paper's own system only: a task takes one slot, estimates are exact, cancelling takes no time.
+    """
 
     def __init__(self, scenario: Scenario, jobs: int, seed: int = 1) -> None:
         self.scenario, self.jobs, self.seed, self.plan = scenario, jobs, seed, scenario.plan()

@@ -55,6 +55,9 @@ def test_an_unstable_system_is_called_so():
         (("--seeds", "9..1"), "--seeds"),
         (("--policy", "redundant-all", "--max-tasks", "15"), "--rate"),
         (("--max-service-s", "3"), "--max-service-s"),
+        (("--max-task-slots", "11"), "--max-task-slots"),
+        (("--service-noise", "-1"), "--service-noise"),
+        (("--cancel-s", "-1"), "--cancel-s"),
         (("--jobs", "many"), "--jobs"),
         (("--jobs", "100", "--to", "/dev/null/run.json"), "--to"),
         (("--policy", "best"), "--policy"),
@@ -78,6 +81,24 @@ def test_an_experiment_is_run_and_reported(tmp_path):
     told = grasshopper("experiment", "report", "redundancy/equation-4", *folder)
     assert told.returncode == 1
     assert "10 runs are not computed" in told.stderr
+
+
+def test_a_folder_that_takes_no_results_ends_a_run_with_a_sentence(tmp_path):
+    """As a full disk does: a file is in its place."""
+    (tmp_path / "file").touch()
+    told = grasshopper("experiment", "run", "redundancy/equation-4", "--folder", str(tmp_path / "file"))
+    assert (told.returncode, told.stderr.count("Traceback")) == (1, 0)
+    assert "what was computed before is kept" in told.stderr.replace("\n", " ")
+
+
+def test_a_run_with_nothing_to_compute_leaves_the_journal_alone(tmp_path):
+    """Another run may be writing it."""
+    journal = tmp_path / "smoke.jsonl"
+    line = {"point": "Square(side=2)", "code": "0", "result": 4}
+    journal.write_text("".join("\n" + json.dumps({**line, "seed": seed}) for seed in (2, 1)))
+    before = journal.read_text()
+    told = grasshopper("experiment", "run", "redundancy/equation-10", "--folder", str(tmp_path))
+    assert (told.returncode, journal.read_text()) == (0, before)
 
 
 def test_the_list_names_every_experiment():

@@ -1,13 +1,23 @@
 """Does the cluster simulator agree with plain reasoning, with plain simulations, and with queueing theory?"""
 
 import heapq
+import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from math import factorial, inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from controlplane.model.errors import BadSetting
+from controlplane.simulator import cluster
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
+from controlplane.simulator.cluster_events import play
+from controlplane.simulator.cluster_inputs import with_inputs
+from controlplane.simulator.cluster_state import CLEANING, FREE
 from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster_world import Workload, attempt_factor
 from controlplane.simulator.draws import job_key
@@ -31,6 +41,14 @@ class Single:
 
 
 @dataclass(frozen=True)
+class Later(Listed):
+    """The jobs of `Listed`, the second of them after the first has ended."""
+
+    def workload(self, seed: int, jobs: int) -> Workload:
+        return super().workload(seed, jobs)._replace(arrival_s=np.array([0.0, 1.0]))
+
+
+@dataclass(frozen=True)
 class Chain:
     """One job of these phases, with tasks of 1 s."""
 
@@ -46,12 +64,66 @@ def response_s(scenario: ClusterScenario, seed: int = 1) -> np.ndarray:
     return scenario.run(seed)[1].response_s
 
 
+ROOT = Path(__file__).parents[2]
+VARIED = {
+    policy: ClusterScenario(
+        policy=policy,
+        workload=Synthetic(least_tasks=2, most_tasks=60, phases=2, transfer_ratio=0.5, weights=(1.0, 2.0)),
+        offered_load=0.8,
+        jobs=60,
+        machines=10,
+        shared_share=0.25,
+        noise=0.3,
+        replicas=2,
+        kill_s=0.1,
+    )
+    for policy in ("hopper+late", "fair+mantri")
+}
+
+
+def test_compiled_and_plain_python_give_the_same():
+    """The plain functions are what a reader checks."""
+    program = (
+        "import json; from tests.simulator.test_cluster import VARIED, response_s\n"
+        "print(json.dumps({name: response_s(one).tolist() for name, one in VARIED.items()}))"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+    plain = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment, cwd=ROOT
+    )
+    for name, theirs_s in json.loads(plain.stdout).items():
+        assert response_s(VARIED[name]) == pytest.approx(theirs_s)
+
+
+def test_one_compiled_loop_plays_every_policy():
+    """Policies are dispatched by number: a new pair costs no minute of compiling."""
+    for scenario in VARIED.values():
+        scenario.simulate(1)
+    assert len(getattr(play, "signatures", ["plain"])) == 1
+
+
 @pytest.mark.parametrize(("tasks", "waves"), [(7, 2), (8, 2), (9, 3)])
 def test_a_job_runs_in_waves(tasks, waves):
     """With 4 slots, 9 equal tasks take three rounds."""
     source = Listed(original_s=((1.0,) * tasks,), copy_s=1.0)
     scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=2, slots_per_machine=2, **STILL)
     assert response_s(scenario).tolist() == [waves]
+
+
+def test_slowdown_is_over_what_a_job_takes_with_room_for_all_and_no_straggler():
+    """Twenty jobs queue, each as wide as the cluster: the n-th takes n times its ideal time; the middle 18 count."""
+    source = Listed(original_s=((1.0, 1.0),) * 20, copy_s=1.0)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=20, machines=2, slots_per_machine=1, **STILL)
+    found = scenario.simulate(1)
+    assert found.slowdown == pytest.approx(np.mean(range(2, 20)))
+    assert found.slowdown_quantiles == pytest.approx(np.quantile(range(2, 20), [0.5, 0.9, 0.99, 0.999]))
+
+
+def test_a_chain_of_phases_alone_is_not_slowed_down():
+    """Its ideal time counts every phase, and what it takes to launch their tasks."""
+    world = STILL | {"launch_s": 0.5}
+    chain = Chain(phase_tasks=(2, 1, 2), transfer_ratio=0.0)
+    assert ClusterScenario(policy="fifo+none", workload=chain, jobs=1, machines=2, **world).simulate(1).slowdown == 1.0
 
 
 @pytest.mark.parametrize(("transfer_ratio", "took_s"), [(0.0, 3.0), (0.5, 3.25), (2.0, 4.0)])
@@ -164,6 +236,17 @@ def test_stock_spark_copies_once_its_quantile_is_over(quantile, slow, ends_s):
     assert response_s(ClusterScenario(policy="fair+stock-spark", **given)).tolist() == [ends_s]
 
 
+def test_a_job_is_not_measured_by_the_one_that_had_its_place():
+    """By the finished tasks of the job before, of 0.1 s each, its slow task would be copied at the first review.
+
+    Their work of 19 s at an offered load of 9.5 slots lets it arrive at 2 s, at a review.
+    """
+    source = Later(original_s=((0.1,) * 10, (1.0,) * 9 + (9.0,)), copy_s=1.0)
+    given = STILL | SLOW_AT_TEN | {"workload": source, "jobs": 2, "offered_load": 9.5 / 20, "cycle_s": 0.5}
+    scenario = ClusterScenario(policy="fair+stock-spark", speculator_settings={"quantile": 0.9}, **given)
+    assert response_s(scenario)[1] == 4.5
+
+
 @pytest.mark.parametrize(("confidence", "ends_s"), [(0.25, 2.0), (1.0, 9.0)])
 def test_mantri_copies_once_it_is_likely_enough_to_pay(confidence, ends_s):
     """All nine siblings took 1 s, less than half of the 8 s to go at the review then; no chance is above 1."""
@@ -178,6 +261,78 @@ def test_a_set_duration_copies_in_a_phase_that_fits_a_machine():
     for slots_per_machine, ends_s in ((4, 9.0), (10, 3.5)):
         scenario = ClusterScenario(policy="fair+stock-spark", slots_per_machine=slots_per_machine, **given)
         assert response_s(scenario).tolist() == [ends_s]
+
+
+TWELVE = {
+    "workload": Listed(original_s=((100.0,) + (1.0,) * 11,), copy_s=1.0), "jobs": 1, "machines": 2,
+    "slots_per_machine": 1, "cycle_s": 0.5,
+}  # fmt: skip
+"""A slow task and eleven of a second on two slots; a review every half second."""
+
+
+@pytest.mark.parametrize(("margin_s", "restarts", "ends_s"), [(5.0, 1, 7.0), (98.5, 0, 12.0)])
+def test_mantri_starts_a_slow_task_anew_while_others_wait(margin_s, restarts, ends_s):
+    """At 1 s a sibling has ended, and 99 s to go are too many: the slot that is free at 2 s takes its new attempt, its
+    own the next original, and ten seconds of work are left for two slots. A mere copy waits for all originals, to 11 s.
+    """
+    given = STILL | TWELVE | {"speculator_settings": {"kill_margin_s": margin_s}}
+    summary, ended = ClusterScenario(policy="fair+mantri", **given).run(1)
+    assert ended.response_s.tolist() == [ends_s]
+    assert summary.restarts_per_task == pytest.approx(restarts / 12)
+    assert summary.copies_per_task == pytest.approx((1 - restarts) / 12)
+
+
+@pytest.mark.parametrize(("margin_s", "cost_s"), [(6.9, 9 + 1.5 + 1), (7.1, 9 + 2 + 1)])
+def test_mantri_ends_the_original_that_its_copy_beats(margin_s, cost_s):
+    """The copy starts at 1 s. At the next review it has half a second to go and the original 7.5: 7 s more."""
+    given = STILL | SLOW_AT_TEN | {"cycle_s": 0.5, "speculator_settings": {"kill_margin_s": margin_s}}
+    summary, ended = ClusterScenario(policy="fair+mantri", **given).run(1)
+    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([2.0], [cost_s])
+    assert summary.won_share == 1.0
+
+
+def test_a_relaunch_gives_the_slot_back_at_once():
+    """Three times what is expected, 1 s, are over at 3 s; the new attempt takes a second, and the old one costs 3 s."""
+    source = Listed(original_s=((9.0,),), copy_s=1.0)
+    scenario = ClusterScenario(
+        policy="fair+relaunch", speculator_settings={"relaunch_factor": 3.0}, workload=source, jobs=1, machines=2,
+        **STILL | {"cycle_s": 0.5},
+    )  # fmt: skip
+    ended = scenario.run(1)[1]
+    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([4.0], [4.0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [
+        ("srpt+mantri", {"kill_margin_s": 1.0}),
+        ("fair+mantri", {"kill_margin_s": 0.2}),
+        ("hopper+relaunch", {"relaunch_factor": 2.0}),
+    ],
+)
+def test_kills_lose_no_task_and_no_slot(policy, settings, monkeypatch):
+    """Originals die and copies inherit, in a full cluster; every job ends, and the same again for the same seed."""
+    states = []
+    monkeypatch.setattr(cluster, "with_inputs", lambda *given: states.append(with_inputs(*given)) or states[-1])
+    scenario = ClusterScenario(
+        policy=policy, speculator_settings=settings, workload=SMALL, offered_load=0.9, jobs=300, machines=8, noise=0.3,
+        kill_s=0.1, max_copies=2, replicas=2,
+    )  # fmt: skip
+    first, again = scenario.run(3), scenario.run(3)
+    assert not np.isnan(first[1].response_s).any()
+    assert first[1].response_s.tolist() == again[1].response_s.tolist()
+    assert first[0].restarts_per_task > 0
+    for state in states:
+        counts, uses = state.counts[0], state.slots["use"]
+        assert set(uses) <= {FREE, CLEANING}
+        assert counts["n_free"] == (uses == FREE).sum() == state.free_on.sum()
+        assert not any(counts[name] for name in ("copies", "n_beaten", "n_wanted", "n_restarts", "n_waiting"))
+
+
+def test_the_best_age_for_a_relaunch_is_not_simulated_here():
+    """It is found for each stage by a search that no compiled loop runs."""
+    with pytest.raises(BadSetting, match="relaunch_factor"):
+        ClusterScenario(policy="fair+relaunch")
 
 
 def test_last_lets_copies_wait_for_every_original():

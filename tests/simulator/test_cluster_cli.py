@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from controlplane.cli_simulator import app
+from controlplane.simulator.cluster import ClusterScenario
 
 pytestmark = pytest.mark.unit
 
@@ -20,21 +21,84 @@ def test_the_table_tells_response_times_by_job_size_and_the_measured_load():
     """What the papers report, beside what the slots were seen to do."""
     told = grasshopper("--policy", "srpt+late", "--workload", "facebook")
     assert told.exit_code == 0
-    for words in ("response time, s, 1-50 tasks", "busy slots", "standard error"):
+    for words in ("response time, s, 1-50 tasks", "slowdown, 99 % of the jobs", "busy slots", "standard error"):
         assert words in told.stdout
+
+
+def test_the_offered_load_stands_beside_the_busy_slots():
+    """Copies that win end slow originals, so the two differ, and a reader asked for one of them."""
+    told = grasshopper("--policy", "srpt+late", "--rho", "0.35")
+    (busy,) = [line for line in told.stdout.splitlines() if "busy slots" in line]
+    assert busy.split()[-1] == "0.35"
+    assert [line.split()[-1] for line in told.stdout.splitlines() if "standard error" in line] == ["offered"]
+
+
+def test_a_log_file_gets_a_line_for_each_seed():
+    """Minutes without a word look as if it hung; results stay alone on standard output."""
+    told = grasshopper("--policy", "srpt+late", "-o", "json")
+    assert [line.partition(": ")[2] for line in told.stderr.splitlines()] == [
+        "simulating srpt+late: seed 1 is done, 1 of 2",
+        "simulating srpt+late: seed 2 is done, 2 of 2",
+    ]
+    assert json.loads(told.stdout)["model"] == "cluster"
 
 
 def test_the_record_holds_everything_that_went_in():
     """The pair of policies, the world, and a summary for each seed."""
-    found = json.loads(grasshopper("-o", "json", "--shared", "0.5", "--noise", "0").stdout)
+    given = ("--shared", "0.5", "--noise", "0", "--replicas", "2", "--locality", "7")
+    found = json.loads(grasshopper("-o", "json", *given).stdout)
     assert (found["model"], found["scenario"]["policy"], found["seeds"]) == ("cluster", "hopper+late", [1, 2])
     assert (found["scenario"]["shared_share"], found["scenario"]["noise"]) == (0.5, 0.0)
+    assert (found["scenario"]["replicas"], found["scenario"]["locality_percent"]) == (2, 7.0)
+    assert found["means"]["tasks beside their input"]["mean"] < 1
     assert [one["finished"] for one in found["runs"]] == [True, True]
+
+
+def test_every_number_and_every_setting_of_both_policies_can_be_set_by_name():
+    """A condition of a figure can be tried without a program of one's own; an option's own value gives way."""
+    given = ("detect_s=1.5", "holds=false", "noise=0", "allocator.fairness_epsilon=0.2", "speculator.copy_share=0.3")
+    arguments = [word for pair in given for word in ("--set", pair)]
+    scenario = json.loads(grasshopper("-o", "json", "--noise", "0.6", *arguments).stdout)["scenario"]
+    assert (scenario["detect_s"], scenario["holds"], scenario["noise"]) == (1.5, False, 0.0)
+    assert scenario["allocator_settings"] == {"fairness_epsilon": 0.2}
+    assert scenario["speculator_settings"] == {"copy_share": 0.3}
+
+
+def test_jobs_come_from_any_trace_in_swim_format(tmp_path):
+    """One's own cluster has one; its jobs are what is simulated."""
+    rows = [f"job{row}\t{10 * row}\t10\t{(1 + row % 2) * 2**27}\t0\t0" for row in range(90)]
+    path = tmp_path / "ours.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    found = json.loads(grasshopper("--trace", str(path), "-o", "json").stdout)
+    assert found["scenario"]["workload"]["trace"] == str(path)
+    assert [one["bins"][0]["jobs"] for one in found["runs"]] == [one["jobs"] for one in found["runs"]]
+
+
+@pytest.mark.parametrize("text", [None, "", "neither\ta\ttrace\n"])
+def test_a_file_that_is_no_trace_is_refused(text, tmp_path):
+    """Missing, empty, or something else."""
+    path = tmp_path / "none.tsv"
+    if text is not None:
+        path.write_text(text)
+    told = grasshopper("--trace", str(path))
+    assert told.exit_code == 2
+    assert "--trace" in told.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        (("--set", "detekt_s=1"), "--set = 'detekt_s=1'"),
+        (("--set", "detect_s=soon"), "--set detect_s"),
+        (("--set", "kill_s=-1"), "--set kill_s"),
+        (("--set", "foresight=3"), "--set foresight"),
+        (("--set", "policy=fair+late"), "--set = 'policy=fair+late'"),
+        (("--set", "allocator.copy_share=0.3"), "--set allocator.copy_share"),
+        (("--set", "speculator.copy_share=7"), "--set speculator.copy_share"),
+        (("--set", "kill_s=1", "--model", "masterworker"), "--set"),
+        (("--weights", "1,x"), "--weights"),
+        (("--weights", "0"), "--weights"),
+        (("--weights", "1,3", "--workload", "facebook"), "--weights"),
         (("--policy", "hopper"), "--policy"),
         (("--policy", "best+late"), "--policy"),
         (("--shared", "2"), "--shared"),
@@ -46,3 +110,31 @@ def test_bad_input_names_its_option(arguments, named):
     told = grasshopper(*arguments)
     assert told.exit_code == 2
     assert named in told.stderr
+
+
+def test_seeds_that_were_done_are_told_when_somebody_stops_it(monkeypatch):
+    """Ctrl-C after an hour loses the seed at hand, no other; the exit code says that it is not all."""
+    simulate = ClusterScenario.simulate
+
+    def stopped(scenario, seed):
+        if seed == 2:
+            raise KeyboardInterrupt
+        return simulate(scenario, seed)
+
+    monkeypatch.setattr(ClusterScenario, "simulate", stopped)
+    told = grasshopper("-o", "json")
+    assert told.exit_code == 1
+    assert "1 of 2 seeds" in told.stderr
+    found = json.loads(told.stdout)
+    assert (found["seeds"], len(found["runs"])) == ([1], 1)
+    none = grasshopper("--seeds", "2")
+    assert (none.exit_code, none.stdout) == (1, "")
+
+
+def test_a_relaunch_takes_its_factor_from_its_option():
+    """The best one is a live stage's only; what another policy does not know is refused by the same name."""
+    found = json.loads(grasshopper("--policy", "fair+relaunch", "--w", "3", "-o", "json").stdout)
+    assert found["scenario"]["speculator_settings"] == {"relaunch_factor": 3}
+    for policy, more in (("fair+relaunch", ()), ("fair+late", ("--w", "3"))):
+        refused = grasshopper("--policy", policy, *more)
+        assert (refused.exit_code, "--w" in refused.stderr) == (2, True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from controlplane.model.swim import blocks, parse_trace
-from controlplane.simulator.cluster import tasks_of
+from controlplane.simulator.cluster import ClusterScenario, tasks_of
 from controlplane.simulator.cluster_workloads import Facebook, Synthetic
 from spark_listener.swim import TRACE_PATH
 
@@ -27,6 +27,26 @@ def test_more_phases_spread_the_same_tasks():
     one, four = (Synthetic(phases=phases).workload(1, 2000) for phases in (1, 4))
     assert len(four.phase_tasks) == 4 * len(one.phase_tasks)
     assert tasks_of(four).mean() == pytest.approx(tasks_of(one).mean(), rel=0.05)
+
+
+def test_half_of_the_jobs_weigh_three_times_as_much_and_are_no_other_jobs_for_that():
+    """Fair shares are what weights are for: the same jobs, the heavy ones end sooner and the light ones later."""
+    even, uneven = (
+        Synthetic(least_tasks=20, most_tasks=200),
+        Synthetic(least_tasks=20, most_tasks=200, weights=(1.0, 3.0)),
+    )
+    light, heavy = (uneven.workload(1, 400).weight == one for one in (1.0, 3.0))
+    assert (light | heavy).all()
+    assert abs(heavy.mean() - 0.5) < 3 * 0.5 / np.sqrt(400)
+    assert uneven.workload(1, 400).phase_tasks.tolist() == even.workload(1, 400).phase_tasks.tolist()
+    ended_s = [
+        ClusterScenario(policy="fair+none", workload=source, offered_load=0.9, jobs=400, machines=10)
+        .run(1)[1]
+        .response_s
+        for source in (even, uneven)
+    ]
+    assert ended_s[1][heavy].mean() < ended_s[0][heavy].mean()
+    assert ended_s[1][light].mean() > ended_s[0][light].mean()
 
 
 def test_facebook_jobs_are_the_rows_of_the_trace_in_order():

@@ -1,11 +1,21 @@
 """Are Hopper's experiments complete, and does the exact one come out?"""
 
+import numpy as np
 import pytest
 
+from controlplane.simulator.cluster_workloads import Facebook
 from controlplane.simulator.experiments import journal
+from controlplane.simulator.experiments.cluster_points import BASELINES, WORLDS
 from controlplane.simulator.experiments.experiment import Scale, Verdict
 from controlplane.simulator.experiments.hopper import EXPERIMENTS
-from controlplane.simulator.experiments.hopper.examples import knee_of
+from controlplane.simulator.experiments.hopper.examples import (
+    SCHEDULES,
+    SLOTS_PER_TASK,
+    knee_claims,
+    knee_of,
+    one_schedule,
+)
+from controlplane.simulator.experiments.hopper.learned import SHARES, TailLearned, TransferForetold
 
 pytestmark = pytest.mark.unit
 
@@ -20,12 +30,59 @@ def test_table_1_is_reproduced(tmp_path):
     assert journal.findings([table], Scale.SMOKE, tmp_path)[0][1].verdict is Verdict.REPRODUCED
 
 
+@pytest.mark.parametrize(("name", "ends_s"), [(name, ends_s) for name, (_, ends_s) in SCHEDULES.items()])
+def test_the_picture_of_table_1_is_a_schedule(name, ends_s):
+    """Seven slots, never two attempts on one at a time, A's four tasks and B's five, until each job's printed end."""
+    found = one_schedule(SCHEDULES[name][0]).scenario.schedule(1)
+    assert {int(one) for one in found["slot"]} == set(range(7))
+    for slot in range(7):
+        mine = np.sort(found[found["slot"] == slot], order="started_s")
+        assert (mine["started_s"][1:] >= mine["ended_s"][:-1]).all()
+    for job, n_tasks in enumerate((4, 5)):
+        mine = found[found["job"] == job]
+        assert mine["ended_s"].max() == ends_s[job]
+        assert np.count_nonzero(~mine["is_copy"]) == n_tasks
+        assert mine["is_copy"].any()
+
+
 @pytest.mark.parametrize("name", [name for name in BY_ID if name != "hopper/table-1"])
 def test_every_point_says_all_that_it_depends_on(name):
     """Its repr is its name in the journal: two different points never share one."""
     points = BY_ID[name].points(Scale.SMOKE)
     assert points
-    assert all("runs=" in repr(point) and "policy=" in repr(point) for point in points)
+    assert all("runs=" in repr(point) and ("policy=" in repr(point) or "source=" in repr(point)) for point in points)
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["copies", "over-fair", "guidelines", *(f"figure-{name}" for name in ("6", "7", "8a", "8b", "9", "10", "13"))],
+)
+def test_hopper_is_never_shown_without_both_baselines_in_both_worlds(what):
+    """How good it looks depends on what copies of the baseline compete with, and on whether copies help at all."""
+    points = BY_ID[f"hopper/{what}"].points(Scale.SMOKE)
+    scenarios = [
+        getattr(point, name) for point in points for name in ("scenario", "theirs", "ours") if hasattr(point, name)
+    ]
+    shown = {(one.policy, one.speculator_settings.get("copy_priority"), one.shared_share) for one in scenarios}
+    for base in BASELINES.values():
+        priority = base.get("speculator_settings", {}).get("copy_priority")
+        assert {(base["policy"], priority, world["shared_share"]) for world in WORLDS.values()} <= shown
+
+
+def test_the_learned_tail_index_comes_to_the_true_one():
+    """With many durations kept, whether tasks run in waves or start at once, the longest to end last."""
+    in_waves, at_once = (
+        TailLearned(source=Facebook(), jobs=600, at_once=at_once, window=1 << 20).measure(1)
+        for at_once in (False, True)
+    )
+    assert len(in_waves) == len(SHARES)
+    assert max(abs(in_waves[-1]), abs(at_once[-1])) < 0.05
+
+
+def test_a_transfer_is_foretold_best_where_the_same_was_seen():
+    """A job that runs again with the same bytes moves the same share of them."""
+    accuracy = TransferForetold(source=Facebook()).measure(1)
+    assert np.mean(accuracy["recurring"]) > np.mean(accuracy["new"])
 
 
 @pytest.mark.parametrize("knee", [0.8, 1.25, 1.43])
@@ -33,3 +90,11 @@ def test_a_knee_is_found_where_it_is(knee):
     """A speed that grows with the slots up to a point and is flat behind it."""
     slots = [0.25 + 0.125 * step for step in range(15)]
     assert knee_of(slots, [1.0 / min(one, knee) for one in slots]) == pytest.approx(knee, abs=0.02)
+
+
+def test_a_knee_that_is_there_is_learned_from_few_noisy_jobs():
+    """So that it is the simulated jobs, and not the way it is looked for, that do not show it."""
+    rng, slots = np.random.default_rng(1), np.array(SLOTS_PER_TASK)
+    runs = (1.0 / np.minimum(slots, 1.25))[:, None] * rng.lognormal(sigma=0.05, size=(len(slots), 60))
+    assert [claim.held for claim in knee_claims("LATE", 1.6, runs)] == [True, True]
+    assert [claim.held for claim in knee_claims("LATE", 1.2, runs)] == [False, False]

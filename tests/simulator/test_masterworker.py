@@ -5,13 +5,15 @@ import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.system import System, service_moment
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
 from controlplane.simulator.scenario import PolicyName, Scenario
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.unit, pytest.mark.filterwarnings("ignore:overflow enco
 
 ROOT = Path(__file__).parents[2]
 SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
+WIDE = System(nodes=6, slots_per_node=4, max_tasks=3, max_task_slots=3)
 SCENARIOS = [
     Scenario(system=SMALL, offered_load=0.95),
     Scenario(system=SMALL, offered_load=0.5, policy=PolicyName.REDUNDANT_ALL, spare_tasks=3),
@@ -28,6 +31,9 @@ SCENARIOS = [
     Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.REDUNDANT_SMALL, threshold_s=25.0),
     Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH, relaunch_factor=1.5),
     Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH),
+    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.REDUNDANT_SMALL, threshold_s=60.0, cancel_s=4.0),
+    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.RELAUNCH, service_noise=0.5, cancel_s=4.0),
+    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.REDUNDANT_SMALL, threshold_s=60.0, service_noise=0.5),
 ]
 
 
@@ -38,7 +44,7 @@ class EventSimulator:
         self.plan, self.jobs, self.seed = scenario.plan(), jobs, seed
         self.tail_index = scenario.system.slowdown_tail_index
         self.busy = [0] * scenario.system.nodes
-        self.slots_per_node = scenario.system.slots_per_node
+        self.slots_per_node, self.cancel_s = scenario.system.slots_per_node, scenario.cancel_s
         self.queue: list[int] = []
         self.events: list[tuple[float, int, str, int, int]] = []
         self.running: dict[int, dict[int, tuple[int, float]]] = {}
@@ -48,6 +54,7 @@ class EventSimulator:
         for job, arrival_s in enumerate(np.cumsum(self.jobs.gap_s)):
             self.at(float(arrival_s), "arrival", job)
         self.arrival_s, self.start_s, self.done, self.cost_s, self.version = {}, {}, {}, {}, {}
+        self.cleaning = defaultdict(list)
         while self.events:
             now_s, _, kind, job, task = heapq.heappop(self.events)
             getattr(self, kind)(now_s, job, task)
@@ -69,8 +76,10 @@ class EventSimulator:
         while self.queue:
             job = self.queue[0]
             needed, service_s = int(self.jobs.tasks[job]), float(self.jobs.service_s[job])
-            started = self.plan.expanded_tasks[needed] if needed * service_s <= self.plan.threshold_s else needed
-            room = [node for node in range(len(self.busy)) if self.busy[node] < self.slots_per_node]
+            slots, estimated_s = int(self.jobs.task_slots[job]), float(self.jobs.estimated_s[job])
+            is_small = needed * slots * estimated_s <= self.plan.threshold_s
+            started = self.plan.expanded_tasks[needed] if is_small else needed
+            room = [node for node in range(len(self.busy)) if self.busy[node] + slots <= self.slots_per_node]
             if len(room) < started:
                 return
             self.queue.pop(0)
@@ -78,16 +87,22 @@ class EventSimulator:
             self.start_s[job], self.done[job], self.cost_s[job] = now_s, 0, 0.0
             self.running[job] = {task: (node, now_s) for task, node in enumerate(nodes)}
             for task, node in enumerate(nodes):
-                self.busy[node] += 1
+                self.busy[node] += slots
                 self.version[job, task] = 0
                 self.at(now_s + service_s * self.factor(job, task, 0), "end_0", job, task)
             if self.plan.relaunch_factor[needed] < inf:
-                self.at(now_s + service_s * self.plan.relaunch_factor[needed], "relaunch", job)
+                self.at(now_s + estimated_s * self.plan.relaunch_factor[needed], "relaunch", job)
 
     def relaunch(self, now_s: float, job: int, task: int) -> None:
         for late in self.running.get(job, {}):
             self.version[job, late] = 1
-            self.at(now_s + float(self.jobs.service_s[job]) * self.factor(job, late, 1), "end_1", job, late)
+            start_s = now_s + self.cancel_s
+            self.at(start_s + float(self.jobs.service_s[job]) * self.factor(job, late, 1), "end_1", job, late)
+
+    def free(self, now_s: float, job: int, task: int) -> None:
+        for node in self.cleaning[job]:
+            self.busy[node] -= int(self.jobs.task_slots[job])
+        self.try_head(now_s)
 
     def end_0(self, now_s: float, job: int, task: int) -> None:
         self.end(now_s, job, task, 0)
@@ -100,11 +115,17 @@ class EventSimulator:
             return
         self.done[job] += 1
         over = self.done[job] == self.jobs.tasks[job]
+        slots = int(self.jobs.task_slots[job])
         for ending in list(self.running[job]) if over else [task]:
             node, _ = self.running[job].pop(ending)
-            self.busy[node] -= 1
-            self.cost_s[job] += now_s - self.start_s[job]
+            cleaning_s = self.cancel_s if ending != task else 0.0
+            self.cost_s[job] += slots * (now_s + cleaning_s - self.start_s[job])
+            if cleaning_s:
+                self.cleaning[job].append(node)
+            else:
+                self.busy[node] -= slots
         if over:
+            self.at(now_s + self.cancel_s, "free", job)
             start_s = self.start_s[job]
             self.ended[job] = (start_s - self.arrival_s[job], now_s - start_s, self.cost_s[job])
             del self.running[job]
@@ -113,12 +134,15 @@ class EventSimulator:
 
 def cluster(scenario: Scenario, seed: int = 1) -> MasterWorker:
     system = scenario.system
-    return MasterWorker(system.nodes, system.slots_per_node, system.slowdown_tail_index, scenario.plan(), seed)
+    tail_index = system.slowdown_tail_index
+    return MasterWorker(system.nodes, system.slots_per_node, tail_index, scenario.plan(), seed, scenario.cancel_s)
 
 
 def some_jobs(scenario: Scenario, jobs: int = 1500) -> Jobs:
-    block = ZipfParetoStream(system=scenario.system, offered_load=scenario.offered_load).block(1, 0)
-    return Jobs(gap_s=block.gap_s[:jobs], tasks=block.tasks[:jobs], service_s=block.service_s[:jobs])
+    stream = ZipfParetoStream(
+        system=scenario.system, offered_load=scenario.offered_load, service_noise=scenario.service_noise
+    )
+    return stream.block(1, 0).rows(0, jobs)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.policy))
@@ -146,11 +170,24 @@ def test_compiled_and_plain_python_give_the_same():
     assert ours == pytest.approx(json.loads(plain.stdout))
 
 
-def one_by_one(tasks: list[int], service_s: list[float], nodes: int, slots: int, gaps_s: list[float]) -> Ended:
+def one_by_one(
+    tasks: list[int],
+    service_s: list[float],
+    nodes: int,
+    slots: int,
+    gaps_s: list[float],
+    task_slots: Sequence[int] = (1, 1, 1),
+) -> Ended:
     """Jobs without variability on an empty cluster, none with spare tasks."""
     sizes = np.arange(max(tasks) + 1)
     plan = Plan(expanded_tasks=sizes, threshold_s=0.0, relaunch_factor=np.full(len(sizes), inf))
-    jobs = Jobs(gap_s=np.array(gaps_s), tasks=np.array(tasks), service_s=np.array(service_s))
+    jobs = Jobs(
+        gap_s=np.array(gaps_s),
+        tasks=np.array(tasks),
+        task_slots=np.array(task_slots),
+        service_s=np.array(service_s),
+        estimated_s=np.array(service_s),
+    )
     return MasterWorker(nodes, slots, inf, plan, seed=1).run(jobs)
 
 
@@ -166,15 +203,18 @@ def test_two_tasks_of_a_job_never_share_a_node():
     assert ended.wait_s.tolist() == [0.0, 0.0, 6.0]
 
 
+def test_a_task_has_all_its_slots_on_one_node():
+    """Three nodes have a free slot each, yet a task of two slots waits until one of them has two."""
+    ended = one_by_one([3, 3, 1], [9.0, 5.0, 1.0], nodes=3, slots=3, gaps_s=[0.0, 0.0, 0.0], task_slots=[1, 1, 2])
+    assert ended.wait_s.tolist() == [0.0, 0.0, 5.0]
+
+
 def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_length():
     """A run may be cut anywhere."""
     scenario = SCENARIOS[4]
     jobs = some_jobs(scenario)
     whole, cut = cluster(scenario).run(jobs), cluster(scenario)
-    parts = [
-        cut.run(Jobs(gap_s=jobs.gap_s[rows], tasks=jobs.tasks[rows], service_s=jobs.service_s[rows]))
-        for rows in (slice(0, 1), slice(1, 700), slice(700, None))
-    ]
+    parts = [cut.run(jobs.rows(low, high)) for low, high in ((0, 1), (1, 700), (700, len(jobs.tasks)))]
     for name in ("wait_s", "latency_s", "cost_s"):
         joined = np.concatenate([getattr(part, name) for part in parts])
         assert joined == pytest.approx(getattr(whole, name), abs=1e-6)
@@ -187,6 +227,22 @@ def test_policies_meet_the_same_luck():
     without, with_them = cluster(none).run(jobs), cluster(spare).run(jobs)
     assert (with_them.latency_s <= without.latency_s).all()
     assert (with_them.latency_s < without.latency_s).any()
+
+
+def test_jobs_come_as_the_system_says():
+    """Truncated service times have the truncated moments, R is as often 1 as 3, and estimates err to both sides."""
+    system = System(service_tail_index=1.5, max_service_s=500.0, max_task_slots=3)
+    stream = ZipfParetoStream(system=system, offered_load=0.5, service_noise=0.6)
+    blocks = [stream.block(1, number) for number in range(12)]
+    service_s = np.concatenate([block.service_s for block in blocks])
+    assert 10.0 <= service_s.min() < service_s.max() <= 500.0
+    for moment in (1, 2):
+        errors = service_s**moment - service_moment(system, moment)
+        assert abs(errors.mean()) < 4 * errors.std() / len(errors) ** 0.5
+    slots = np.concatenate([block.task_slots for block in blocks])
+    assert np.bincount(slots)[1:] / len(slots) == pytest.approx([1 / 3] * 3, abs=0.01)
+    log_error = np.log(np.concatenate([block.estimated_s for block in blocks]) / service_s)
+    assert (log_error.mean(), log_error.std()) == (pytest.approx(0.0, abs=0.01), pytest.approx(0.6, rel=0.01))
 
 
 def test_draws_of_neighbouring_jobs_tasks_and_attempts_are_unrelated():

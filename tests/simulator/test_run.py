@@ -175,7 +175,7 @@ def test_ten_million_jobs_need_no_memory_of_their_own():
         "import re; from controlplane.simulator.scenario import Scenario\n"
         "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
         "Scenario(jobs=20_000).simulate(1); before = peak()\n"
-        "Scenario(jobs=1_000_000).simulate(1); print(peak() - before, peak())"
+        "Scenario(jobs=10_000_000).simulate(1); print(peak() - before, peak())"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     grown_kb, peak_kb = map(int, told.stdout.split())

@@ -1,8 +1,9 @@
 """What is simulated on the shared cluster, and how are policies compared there? Points, gains, and their charts.
 
-Every comparison shows two baselines, SRPT and LATE with copies that compete at their job's own priority (Prio) or start
-only when no original waits anywhere (Last), and two worlds: each copy draws its own duration, or half of the tasks are
-slow because of their data, whatever runs them.
+Every comparison of allocators shows two baselines, SRPT and LATE with copies that compete at their job's own priority
+(Prio) or start only when no original waits anywhere (Last), and two worlds: each copy draws its own duration, or half
+of the tasks are slow because of their data, whatever runs them. Where conditions are changed one by one, the share of
+such tasks is one of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,31 @@ class Ends(Point):
     def measure(self, seed: int) -> Any:
         """A time for each job."""
         return self.scenario.run(seed)[1].response_s.tolist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule(Point):
+    """Which slot ran what, when."""
+
+    scenario: ClusterScenario
+
+    def measure(self, seed: int) -> Any:
+        """An Attempt for each, in the order in which they ended."""
+        return [
+            msgspec.to_builtins(Attempt(**dict(zip(row.dtype.names, row.item(), strict=True))))
+            for row in self.scenario.schedule(seed)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt and its span."""
+
+    slot: int
+    job: int
+    is_copy: bool
+    started_s: float
+    ended_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +207,14 @@ def bin_name(size: int) -> str:
 
 
 def gain_chart(title: str, x_label: str, x: Sequence[float], lines: Mapping[str, Sequence[Estimate]]) -> Chart:
-    """Gains in percent with their errors."""
+    """Gains in percent with their errors; a line may end before x does."""
     series = [
-        Series(label=label, x=x, y=[100 * one.mean for one in line], error=[100 * one.error for one in line])
+        Series(
+            label=label,
+            x=x[: len(line)],
+            y=[100 * one.mean for one in line],
+            error=[100 * one.error for one in line],
+        )
         for label, line in lines.items()
     ]
     return Chart(title=title, x_label=x_label, y_label="shorter mean response time, %", series=series)

@@ -55,6 +55,7 @@ class Series:
     label: str
     x: Sequence[float]
     y: Sequence[float]
+    """Where x is not a number either, the line ends and another begins."""
     error: Sequence[float] = ()
     """Standard errors, drawn as bars; with them the points are marked."""
     dashed: bool = False
@@ -122,6 +123,8 @@ class Experiment:
     """How it is computed here."""
     points: Callable[[Scale], Sequence[Point]]
     judge: Callable[[Results], Finding]
+    tried: str = ""
+    """What was tried to see it come out, where it does not."""
 
     @property
     def paper(self) -> str:
@@ -143,6 +146,7 @@ def experiment(
     method: str,
     judge: Callable[[Results], Finding],
     points: Callable[[Scale], Sequence[Point]] = no_points,
+    tried: str = "",
 ) -> Experiment:
     """The experiment on what is called `what` in the section of a paper, as in "Figure 6"; its id is made of that."""
     return Experiment(
@@ -152,4 +156,5 @@ def experiment(
         method=method,
         points=points,
         judge=judge,
+        tried=tried,
     )

@@ -1,12 +1,15 @@
 """What has been computed already? A line for a point and a seed, appended as it comes: a killed run goes on from there.
 
 Only lines of the same code count (`controlplane.simulator.provenance`). Sorted at the end, the file has the same bytes
-wherever and in whatever order it was computed.
+wherever and in whatever order it was computed. Several runs may share a folder: by a lock, each waits for the other's
+line or sorting.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +27,17 @@ def missing(experiments: Iterable[Experiment], scale: Scale, folder: Path) -> li
 
 def keep(point: Point, seed: int, result: Any, scale: Scale, folder: Path) -> None:
     """Write down what a point measured on a seed."""
-    folder.mkdir(parents=True, exist_ok=True)
     line = {"point": repr(point), "seed": seed, **asdict(provenance()), "result": result}
-    with _path(scale, folder).open("a") as file:
+    with _alone(scale, folder), _path(scale, folder).open("a") as file:
         file.write("\n" + json.dumps(line))
 
 
 def sort(scale: Scale, folder: Path) -> None:
     """Order the lines by code, point and seed, and drop torn ones."""
-    lines = _lines(_path(scale, folder))
-    if lines:
-        write_whole(_path(scale, folder), "\n".join(json.dumps(lines[key]) for key in sorted(lines)))
+    with _alone(scale, folder):
+        lines = _lines(_path(scale, folder))
+        if lines:
+            write_whole(_path(scale, folder), "\n".join(json.dumps(lines[key]) for key in sorted(lines)))
 
 
 def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> list[tuple[Experiment, Finding]]:
@@ -52,13 +55,24 @@ def _read(scale: Scale, folder: Path) -> dict[tuple[str, int], Any]:
 def _lines(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Lines by code, point and seed. A line starts with its line break, so one torn by a kill spoils only itself."""
     found = {}
-    for text in path.read_text().splitlines() if path.exists() else ():
+    for text in path.read_bytes().splitlines() if path.exists() else ():
         try:
             line = json.loads(text)
-        except json.JSONDecodeError:
+            code, point, seed, _ = (line[name] for name in ("code", "point", "seed", "result"))
+        except (ValueError, KeyError, TypeError):
             continue
-        found[line["code"], line["point"], line["seed"]] = line
+        if isinstance(code, str) and isinstance(point, str) and isinstance(seed, int):
+            found[code, point, seed] = line
     return found
+
+
+@contextmanager
+def _alone(scale: Scale, folder: Path) -> Iterator[None]:
+    """Nobody else writes meanwhile. The lock has a file of its own, for sorting puts another in the journal's place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{scale}.lock").open("a") as file:
+        flock(file, LOCK_EX)
+        yield
 
 
 def _path(scale: Scale, folder: Path) -> Path:

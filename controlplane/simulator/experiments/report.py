@@ -34,6 +34,8 @@ def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
         svg=lambda chart: Markup(svg(chart)),
         verdict=lambda found: _sign(SIGNS[found.verdict], found.verdict.value),
         sign=lambda claim: _sign(*HELD[claim.held]),
+        is_reproduced=lambda found: found.verdict is Verdict.REPRODUCED,
+        is_number=lambda value: not isnan(value),
         number=_number,
     )
 

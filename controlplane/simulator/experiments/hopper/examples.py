@@ -1,14 +1,15 @@
 """Do Hopper's examples of one and two jobs come out? Table 1 with figures 1 and 2, and the knee of figure 3."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nan
 
 import msgspec
 import numpy as np
 
+from controlplane.model.columns import Floats
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Listed, Synthetic
-from controlplane.simulator.experiments.cluster_points import ClusterRuns, Ends, Fields
+from controlplane.simulator.experiments.cluster_points import Attempt, ClusterRuns, Ends, Fields, Schedule
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
 from controlplane.simulator.statistics import estimate
 
@@ -48,22 +49,29 @@ KNEE_SPECULATORS: dict[str, Fields] = {
 KNEE_RUNS = {Scale.SMOKE: 12, Scale.FULL: 200}
 NEAR = 0.1
 """How close a knee must be to where the paper has it."""
+LEARNED_FROM = 6
+"""Jobs at each number of slots per task from which a knee is learned."""
 
 
 def table_1_points(scale: Scale) -> list[Point]:
-    """The three schedules."""
-    return [_schedule(policy) for policy, _ in SCHEDULES.values()]
+    """When the jobs of the three schedules end, and which slots they have till then."""
+    return [point for policy, _ in SCHEDULES.values() for point in (one_schedule(policy), _slots(policy))]
 
 
-def _schedule(policy: Fields) -> Ends:
+def one_schedule(policy: Fields) -> Ends:
+    """The example under one pair of policies."""
     return Ends(scenario=ClusterScenario(**TABLE_1, **policy))
+
+
+def _slots(policy: Fields) -> Schedule:
+    return Schedule(scenario=one_schedule(policy).scenario)
 
 
 def table_1(results: Results) -> Finding:
     """The three schedules of section 3."""
-    claims = []
+    claims, charts = [], []
     for name, (policy, expected) in SCHEDULES.items():
-        (ends,) = results(_schedule(policy))
+        (ends,) = results(one_schedule(policy))
         claims.append(
             Claim(
                 statement=f"{name}: A ends at {expected[0]:g}, B at {expected[1]:g}.",
@@ -71,7 +79,26 @@ def table_1(results: Results) -> Finding:
                 numbers=f"{name}: {ends[0]:g} and {ends[1]:g}",
             )
         )
-    return Finding(claims=claims)
+        (attempts,) = results(_slots(policy))
+        charts.append(schedule_chart(name, msgspec.convert(attempts, list[Attempt])))
+    return Finding(claims=claims, charts=charts)
+
+
+def schedule_chart(name: str, attempts: Sequence[Attempt]) -> Chart:
+    """A line for each attempt at its slot, copies dashed, as the paper's figures 1 and 2 have them."""
+    series = []
+    for job, label in enumerate(("A", "B")):
+        for is_copy in (False, True):
+            mine = [one for one in attempts if (one.job, one.is_copy) == (job, is_copy)]
+            series.append(
+                Series(
+                    label=f"{label}, copies" if is_copy else label,
+                    x=[x for one in mine for x in (one.started_s, one.ended_s, nan)],
+                    y=[y for one in mine for y in (one.slot + 1.0, one.slot + 1.0, nan)],
+                    dashed=is_copy,
+                )
+            )
+    return Chart(title=name, x_label="time, s", y_label="slot", series=series)
 
 
 def _one_job(scale: Scale, tail_index: float, speculator: Fields, slots_per_task: float) -> ClusterRuns:
@@ -102,12 +129,13 @@ def figure_3(results: Results) -> Finding:
     for tail_index in KNEE_TAIL_INDICES:
         series = []
         for name, speculator in KNEE_SPECULATORS.items():
-            curve = []
+            runs = []
             for slots in SLOTS_PER_TASK:
                 ended = msgspec.convert(
                     results(_one_job(results.scale, tail_index, speculator, slots)), list[ClusterSummary]
                 )
-                curve.append(estimate([one.response_s for one in ended]))
+                runs.append([one.response_s for one in ended])
+            curve = [estimate(one) for one in runs]
             series.append(
                 Series(
                     label=name,
@@ -116,18 +144,33 @@ def figure_3(results: Results) -> Finding:
                     error=[one.error for one in curve],
                 )
             )
-            flat = next(at for at, one in zip(SLOTS_PER_TASK, curve, strict=True) if one.mean < 1.05 * curve[-1].mean)
-            knee, expected = knee_of(SLOTS_PER_TASK, [one.mean for one in curve]), 2.0 / tail_index
-            claims.append(
-                Claim(
-                    statement=f"With {name} and tail index {tail_index}, the knee is at {expected:.2f} slots a task.",
-                    held=abs(knee - expected) <= NEAR,
-                    numbers=f"{name}, {tail_index}: knee at {knee:.2f}, within 5 % of the least from {flat:g} on",
-                )
-            )
+            claims += knee_claims(name, tail_index, np.array(runs))
         title = f"One job of {KNEE_TASKS} tasks, tail index {tail_index}"
         charts.append(Chart(title=title, x_label="slots per task", y_label="mean completion time, s", series=series))
     return Finding(claims=claims, charts=charts)
+
+
+def knee_claims(name: str, tail_index: float, runs: Floats) -> list[Claim]:
+    """Where is the knee, and would jobs show it? From completion times, shape (n_slots_per_task, n_runs)."""
+    mean_s, expected = runs.mean(axis=1), 2.0 / tail_index
+    flat = next(at for at, one_s in zip(SLOTS_PER_TASK, mean_s, strict=True) if one_s < 1.05 * mean_s[-1])
+    knee = knee_of(SLOTS_PER_TASK, mean_s.tolist())
+    groups = np.array_split(runs, runs.shape[1] // LEARNED_FROM, axis=1)
+    learned = [knee_of(SLOTS_PER_TASK, group.mean(axis=1).tolist()) for group in groups]
+    n_jobs, nearest = LEARNED_FROM * len(SLOTS_PER_TASK), min(learned, key=lambda one: abs(one - expected))
+    return [
+        Claim(
+            statement=f"With {name} and tail index {tail_index}, the knee is at {expected:.2f} slots a task.",
+            held=abs(knee - expected) <= NEAR,
+            numbers=f"{name}, {tail_index}: knee at {knee:.2f}, within 5 % of the least from {flat:g} on",
+        ),
+        Claim(
+            statement=f"With {name} and tail index {tail_index}, {n_jobs} jobs are enough to learn it (section 4.1).",
+            held=abs(float(np.mean(learned)) - expected) <= NEAR,
+            numbers=f"{name}, {tail_index}: learned from {n_jobs} jobs at a time {np.mean(learned):.2f}, deviation "
+            f"{np.std(learned):.2f}, at the nearest {nearest:.2f}",
+        ),
+    ]
 
 
 def knee_of(x: Sequence[float], y: Sequence[float]) -> float:

@@ -20,6 +20,7 @@ from controlplane.simulator.experiments.cluster_points import (
     QUANTILES,
     WORLDS,
     Fields,
+    JobGains,
     bin_name,
     busy,
     clear,
@@ -40,10 +41,15 @@ FACEBOOK: Fields = {"workload": SOURCES["Facebook"], "offered_load": 0.8}
 """Measured at about 60 % under Prio where copies draw their own durations."""
 PHASES = (1, 2, 4, 8)
 SPECULATORS = {"LATE": "late", "Mantri": "mantri", "GRASS's RAS": "ras"}
+COPIES_LAST: Fields = {"speculator_settings": {"copy_priority": 1.0}}
 COMPARED = {"Hopper+LATE": HOPPER, "Hopper+RAS": EAGER, "SRPT+RAS": PRIO_EAGER}
 """What is held against the baselines; the third has the copies of the second without Hopper's slots."""
 PLAIN, KINDEST = "Hopper+LATE over Prio", "Hopper+RAS over Last"
 """The paper's own pair over the stronger baseline, and the pair that gains most over the weaker one."""
+PAIRS = {
+    f"{name} over {base_name}": (ours, base) for name, ours in COMPARED.items() for base_name, base in BASELINES.items()
+}
+JOB_BY_JOB = {label: pair for label, pair in PAIRS.items() if pair[0] is not PRIO_EAGER}
 Lines = dict[str, list[Estimate]]
 
 
@@ -55,9 +61,8 @@ def _grid(scale: Scale, variants: Iterable[Fields], policies: Iterable[Fields]) 
 def _lines(results: Results, variants: Sequence[Fields], world: Fields, size: int | None = None) -> Lines:
     """Gains of everything in COMPARED over both baselines, a line each over the variants."""
     return {
-        f"{name} over {base_name}": [gains(results, ours, base, one, world, size=size) for one in variants]
-        for name, ours in COMPARED.items()
-        for base_name, base in BASELINES.items()
+        label: [gains(results, ours, base, one, world, size=size) for one in variants]
+        for label, (ours, base) in PAIRS.items()
     }
 
 
@@ -68,14 +73,24 @@ def _told(lines: Lines, at: int | None = None) -> str:
     )
 
 
-def _at_loads(source: Source) -> list[Fields]:
+def at_loads(source: Source) -> list[Fields]:
+    """The source's jobs at each of LOADS."""
     return [{"workload": source, "offered_load": load} for load in LOADS]
+
+
+def nearest(measured: Sequence[float], share: float) -> int:
+    """The place of the busy share that is nearest to this one.
+
+    >>> nearest([0.3, 0.55, 0.8], 0.6)
+    1
+    """
+    return min(range(len(measured)), key=lambda at: abs(measured[at] - share))
 
 
 def figure_6_points(scale: Scale) -> list[Point]:
     """All policies over the loads, both workloads and worlds."""
     policies = [*BASELINES.values(), *COMPARED.values()]
-    return [point for source in SOURCES.values() for point in _grid(scale, _at_loads(source), policies)]
+    return [point for source in SOURCES.values() for point in _grid(scale, at_loads(source), policies)]
 
 
 def figure_6(results: Results) -> Finding:
@@ -83,8 +98,8 @@ def figure_6(results: Results) -> Finding:
     claims, charts = [], []
     for name, source in SOURCES.items():
         for world_name, world in WORLDS.items():
-            measured = [busy(results, one, world, PRIO) for one in _at_loads(source)]
-            lines, title = _lines(results, _at_loads(source), world), f"{name}, {world_name}"
+            measured = [busy(results, one, world, PRIO) for one in at_loads(source)]
+            lines, title = _lines(results, at_loads(source), world), f"{name}, {world_name}"
             charts.append(gain_chart(title, "measured busy share under Prio", measured, lines))
             claims += _load_claims(title, measured, lines)
     return Finding(claims=claims, charts=charts)
@@ -92,7 +107,7 @@ def figure_6(results: Results) -> Finding:
 
 def _load_claims(title: str, measured: list[float], lines: Lines) -> list[Claim]:
     """The statements about 60, 80 and 30 %, each at the nearest measured share."""
-    at = {share: min(range(len(measured)), key=lambda i: abs(measured[i] - share)) for share in (0.3, 0.6, 0.8)}
+    at = {share: nearest(measured, share) for share in (0.3, 0.6, 0.8)}
     told = {share: f"{title}, {measured[i]:.0%} busy: {_told(lines, i)}" for share, i in at.items()}
     plain = {share: lines[PLAIN][i] for share, i in at.items()}
     return [
@@ -149,34 +164,37 @@ def figure_7(results: Results) -> Finding:
 
 
 def figure_8a_points(scale: Scale) -> list[Point]:
-    """Job by job, both workloads."""
+    """Job by job over both baselines, both workloads and worlds."""
     return [
-        paired(scale, ours, PRIO, FACEBOOK, {"workload": source})
+        paired(scale, ours, base, FACEBOOK, {"workload": source}, world)
         for source in SOURCES.values()
-        for ours in (HOPPER, EAGER)
+        for world in WORLDS.values()
+        for ours, base in JOB_BY_JOB.values()
     ]
 
 
 def figure_8a(results: Results) -> Finding:
     """The gains of single jobs."""
-    claims, series = [], []
+    claims: list[Claim] = []
+    charts: list[Chart] = []
     for name, source in SOURCES.items():
-        for label, ours in (("Hopper+LATE", HOPPER), ("Hopper+RAS", EAGER)):
-            one = job_gains(results, ours, PRIO, FACEBOOK, {"workload": source})
-            series.append(Series(label=f"{name}, {label}", x=[100 * gain for gain in one.quantiles], y=QUANTILES))
-            numbers = ", ".join(
-                f"{share:.0%}: {gain:+.1%}" for share, gain in zip(QUANTILES, one.quantiles, strict=True)
-            )
-            claims.append(
-                Claim(
-                    statement=f"{name}, {label}: a tenth of the jobs gains over 70 %, nine tenths at least 10 %.",
-                    held=one.quantiles[-1] > 0.7 and one.quantiles[0] >= 0.1,
-                    numbers=f"{name}, {label}, quantiles of gains: {numbers}; mean {one.mean:+.1%}",
-                )
-            )
-    title = "Gains of single jobs over Prio"
-    return Finding(
-        claims=claims, charts=[Chart(title=title, x_label="shorter, %", y_label="share of jobs", series=series)]
+        for world_name, world in WORLDS.items():
+            title, series = f"{name}, {world_name}", []
+            for label, (ours, base) in JOB_BY_JOB.items():
+                one = job_gains(results, ours, base, FACEBOOK, {"workload": source}, world)
+                series.append(Series(label=label, x=[100 * gain for gain in one.quantiles], y=QUANTILES))
+                claims.append(_single_jobs(f"{title}, {label}", one))
+            charts.append(Chart(title=title, x_label="shorter, %", y_label="share of jobs", series=series))
+    return Finding(claims=claims, charts=charts)
+
+
+def _single_jobs(title: str, one: JobGains) -> Claim:
+    """Figure 8a's statement of one pair of policies."""
+    told = ", ".join(f"{share:.0%}: {gain:+.1%}" for share, gain in zip(QUANTILES, one.quantiles, strict=True))
+    return Claim(
+        statement=f"{title}: a tenth of the jobs gains over 70 %, nine tenths at least 10 %.",
+        held=one.quantiles[-1] > 0.7 and one.quantiles[0] >= 0.1,
+        numbers=f"{title}, quantiles of gains: {told}; mean {one.mean:+.1%}",
     )
 
 
@@ -205,29 +223,44 @@ def figure_8b(results: Results) -> Finding:
     return Finding(claims=claims, charts=charts)
 
 
-def _speculators() -> list[tuple[str, Fields, Fields]]:
-    return [(name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}"}) for name, one in SPECULATORS.items()]
+def _speculators(base_name: str) -> list[tuple[str, Fields, Fields]]:
+    """Each speculator's name, under Hopper and under the baseline; RAS has no copies that wait for all originals."""
+    is_last = base_name == "Last"
+    return [
+        (name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}", **(COPIES_LAST if is_last else {})})
+        for name, one in SPECULATORS.items()
+        if not (is_last and one == "ras")
+    ]
 
 
 def figure_9_points(scale: Scale) -> list[Point]:
-    """Every speculator under both allocators."""
-    return _grid(scale, [FACEBOOK], [policy for _, ours, theirs in _speculators() for policy in (ours, theirs)])
+    """Every speculator under Hopper and under both baselines."""
+    pairs = [pair for base_name in BASELINES for _, *pair in _speculators(base_name)]
+    return _grid(scale, [FACEBOOK], [policy for pair in pairs for policy in pair])
 
 
 def figure_9(results: Results) -> Finding:
     """Does Hopper gain alike whatever picks the copies?"""
-    claims = []
+    claims, charts = [], []
     for world_name, world in WORLDS.items():
-        each = {name: gains(results, ours, theirs, FACEBOOK, world) for name, ours, theirs in _speculators()}
-        means = [one.mean for one in each.values()]
-        claims.append(
-            Claim(
-                statement=f"{world_name}: Hopper gains over SRPT with the same speculator, alike for all three.",
-                held=all(map(clear, each.values())) and max(means) - min(means) < 0.1,
-                numbers=f"{world_name}: " + ", ".join(f"{name} {percent(one)}" for name, one in each.items()),
+        lines: Lines = {}
+        for base_name in BASELINES:
+            speculators = _speculators(base_name)
+            each = {name: gains(results, ours, base, FACEBOOK, world) for name, ours, base in speculators}
+            means = [one.mean for one in each.values()]
+            lines[f"over {base_name}"] = list(each.values())
+            claims.append(
+                Claim(
+                    statement=f"{world_name}: Hopper gains over {base_name} with the same speculator, alike for all "
+                    f"{len(each)}.",
+                    held=all(map(clear, each.values())) and max(means) - min(means) < 0.1,
+                    numbers=f"{world_name}, over {base_name}: "
+                    + ", ".join(f"{name} {percent(one)}" for name, one in each.items()),
+                )
             )
-        )
-    return Finding(claims=claims)
+        x_label = f"copies by: {', '.join(SPECULATORS)}"
+        charts.append(gain_chart(f"Facebook, {world_name}", x_label, range(1, len(SPECULATORS) + 1), lines))
+    return Finding(claims=claims, charts=charts)
 
 
 FREE_MOVES: Fields = {"workload": Facebook(most_transfer_ratio=0.0)}

@@ -3,7 +3,13 @@
 from functools import partial
 
 from controlplane.simulator.experiments.experiment import Experiment, experiment
-from controlplane.simulator.experiments.redundancy import formulas, relaunching, spare_tasks
+from controlplane.simulator.experiments.redundancy import (
+    assumptions,
+    formulas,
+    relaunching,
+    shortcomings,
+    spare_tasks,
+)
 from controlplane.simulator.experiments.redundancy.points import (
     ALL_THREE,
     ALL_TWICE,
@@ -21,11 +27,30 @@ SIMULATED = "means over runs of the master-worker simulator"
 _experiment = partial(experiment, "redundancy", "Redundancy and relaunch")
 EXPERIMENTS: tuple[Experiment, ...] = (
     _experiment(
+        "Requests",
+        "II",
+        "The study extends to requests of random size, whose distribution does not matter for a good policy.",
+        f"{SIMULATED}; R is 1, 2 or 3, equally likely; policies at their best by (11), their demand and cost with R.",
+        assumptions.requests,
+        assumptions.requests_points,
+        "nodes of 20 slots, which have room for as many tasks as the paper's, and of 40.",
+    ),
+    _experiment(
+        "Truncation",
+        "II",
+        "An upper-truncated Pareto law of service times gives the same results if its ends are far apart.",
+        f"{SIMULATED}; both policies at their best by (11), at loads of 0.5 and 0.8.",
+        assumptions.truncation,
+        assumptions.truncation_points,
+        tried="both policies, two loads.",
+    ),
+    _experiment(
         "Figure 2",
         "III, Figure 2",
         "How fast Deep Q-learning settles down on a policy depends on the load.",
         "not at all: Grasshopper has no learning agent; its policies are formulas.",
         spare_tasks.figure_2,
+        tried="nothing.",
     ),
     _experiment(
         "Figure 3",
@@ -34,6 +59,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"{SIMULATED}; in place of the learned policy, Redundant-small with three spare tasks and d* by (11).",
         spare_tasks.figure_3,
         by_load(NONE, ALL_THREE, SMALL_THREE),
+        tried="all but the learning agent, which Grasshopper has not: its policies are formulas.",
     ),
     _experiment(
         "Figure 4",
@@ -42,6 +68,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "one run for each line, as in the paper; in place of the learned policy as for figure 3.",
         spare_tasks.figure_4,
         spare_tasks.figure_4_points,
+        tried="all but the learning agent, which Grasshopper has not: its policies are formulas.",
     ),
     _experiment(
         "Figure 5",
@@ -49,6 +76,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "The learned policy adds fewer tasks for larger demand and higher load.",
         "the best threshold d* by (11), r = 2, in place of the learned policy.",
         spare_tasks.figure_5,
+        tried="all but the learning agent, which Grasshopper has not: its policies are formulas.",
     ),
     _experiment(
         "Table I",
@@ -56,6 +84,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "E[S_n:k] is approximated within 10 % by (6) even for small k.",
         "(5) and (6), 192 cells.",
         formulas.table_1,
+        tried="(5) and (6) in all 192 cells.",
     ),
     _experiment(
         "Equation 4",
@@ -64,6 +93,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"(3) and (4) as printed, the second expression of the section, and {SIMULATED}.",
         formulas.equation_4,
         lambda scale: [plan(scale, offered_load=0.3, **small_up_to(50.0))],
+        tried="the formula as printed and the second expression of the section, against the simulator: an erratum.",
     ),
     _experiment(
         "Equation 7",
@@ -71,6 +101,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Expanding jobs at a rate below 1 / (1 - a^-a) lowers the mean cost.",
         "(5) with whole numbers of tasks.",
         formulas.equation_7,
+        tried="jobs of 1,000 tasks, and of one task more and more.",
     ),
     _experiment(
         "Equation 10",
@@ -78,6 +109,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "At large scale the probability of queueing is the load.",
         "(9) for more and more servers.",
         formulas.equation_10,
+        tried="1 to 500 servers at a load of 0.8: an erratum.",
     ),
     _experiment(
         "Figure 6",
@@ -86,6 +118,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"{SIMULATED}, r = 2; (11) with (9) and with (10).",
         spare_tasks.figure_6,
         spare_tasks.figure_6_points,
+        tried="(11) with (9) and with (10), and d* by each.",
     ),
     _experiment(
         "Figure 7",
@@ -94,6 +127,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"{SIMULATED}; the learned policies are not part of Grasshopper.",
         spare_tasks.figure_7,
         by_load(NONE, ALL_TWICE, SMALL),
+        tried="all but the learning agent, which Grasshopper has not: its policies are formulas.",
     ),
     _experiment(
         "Equation 12",
@@ -101,6 +135,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Relaunching at b sqrt(E[S_k:k]) minimises a job's latency, approximately.",
         "the exact mean latency, with the best time found numerically.",
         relaunching.equation_12,
+        tried="the printed time and the best one found numerically, for jobs of 1 to 100 tasks.",
     ),
     _experiment(
         "Equation 13",
@@ -109,6 +144,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"as printed, as corrected, and {SIMULATED}, w = 2.",
         relaunching.equation_13,
         lambda scale: [plan(scale, offered_load=0.5, relaunch_factor=2.0, **RELAUNCH)],
+        tried="the moments as printed and as corrected, against the simulator.",
     ),
     _experiment(
         "Figure 8",
@@ -133,5 +169,41 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         f"{SIMULATED}; both policies at their best by (11).",
         relaunching.figure_10,
         by_load(SMALL, common_factor),
+    ),
+    _experiment(
+        "Contention",
+        "VI",
+        "Slowdowns grow with the load, redundancy adds to it, and so looks better where they do not grow.",
+        f"{SIMULATED}, r = 2; the tail index falls with the load on a line, and (2) is solved for the load.",
+        shortcomings.contention,
+        shortcomings.contention_points,
+        tried="slowdowns that grow with the load and that do not, loads of 0.1 to 0.5.",
+    ),
+    _experiment(
+        "Estimates",
+        "VI",
+        "Service times that are known roughly may disrupt the policies significantly.",
+        f"{SIMULATED}; estimates are off by a lognormal factor with median 1, d and w as for exact ones.",
+        shortcomings.estimates,
+        shortcomings.estimates_points,
+        tried="no, small and large errors of both policies' estimates.",
+    ),
+    _experiment(
+        "Cancelling",
+        "VI",
+        "Cancelling takes time in practice, which makes the results optimistic.",
+        f"{SIMULATED}; a cancelled task holds its slots for a while, d and w as for cancelling at once.",
+        shortcomings.cancelling,
+        shortcomings.cancelling_points,
+        tried="cancelling at once and in up to 10 s, both policies.",
+    ),
+    _experiment(
+        "Heavy tails",
+        "V and VI",
+        "With a tail index of service times below 2, truncated, (11) is less accurate and still finds good d and w.",
+        f"{SIMULATED}; tail index 1.5, from 10 s to 10,000 s.",
+        assumptions.heavy_tails,
+        assumptions.heavy_tails_points,
+        tried="(11) and the best of the d and w that were simulated.",
     ),
 )

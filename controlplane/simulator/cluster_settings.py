@@ -1,0 +1,45 @@
+"""What of a cluster scenario can be set by name? Its numbers, and the settings of its two policies, as `name=value`."""
+
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Any, get_type_hints
+
+import msgspec
+
+from controlplane.model.errors import BadSetting
+from controlplane.policies.policy import Kind
+from controlplane.simulator.cluster import ClusterScenario
+
+HINTS = get_type_hints(ClusterScenario)
+NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING and one.name != "policy")
+"""Fields of a ClusterScenario that hold a number or a truth value."""
+
+
+def parse_set(given: Sequence[str]) -> dict[str, Any]:
+    """The scenario's fields for these pairs, as in "detect_s=1" or "allocator.fairness_epsilon=0"; later ones win.
+
+    Raises BadSetting for a name that there is none of, and for what is no value for it; whether the value is in range,
+    and whether a policy knows the setting, the scenario says itself.
+
+    >>> parse_set(["kill_s=2", "holds=false", "allocator.fairness_epsilon=0"])
+    {'kill_s': 2.0, 'holds': False, 'allocator_settings': {'fairness_epsilon': 0.0}}
+    """
+    found: dict[str, Any] = {}
+    for pair in given:
+        name, _, text = pair.partition("=")
+        kind, dot, setting = name.partition(".")
+        if dot and kind in list(Kind):
+            found.setdefault(f"{kind}_settings", {})[setting] = _value(name, text, float)
+        elif name in NAMES:
+            found[name] = _value(name, text, HINTS[name])
+        else:
+            raise BadSetting("set", got=pair, want=f"allocator.NAME, speculator.NAME or {', '.join(NAMES)}")
+    return found
+
+
+def _value(name: str, text: str, hint: Any) -> Any:
+    try:
+        return msgspec.convert(text, hint, strict=False)
+    except msgspec.ValidationError:
+        words = str(getattr(hint, "__name__", hint)).replace("None", "null")
+        raise BadSetting(name, got=text, want=words) from None

@@ -1,0 +1,216 @@
+"""Do Hopper's claims in prose come out? On stragglers and copies as such, and on fair sharing."""
+
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster_workloads import Synthetic
+from controlplane.simulator.experiments.cluster_points import (
+    BASELINES,
+    HOPPER,
+    SURE,
+    WORLDS,
+    ClusterRuns,
+    Fields,
+    found,
+    job_gains,
+    paired,
+    runs,
+)
+from controlplane.simulator.experiments.experiment import Claim, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.hopper.examples import KNEE_RUNS, Ends, one_schedule
+from controlplane.simulator.experiments.hopper.gains import FACEBOOK, SOURCES
+from controlplane.simulator.statistics import Estimate, estimate
+
+NEAR = 0.05
+ALL_TASKS: Fields = {"speculator_settings": {"copy_share": 1.0}}
+ALONE: dict[str, Fields] = {
+    "no copies": {"policy": "fifo+none"},
+    "LATE": {"policy": "fifo+late", **ALL_TASKS},
+    "Mantri": {"policy": "fifo+mantri"},
+    "RAS": {"policy": "fifo+ras"},
+    "RAS, three copies": {"policy": "fifo+ras", "max_copies": 3},
+}
+"""LATE without a cap on its copies."""
+SLOWEST_TASKS = (30, 200)
+STRAGGLING_TASKS = (10, 50, 250)
+FAIR: Fields = {"policy": "fair+late"}
+FAIR_EXAMPLE: Fields = {"policy": "fair+ras"}
+COORDINATED_S = (12.0, 22.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slowest(Point):
+    """One job alone, whose originals all start at once: its slowest task."""
+
+    scenario: ClusterScenario
+
+    def measure(self, seed: int) -> Any:
+        """How many times as long as the median original it takes."""
+        one = self.scenario
+        median_s = one.launch_s + 2.0 ** (1.0 / one.slowdown_tail_index)
+        return float(one.run(seed)[1].response_s[0]) / median_s
+
+
+def _alone(policy: Fields, tasks: int, **fields: Any) -> ClusterScenario:
+    """One job with two slots for each of its tasks, which take a second at least."""
+    workload = Synthetic(least_tasks=tasks, most_tasks=tasks)
+    return ClusterScenario(**policy, workload=workload, jobs=1, machines=2 * tasks, slots_per_machine=1, **fields)
+
+
+def slowest_points(scale: Scale) -> list[Point]:
+    """Every speculator on a small and a large job."""
+    return [_slowest(scale, policy, tasks) for policy in ALONE.values() for tasks in SLOWEST_TASKS]
+
+
+def _slowest(scale: Scale, policy: Fields, tasks: int) -> Slowest:
+    return Slowest(scenario=_alone(policy, tasks), runs=KNEE_RUNS[scale])
+
+
+def slowest(results: Results) -> Finding:
+    """How slow is a job's slowest task?"""
+    claims = []
+    for name, policy in ALONE.items():
+        times = [median(results(_slowest(results.scale, policy, tasks))) for tasks in SLOWEST_TASKS]
+        told = " and ".join(f"{one:.2f}" for one in times)
+        numbers = f"{name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {told} times the median"
+        if policy is ALONE["no copies"]:
+            statement, held = "Without copies the slowest task is 7 or 8 times as slow, or more.", min(times) >= 7.0
+        else:
+            statement, held = f"{name} brings that down to 1.08 or 1.1.", max(times) <= 1.1
+        claims.append(Claim(statement=statement, held=held, numbers=numbers))
+    return Finding(claims=claims)
+
+
+def copies_points(scale: Scale) -> list[Point]:
+    """Both workloads and worlds under both baselines."""
+    return [
+        runs(scale, _of(name), world, base)
+        for name in SOURCES
+        for world in WORLDS.values()
+        for base in BASELINES.values()
+    ]
+
+
+def _of(name: str) -> Fields:
+    return FACEBOOK | {"workload": SOURCES[name]}
+
+
+def copies(results: Results) -> Finding:
+    """How much of a cluster's work is copies?"""
+    return Finding(
+        claims=[
+            _copies(f"{name}, {world_name}, {base_name}", found(results, _of(name), world, base))
+            for name in SOURCES
+            for world_name, world in WORLDS.items()
+            for base_name, base in BASELINES.items()
+        ]
+    )
+
+
+def _copies(title: str, ran: list[ClusterSummary]) -> Claim:
+    """Section 2.1's statement of one baseline's runs."""
+    of_tasks = fmean(one.copies_per_task / (1.0 + one.copies_per_task) for one in ran)
+    of_slots = fmean(one.copy_share / one.busy_share for one in ran)
+    return Claim(
+        statement=f"{title}: copies are 25 % of all tasks and 21 % of the resources (here: within 5 points).",
+        held=abs(of_tasks - 0.25) <= NEAR and abs(of_slots - 0.21) <= NEAR,
+        numbers=f"{title}: {of_tasks:.0%} of the attempts, {of_slots:.0%} of the slot time",
+    )
+
+
+def stragglers_points(scale: Scale) -> list[Point]:
+    """Jobs of three sizes."""
+    return [_straggling(scale, tasks) for tasks in STRAGGLING_TASKS]
+
+
+def _straggling(scale: Scale, tasks: int) -> ClusterRuns:
+    one = _alone(ALONE["RAS"], tasks, noise=0.3, slow_machine_share=0.1)
+    return ClusterRuns(scenario=one, runs=KNEE_RUNS[scale])
+
+
+def stragglers(results: Results) -> Finding:
+    """Do stragglers come in proportion to tasks?"""
+    each: dict[int, Estimate] = {}
+    for tasks in STRAGGLING_TASKS:
+        ran = results(_straggling(results.scale, tasks))
+        each[tasks] = estimate([one["copies_per_task"] for one in ran])
+    large = each[STRAGGLING_TASKS[-1]]
+    return Finding(
+        claims=[
+            Claim(
+                statement="Stragglers come in proportion to a job's tasks (here: as many tasks of a hundred have a "
+                "t_rem above t_new in jobs of all sizes, within a tenth or three standard errors).",
+                held=all(
+                    abs(one.mean - large.mean) <= max(0.1 * large.mean, SURE * one.error) for one in each.values()
+                ),
+                numbers=", ".join(
+                    f"{100 * one.mean:.1f} ({100 * one.error:.1f}) with {tasks} tasks" for tasks, one in each.items()
+                ),
+            )
+        ]
+    )
+
+
+def fair_example_points(scale: Scale) -> list[Point]:
+    """Table 1's jobs."""
+    return [_fair_example()]
+
+
+def _fair_example() -> Ends:
+    return one_schedule(FAIR_EXAMPLE)
+
+
+def fair_example(results: Results) -> Finding:
+    """Has fair sharing the weaknesses of SRPT?"""
+    (ends,) = results(_fair_example())
+    return Finding(
+        claims=[
+            Claim(
+                statement="Best effort under fair sharing is as inefficient: both jobs end later than coordinated.",
+                held=all(ours > theirs for ours, theirs in zip(ends, COORDINATED_S, strict=True)),
+                numbers=f"A ends at {ends[0]:g} and B at {ends[1]:g}, coordinated at 12 and 22",
+            ),
+            Claim(
+                statement="A budget under fair sharing leaves as many slots idle.",
+                held=None,
+                numbers="no policy here shares all but a budget fairly",
+            ),
+        ]
+    )
+
+
+def over_fair_points(scale: Scale) -> list[Point]:
+    """Hopper and both baselines against fair sharing, job by job."""
+    return [
+        paired(scale, ours, FAIR, _of(name), world)
+        for name in SOURCES
+        for world in WORLDS.values()
+        for ours in (HOPPER, *BASELINES.values())
+    ]
+
+
+def over_fair(results: Results) -> Finding:
+    """Who loses if fair sharing is given up?"""
+    claims = []
+    for name in SOURCES:
+        for world_name, world in WORLDS.items():
+            one = job_gains(results, HOPPER, FAIR, _of(name), world)
+            others = {label: job_gains(results, base, FAIR, _of(name), world) for label, base in BASELINES.items()}
+            claims += [
+                Claim(
+                    statement=f"{name}, {world_name}: nearly all jobs end earlier than under fair sharing (here: nine "
+                    "of ten do).",
+                    held=one.quantiles[0] > 0,
+                    numbers=f"{name}, {world_name}: the median job is {one.quantiles[2]:+.1%} shorter, the mean "
+                    f"{one.mean:+.1%}" + "".join(f"; {label} {base.mean:+.1%}" for label, base in others.items()),
+                ),
+                Claim(
+                    statement=f"{name}, {world_name}: nearly none ends later (here: no more than a tenth).",
+                    held=one.slowed_share <= 0.1,
+                    numbers=f"{one.slowed_share:.1%} end later, by {one.slowed_by:.0%} on average"
+                    + "".join(f"; under {label} {base.slowed_share:.1%}" for label, base in others.items()),
+                ),
+            ]
+    return Finding(claims=claims)

@@ -1,0 +1,50 @@
+"""Does whoever gets a free slot get it as if all jobs were asked, though only what has changed is looked at?"""
+
+import numpy as np
+import pytest
+
+from controlplane.simulator import cluster_events
+from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster_decisions import NO_JOB, whose_turn
+from controlplane.simulator.cluster_events import ANY_JOB
+from controlplane.simulator.cluster_workloads import Synthetic
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("kill_s", [0.0, 0.2])
+@pytest.mark.parametrize(
+    ("policy", "more"),
+    [
+        ("hopper+late", {}),
+        ("hopper+ras", {"holds": False}),
+        ("hopper+late", {"max_copies": 2, "noise": 0.5}),
+        ("srpt+late", {"speculator_settings": {"copy_priority": 1.0}}),
+        ("budgeted+mantri", {}),
+        ("fair+mantri", {"speculator_settings": {"kill_margin_s": 0.1}}),
+        ("hopper+late", {"replicas": 2}),
+        ("fair+none", {"workload": Synthetic(least_tasks=2, most_tasks=30, phases=2, transfer_ratio=0.3)}),
+    ],
+)
+def test_looking_at_the_changed_job_alone_is_as_good_as_at_all(policy, more, kill_s, seed, monkeypatch):
+    """Incremental equals full: nobody else ever has a turn, and some looks are spared."""
+    plain, spared = cluster_events.hand_out, []
+
+    def hand_out(work, world, policy, state, changed):
+        if changed != ANY_JOB and state.counts[0]["none_in_turn"] and state.counts[0]["n_free"]:
+            assert whose_turn(work, policy, state) in (NO_JOB, changed)
+            spared.append(changed)
+        plain(work, world, policy, state, changed)
+
+    monkeypatch.setattr(cluster_events, "hand_out", hand_out)
+    monkeypatch.setattr(
+        "controlplane.simulator.cluster.play", getattr(cluster_events.play, "py_func", cluster_events.play)
+    )
+    given = {"workload": Synthetic(least_tasks=2, most_tasks=30), **more}
+    scenario = ClusterScenario(
+        policy=policy, offered_load=0.7, jobs=40, machines=6, slots_per_machine=2, kill_s=kill_s, **given
+    )
+    with np.errstate(over="ignore"):
+        scenario.run(seed)
+    assert len(spared) > 10
