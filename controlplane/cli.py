@@ -3,6 +3,7 @@
 Everything heavy is imported by the command that needs it, so help is quick.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import typer
 
 from controlplane import __version__, cli_decisions
 from controlplane.model.facts import Mode
-from controlplane.processes import ClusterError, write_whole
+from controlplane.processes import ClusterError, require_port, write_whole
 from controlplane.terminal import (
     REFUSED,
     SERVER,
@@ -54,6 +55,9 @@ class World(StrEnum):
     INDEPENDENT = "independent"
     DATA = "data"
 
+
+_MOST_LISTED = 1000
+"""What one answer of the REST API holds at most."""
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")]
 
@@ -103,6 +107,7 @@ def serve(
     settings = _load(config_file, overrides)
     if port_file and not os.access(port_file.parent, os.W_OK):
         fail(f"--port-file: {port_file.parent} is no folder that can be written to", USAGE)
+    _require_port(settings.server.host, settings.server.port)
 
     def tell(address: str) -> None:
         if port_file:
@@ -139,6 +144,16 @@ def demo_yarn(
     from controlplane import yarn_demo
 
     _run_demo(partial(yarn_demo.run, rounds=rounds))
+
+
+def _require_port(host: str, port: int) -> None:
+    """Ends the command before anything is loaded or opened where nobody could listen."""
+    try:
+        require_port(host, port)
+    except OSError as error:
+        taken = "is taken, perhaps by another `grasshopper serve`; --port chooses another one"
+        told = taken if error.errno == errno.EADDRINUSE else f"cannot be listened on: {error.strerror}"
+        fail(f"{host}:{port} {told}", REFUSED)
 
 
 def _run_demo(run: Callable[[], None]) -> None:
@@ -213,6 +228,28 @@ def decide(
         print_json(msgspec.to_builtins(advice))
     else:
         _print_advice(advice)
+
+
+@app.command()
+def status(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token: TokenOption = None) -> None:
+    """List what is attached: drivers and queues, and how much Grasshopper may do for each."""
+    with reading(server):
+        found = call(server, token, "GET", "/applications", params={"limit": str(_MOST_LISTED)})
+        attached = found["items"]
+        if output is Output.JSON:
+            print_json(attached)
+        elif attached:
+            print_table(
+                ("source", "name", "user", "mode", "jobs", "last heard"),
+                [
+                    (a["source"], a["name"], a["user"], a["mode"], len(a["jobs"]), f"{a['last_heard_s']:.0f} s ago")
+                    for a in attached
+                ],
+            )
+        else:
+            note("nothing is attached at the moment")
+        if found["cursor"]:
+            note(f"more than {_MOST_LISTED} are attached; the first of them are listed")
 
 
 @config.command("validate")

@@ -30,8 +30,10 @@ def list_decisions(
     source: Annotated[str, typer.Option(help="Only this source, as kind:id.")] = "",
     job: Annotated[str, typer.Option(help="Only this job.")] = "",
     action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
-    reason: Annotated[str, typer.Option(help="Only this reason, for example on_schedule.")] = "",
-    outcome: Annotated[str, typer.Option(help="Only what came of the order: pending, applied, refused, expired.")] = "",
+    reason: Annotated[str, typer.Option(help="Only this reason, for example cheaper_to_wait.")] = "",
+    outcome: Annotated[
+        str, typer.Option(help="Only what came of the order: pending, applied, refused, expired, won, lost.")
+    ] = "",
     limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
     output: AsOption = Output.TABLE,
     server: ServerOption = SERVER,
@@ -50,7 +52,7 @@ def list_decisions(
             note("nothing has been decided yet; decisions appear once an attached application runs tasks")
         else:
             print_table(
-                ("id", "action", "source", "job", "task", "attempt", "host", "outcome", "why"),
+                ("id", "action", "source", "job", "task", "attempt id", "host", "outcome", "why"),
                 [(d["id"], d["action"], *_about(d).values(), d["result"] or "-", d["sentence"]) for d in found],
             )
 
@@ -89,8 +91,12 @@ def why_attempt(
         if output is Output.JSON:
             print_json(found)
             return
-        copied = "was copied" if found["copied"] else "was not copied"
-        typer.echo(f"Task {found['index']} of stage {found['stage']} in {found['job']} {copied}: {found['sentence']}")
+        task = f"Task {found['index']} of stage {found['stage']} in {found['job']}"
+        typer.echo(f"{task} {found['fate']}: {found['sentence']}")
+        if found["since"]:
+            typer.echo(f"Since then: {found['since']}")
+        if not found["complete"]:
+            note("the store cannot be read, so older decisions may be missing")
         for decision in found["decisions"]:
             typer.echo("")
             _print_decision(decision)
@@ -117,7 +123,7 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
         "source": decision["source"],
         "job": decision["job"],
         "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
-        "attempt": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
+        "attempt id": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
         "host": decision["host"],
     }
 

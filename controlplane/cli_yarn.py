@@ -12,6 +12,7 @@ import typer
 from controlplane.processes import ClusterError, exit_on_sigterm
 from controlplane.terminal import (
     EXIT_CODES,
+    NOT_FOUND,
     REFUSED,
     SERVER,
     UNREACHABLE,
@@ -79,7 +80,7 @@ def install_conf(
             install_conf.uninstall(tuple(queues), kind=kind, kept_policies=kept)
             if uninstall
             else install_conf.install(
-                tuple(queues), kind=kind, base=base, server=server, token=with_token, kept_policies=kept
+                tuple(queues), kind=kind, base=base, server=server, token=with_token, rm_url=rm, kept_policies=kept
             )
         )
     except ValueError as wrong:
@@ -155,7 +156,7 @@ def status(
         [
             (
                 each.id, each.queue, each.user, each.type, each.state, each.priority,
-                each.running_containers, each.pending_containers, *_granted(seen.grant(each)),
+                each.held, each.due, *_granted(seen.grant(each)),
             )
             for each in seen.applications
         ],
@@ -179,11 +180,14 @@ def local_up(
 ) -> None:
     """Start a resource manager and four nodes that stay until `down`; prints what clients need."""
     from yarn_bridge import install_conf
+    from yarn_bridge.hadoop_jars import jars_folder
     from yarn_bridge.local_yarn import LocalYarn, fresh_folder
 
     exit_on_sigterm()
     try:
         install_conf.check(tuple(queues), server)
+        if not jars_folder(version).exists():
+            note(f"fetching the jars of Hadoop {version}, about 90 MB, into {jars_folder(version)}")
         yarn = LocalYarn(
             version=version,
             queues={queue: 100 / len(queues) for queue in queues},
@@ -192,6 +196,7 @@ def local_up(
             plugin_jar=install_conf.plugin_jar() if plugin else None,
             folder=fresh_folder(FOLDER),
         )
+        note("starting the resource manager and its nodes")
         yarn.start()
     except ValueError as wrong:
         fail(str(wrong), USAGE)
@@ -199,17 +204,20 @@ def local_up(
         fail(str(failed), REFUSED)
     typer.echo(f"Hadoop {version}: resource manager {yarn.rm_url}   logs {yarn.folder / 'log'}")
     typer.echo(f"export HADOOP_CONF_DIR={yarn.conf_dir}")
-    typer.echo("`grasshopper yarn local down` ends it.")
+    typer.echo(f"`grasshopper yarn local down` ends it, typed in {Path.cwd()}.")
 
 
 @local.command("down")
 def local_down() -> None:
-    """End the local YARN with its containers; its logs stay."""
-    from yarn_bridge.local_yarn import end_all, is_up
+    """End the local YARN that was started in this folder, with its containers; its logs stay."""
+    from yarn_bridge.local_yarn import end_all, is_up, remove_local_files
 
-    if not is_up(FOLDER):
-        typer.echo("no local YARN is up")
+    was_up = is_up(FOLDER)
     end_all(FOLDER)
+    if not was_up:
+        fail(f"no local YARN is up in {FOLDER.absolute()}; type this where you typed `up`", NOT_FOUND)
+    remove_local_files(FOLDER)
+    typer.echo(f"Ended; logs stay in {FOLDER.absolute()}")
 
 
 @app.command("drive-priorities")

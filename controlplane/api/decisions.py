@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.problems import not_found
-from controlplane.api.reads import Live, OneSource, find_pool, runtime_of
-from controlplane.api.views import DecisionView, WhyView, decision_view, finite
+from controlplane.api.reads import Live, OneSource, runtime_of
+from controlplane.api.views import DecisionView, WhyView, decision_view
+from controlplane.api.why import why_view
 from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import AttemptState, Snapshot
@@ -95,29 +98,47 @@ async def why_attempt(request: Request, live: Live, source: str, attempt: Number
     if found is None and (ended := runtime.history.find(source, attempt)):
         found = ended[1]
     if found is None:
-        raise not_found(f"attempt {attempt} of {source!r} is neither running nor remembered")
+        raise await _not_known(runtime, live, source, f"attempt {attempt} of {source!r} is not remembered")
     return answer(await _why(runtime, live, source, found.stage, found.stage_attempt, found.index))
 
 
 async def _why(runtime: Runtime, live: Snapshot, source: str, stage: int, stage_attempt: int, index: int) -> WhyView:
     which = DecisionFilter(source=source, stage=stage, stage_attempt=stage_attempt, index=index)
-    found = await runtime.store.decisions(which, limit=_SHOWN_WITH_WHY)
-    told = [decision_view(decision) for decision in found.decisions]
+    newest = await runtime.store.decisions(which, limit=_SHOWN_WITH_WHY)
+    launches = await runtime.store.decisions(replace(which, action=Action.LAUNCH_COPY), limit=_SHOWN_WITH_WHY)
+    found = {decision.record.id: decision for decision in newest.decisions + launches.decisions}
+    told = [decision_view(found[number]) for number in sorted(found, reverse=True)]
     running = [task for pool in live.pools if pool.source == source for task in pool.tasks]
     task = next((t for t in running if (t.stage, t.stage_attempt, t.index) == (stage, stage_attempt, index)), None)
     if task is None and not told:
-        find_pool(live, source)
-        raise not_found(f"task {index} of stage {stage}.{stage_attempt} is neither running nor decided on")
-    now = task or told[0]
-    return WhyView(
+        kept = "it does not run, and what goes without saying (on schedule, mode off) is told only while it does"
+        nothing = f"nothing is on record about task {index} of stage {stage}.{stage_attempt}: {kept}"
+        raise await _not_known(runtime, live, source, nothing)
+    return why_view(
+        task,
+        told,
         source=source,
-        job=now.job,
         stage=stage,
         stage_attempt=stage_attempt,
         index=index,
-        copied=any(decision.action == Action.LAUNCH_COPY.label for decision in told),
-        reason=now.reason,
-        sentence=now.sentence,
-        inputs={name: finite(value) for name, value in now.inputs.items()},
-        decisions=told,
+        complete=newest.complete and launches.complete,
     )
+
+
+async def _not_known(runtime: Runtime, live: Snapshot, source: str, what: str) -> HTTPException:
+    """The 404 about something of a source, or about the source where that is not known either.
+
+    Only drivers have tasks, so an id alone is taken for a driver's.
+    """
+    if await _has_been(runtime, live, source):
+        return not_found(what)
+    meant = f"spark:{source}"
+    hint = f"; did you mean {meant!r}?" if await _has_been(runtime, live, meant) else ""
+    return not_found(f"no source {source!r} is attached or on record{hint}")
+
+
+async def _has_been(runtime: Runtime, live: Snapshot, source: str) -> bool:
+    """Whether a source is attached, remembered, or has decisions on record."""
+    if any(pool.source == source for pool in live.pools) or any(runtime.history.jobs(source)):
+        return True
+    return bool((await runtime.store.decisions(DecisionFilter(source=source), limit=1)).decisions)

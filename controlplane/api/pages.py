@@ -13,11 +13,12 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from controlplane.api.operate import LONGEST_REASON
-from controlplane.api.page import comparison, views
-from controlplane.api.page.allocation import AllocationChart, allocation_chart
+from controlplane.api.page import comparison, jobs, overview
+from controlplane.api.page.allocation import AllocationChart, allocation_chart, held_by
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
+from controlplane.api.page.told import CHOICES, Told, Why, why
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
@@ -57,9 +58,9 @@ _templates = Environment(
 )
 _templates.filters |= FILTERS | {
     "quantity_of": lambda value, name: quantity(name, value),
-    "silent_s": views.silent_s,
-    "verdict": views.verdict,
-    "containers": views.containers,
+    "silent_s": jobs.silent_s,
+    "verdict": jobs.verdict,
+    "containers": jobs.containers,
 }
 _templates.globals |= {
     "job_path": job_path,
@@ -94,14 +95,16 @@ async def job_page(
     pool = next((pool for pool in snapshot.pools if pool.source == source), None)
     live = next((one for one in pool.jobs if one.job == job), None) if pool else None
     record = read.job(source, job)
-    if live is None and record is None:
+    decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
+    if live is None and record is None and not decisions:
         return _missing(request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered.")
     tasks = [task for task in pool.tasks if task.job == job] if pool else []
     sick = {host.host for host in snapshot.hosts if host.sick} | (record.sick_hosts if record else set())
     shown = min(max(rows, 1), WINDOW_ROWS)
-    silent_s = views.silent_s(pool) if pool else 0.0
+    silent_s = jobs.silent_s(pool) if pool else 0.0
     known_s = snapshot.now_s - silent_s if silent_s else read.now_s
-    decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
+    granted = DecisionFilter(source=source, job=job, action=Action.GRANT)
+    grants, _ = await read.decisions(granted, limit=GRANTS_DRAWN) if record else ([], None)
     timeline = layout(
         record.attempts.values() if record else (),
         begin_s=record.submitted_s if record else known_s,
@@ -116,15 +119,19 @@ async def job_page(
         read,
         "job.html",
         refresh_s=REFRESH_S if live else 0,
-        view=views.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s),
+        view=jobs.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s),
         job=live,
+        record=record,
+        is_application=record is not None and record.queued is not None,
+        last_grant=grants[0] if grants else None,
+        driver_jobs=[one for one in read.jobs() if one.source == f"spark:{job}"][:HISTORY_JOBS],
         timeline=timeline,
         chosen=chosen,
         why=await _why(read, record, chosen, tasks, sick, known_s),
-        refusals=views.refusals(tasks),
+        refusals=jobs.refusals(tasks),
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
-        allocation=await _allocation(read, record, timeline, known_s),
+        allocation=_allocation(record, grants, timeline, known_s),
         decisions=decisions,
         decisions_path=f"/decisions?{urlencode({'source': source, 'job': job})}",
     )
@@ -132,7 +139,7 @@ async def job_page(
 
 async def _why(
     read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str], now_s: float
-) -> views.Why | None:
+) -> Why | None:
     """The explanation of the chosen attempt, None where none is chosen or known."""
     if job is None or attempt is None or attempt not in job.attempts:
         return None
@@ -142,25 +149,23 @@ async def _why(
     )
     decisions, _ = await read.decisions(which, limit=PER_TASK)
     raced = sum(task_of(other) == task_of(chosen) for other in job.attempts.values()) > 1
-    return views.why(chosen, decisions, tasks, now_s=now_s, sick=chosen.host in sick, raced=raced)
+    return why(chosen, decisions, tasks, now_s=now_s, sick=chosen.host in sick, raced=raced)
 
 
-async def _allocation(read: Reader, job: JobRecord | None, timeline: Timeline, now_s: float) -> AllocationChart | None:
-    """The chart of the job's slots, None before the first grant or attempt."""
-    if job is None or not timeline.rows:
+def _allocation(
+    record: JobRecord | None, grants: list[Told], timeline: Timeline, now_s: float
+) -> AllocationChart | None:
+    """The chart of slots, or of an application's containers; None before the first grant, attempt or container."""
+    if record is None or not grants or not (timeline.rows or record.queued):
         return None
-    grants, _ = await read.decisions(
-        DecisionFilter(source=job.source, job=job.job, action=Action.GRANT), limit=GRANTS_DRAWN
-    )
-    if not grants:
-        return None
-    return allocation_chart(
-        job.attempts.values(),
-        [told.record for told in grants],
-        begin_s=timeline.begin_s,
-        span_s=timeline.span_s,
-        now_s=now_s if job.ended_s is None else job.ended_s,
-    )
+    end_s = now_s if record.ended_s is None else record.ended_s
+    begin_s, span_s = timeline.begin_s, timeline.span_s
+    if record.queued:
+        begin_s, span_s = record.submitted_s, max(end_s - record.submitted_s, 0.1)
+        held = [(each.at_s, float(each.running)) for each in record.containers]
+    else:
+        held = held_by(record.attempts.values(), begin_s, end_s)
+    return allocation_chart(held, [told.record for told in grants], begin_s=begin_s, span_s=span_s, now_s=end_s)
 
 
 @router.get("/decisions")
@@ -177,7 +182,7 @@ async def decisions_page(
     """Recorded decisions, newest first, by filters; an unknown action, reason or outcome matches nothing."""
     given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
     chosen = {name: value for name, value in given.items() if value}
-    decisions: list[views.Told] = []
+    decisions: list[Told] = []
     older = None
     with contextlib.suppress(KeyError, ValueError):
         which = DecisionFilter(
@@ -195,7 +200,7 @@ async def decisions_page(
         live=before is None,
         filters=given,
         filtered=bool(chosen),
-        choices=views.CHOICES,
+        choices=CHOICES,
         decisions=decisions,
         older=f"/decisions?{urlencode(chosen | {'before': older})}" if older else "",
     )
@@ -253,14 +258,14 @@ async def set_mode(request: Request, read: Read) -> Response:
     reason = form.get("reason", "").strip()
     if form.get("mode") not in {mode.value for mode in Mode} or not 0 < len(reason) <= LONGEST_REASON:
         text = "Refused: choose a mode and say why; the reason is kept in the audit log."
-        return await _overview(request, read, notice=views.Notice(good=False, text=text), status_code=422)
+        return await _overview(request, read, notice=overview.Notice(good=False, text=text), status_code=422)
     role = request.scope["role"]
     await request.app.state.runtime.set_mode(Mode(form["mode"]), reason=reason, role=role)
     return RedirectResponse("/", status_code=303)
 
 
 async def _overview(
-    request: Request, read: Reader, notice: views.Notice | None = None, status_code: int = 200
+    request: Request, read: Reader, notice: overview.Notice | None = None, status_code: int = 200
 ) -> Response:
     snapshot = read.snapshot()
     decisions, _ = await read.decisions(DecisionFilter(action=Action.LAUNCH_COPY), limit=DECISIONS)
@@ -275,16 +280,16 @@ async def _overview(
         refresh_s=REFRESH_S,
         longest_reason=LONGEST_REASON,
         snapshot=snapshot,
-        view=views.overview(
+        view=overview.overview(
             snapshot,
             read.effect(),
             copy_share=read.cluster_copy_share,
             dropped_events=read.dropped_events,
             jobs_before=bool(ended),
         ),
-        past_jobs=[views.past_job(job) for job in ended[:HISTORY_JOBS]],
+        past_jobs=[jobs.past_job(job) for job in ended[:HISTORY_JOBS]],
         decisions=decisions,
-        modes=views.MODES,
+        modes=overview.MODES,
         notice=notice,
         store_failure=read.store_failure,
         store_unread=read.store_unread,

@@ -63,7 +63,7 @@ class ShimEndpoint:
         self._app = app
         self._runtime = runtime
         self._max_body_bytes = max_body_bytes
-        self._answers: dict[str, Callable[[bytes], Awaitable[bytes]]] = {
+        self._answers: dict[str, Callable[[bytes, Receive], Awaitable[bytes]]] = {
             PATH: self._sync,
             DOORBELL_PATH: self._wait_for_orders,
         }
@@ -75,7 +75,7 @@ class ShimEndpoint:
             await self._app(scope, receive, send)
             return
         try:
-            content = await answer(await self._body(scope, receive))
+            content = await answer(await self._body(scope, receive), receive)
         except _Refused as refused:
             status = refused.response.status_code
             self._runtime.metrics.refused_syncs.labels(status).inc()
@@ -93,11 +93,19 @@ class ShimEndpoint:
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _sync(self, body: bytes) -> bytes:
+    async def _sync(self, body: bytes, _: Receive) -> bytes:
         return encode_reply(await self._runtime.sync(_decoded(body, decode_request)))
 
-    async def _wait_for_orders(self, body: bytes) -> bytes:
-        return encode_reply(await self._runtime.wait_for_orders(_decoded(body, decode_doorbell)))
+    async def _wait_for_orders(self, body: bytes, receive: Receive) -> bytes:
+        """Waits no longer than there is somebody to tell; to nobody it says nothing."""
+        wait = asyncio.ensure_future(self._runtime.wait_for_orders(_decoded(body, decode_doorbell)))
+        gone = asyncio.ensure_future(_disconnect(receive))
+        try:
+            await asyncio.wait((wait, gone), return_when=asyncio.FIRST_COMPLETED)
+            return encode_reply(wait.result()) if wait.done() else b""
+        finally:
+            wait.cancel()
+            gone.cancel()
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         if scope["method"] != "POST":
@@ -132,6 +140,12 @@ class ShimEndpoint:
         if encoding != b"gzip":
             raise _Refused(problem(415, "the Content-Encoding must be gzip or identity"))
         return _gunzip(body, limit)
+
+
+async def _disconnect(receive: Receive) -> None:
+    """Returns once the client has gone; it has nothing more to say."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _gunzip(body: bytes, limit: int) -> bytes:

@@ -7,9 +7,10 @@ from msgspec import Meta, Struct
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
-from controlplane.model.reasons import TEXTS, Action, sentence
+from controlplane.model.reasons import TEXTS, Action, Reason, sentence
 from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PoolState, QueuedState
 from controlplane.runtime.history import AttemptRecord, JobRecord
+from controlplane.runtime.holdings import Holding
 from controlplane.store.recent import RecordedDecision
 
 
@@ -48,6 +49,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     user_mode: Mode
     mode: Mode
     last_heard_s: float
+    plan_age_s: Annotated[float | None, Meta(description="Since it last applied an order; null for never.")]
     jobs: list[str]
     listed: ListedState | None
 
@@ -89,6 +91,8 @@ class JobHistory(Struct, frozen=True, kw_only=True):
     outcome: Outcome | None
     attempts: list[AttemptRecord]
     attempts_left_out: int
+    containers: list[Holding]
+    """Of an application of a leaf queue, as they changed; empty for a driver's job."""
 
 
 class GrantView(Struct, frozen=True, kw_only=True):
@@ -143,18 +147,21 @@ class OutcomeView(Struct, frozen=True, kw_only=True):
 
 
 class WhyView(Struct, frozen=True, kw_only=True):
-    """Why a task was copied, or why it was not: the current reason, and the decisions about it, newest first."""
+    """Why a task was copied, or why it was not: one decision's fate and reason, and all about it, newest first."""
 
     source: str
     job: str
     stage: int
     stage_attempt: int
     index: int
-    copied: bool
-    reason: str
+    copied: Annotated[bool, Meta(description="Whether a copy that was ordered has started.")]
+    fate: Annotated[str, Meta(description="In words, what came of the decision to copy it, or that there was none.")]
+    reason: Annotated[str, Meta(description="Why so: of that decision, else the present or last one against a copy.")]
     sentence: str
+    since: Annotated[str, Meta(description="What has spoken against another copy since; empty where nothing has.")]
     inputs: dict[str, float | None]
     decisions: list[DecisionView]
+    complete: Annotated[bool, Meta(description="False while the store cannot be read, so older ones may be missing.")]
 
 
 def copy_fields(kind: type[Struct], state: Struct, **more: Any) -> Any:
@@ -222,7 +229,7 @@ def result_of(decision: RecordedDecision) -> Result | None:
         return decision.outcomes[-1].result
     if record.order:
         return Result.PENDING
-    ordered_nothing = record.action in (Action.REFUSE_COPY, Action.JOIN)
+    ordered_nothing = record.action in (Action.REFUSE_COPY, Action.JOIN) or record.reason is Reason.EXECUTORS_FIXED
     return Result.SHADOW if record.mode is Mode.SHADOW and not ordered_nothing else None
 
 

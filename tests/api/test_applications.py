@@ -4,7 +4,7 @@ from html import unescape
 
 import pytest
 
-from tests.plane import message, working
+from tests.plane import message, running, working
 
 pytestmark = pytest.mark.unit
 START_MS = 1_700_000_000_000
@@ -99,6 +99,55 @@ def test_the_page_shows_queue_grant_running_pending_size_and_why(plane):
     page = plane.client.get(f"/jobs/{QUEUE}/{MINE}".replace(":", "%3A")).text
     assert "Its driver's jobs have 4 tasks to go" in unescape(page)
     assert "asks for 4" in page
+    assert "No attempt has started yet" not in page
+
+
+def page_of(plane, job):
+    """The page of an application, as text."""
+    return unescape(plane.client.get(f"/jobs/{QUEUE}/{job}".replace(":", "%3A")).text)
+
+
+def test_an_application_that_has_ended_is_shown_with_what_it_was_granted_and_held_and_why(plane):
+    """The question comes afterwards: why did it take so long?"""
+    queue_says(plane, 1, (OTHER, 1, 9), (MINE, 1, 4))
+    plane.clock.advance(10.0)
+    queue_says(plane, 2, (OTHER, 7, 3), (MINE, 5, 0))
+    plane.clock.advance(10.0)
+    queue_says(plane, 3, (OTHER, 10, 0))
+    overview = unescape(plane.client.get("/").text)
+    assert "5 containers at most" in overview
+    page = page_of(plane, MINE)
+    assert "ended" in page
+    assert "Held at most" in page
+    assert "5 containers" in page
+    assert "1 min" in page, "one container for ten seconds and five for ten more"
+    assert "of the pool's 12 slots, 5 are its target" in page
+    assert 'class="held"' in page
+    assert 'class="target"' in page
+    history = plane.client.get(f"/api/v1/jobs/{QUEUE}/{MINE}/history").json()
+    assert [(each["running"], each["pending"]) for each in history["containers"]] == [(1, 4), (5, 0), (0, 0)]
+    assert "Attempts" not in page
+
+
+def test_an_application_that_has_ended_leads_to_its_drivers_jobs(plane):
+    """Containers are the queue's view; tasks are the driver's."""
+    driver_says(plane, 1)
+    queue_says(plane, 1, (MINE, 1, 4))
+    plane.clock.advance(10.0)
+    queue_says(plane, 2)
+    assert f"/jobs/spark%3A{MINE}/job-1" in page_of(plane, MINE)
+
+
+def test_what_was_decided_about_an_application_outlives_the_control_plane(tmp_path):
+    """Only decisions are stored: the page says that this is all."""
+    for start in range(2):
+        with running(tmp_path) as plane:
+            if start == 0:
+                queue_says(plane, 1, (MINE, 1, 4))
+                assert plane.runtime.store.flush()
+            page = page_of(plane, MINE)
+    assert "what was decided about it is all that is kept" in page
+    assert "5 are its target" in page
     assert "No attempt has started yet" not in page
 
 

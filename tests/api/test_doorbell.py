@@ -1,13 +1,15 @@
 """Does a source hear at once that orders wait for it, and only then?"""
 
 import asyncio
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from controlplane.api import shim
 from controlplane.model.orders import KillAttempt
-from tests.plane import message, running, working
+from tests.plane import message, running, while_another_reports, working
 
 pytestmark = pytest.mark.unit
 
@@ -101,8 +103,7 @@ def test_who_has_not_reported_cannot_wait(attended, body, code):
 def test_a_forgotten_source_is_asked_to_report_first(tmp_path):
     with running(tmp_path, runtime={"forget_after_s": 8.0}) as plane:
         plane.reply(message(1, working(), full=True))
-        plane.clock.advance(9.0)
-        plane.reply(message(1, working(application="app-2"), full=True, source="app-2"))
+        while_another_reports(plane, 10)
         assert ask(plane, question()).json()["code"] == "unheard"
 
 
@@ -142,7 +143,7 @@ def test_a_thousand_wait_without_work_and_one_hears(attended):
 
     async def scenario():
         sources = [*runtime.sources]
-        waits = [asyncio.ensure_future(runtime.doorbell.wait(source.outbox, 30.0)) for source in sources]
+        waits = [asyncio.ensure_future(runtime.doorbell.wait(source, 30.0)) for source in sources]
         await asyncio.sleep(0.1)
         assert len(runtime.doorbell) == len(waits) == 1001
         cycle = runtime.cycle
@@ -156,5 +157,72 @@ def test_a_thousand_wait_without_work_and_one_hears(attended):
         async with asyncio.timeout(5):
             assert sum(await asyncio.gather(*waits)) == 1
         assert len(runtime.doorbell) == 0
+
+    attended.client.portal.call(scenario)
+
+
+def test_who_asks_anew_is_not_waited_for_twice(attended, asking):
+    """A driver that has given up on an answer must not leave its question behind."""
+    older = asking(question())
+    newer = asking(question())
+    assert older.result(5).json()["orders_waiting"] == 0
+    assert not newer.done()
+    assert len(attended.runtime.doorbell) == 1
+    attended.client.post(COPY, json=WHY)
+    assert newer.result(5).json()["orders_waiting"] == 1
+
+
+def test_nobody_waits_for_a_client_that_has_gone(attended):
+    """Its question would hold its memory for its whole time, and every one that it opens anew as well."""
+    sent = []
+
+    async def scenario():
+        hung_up = asyncio.Event()
+        parts = iter([{"type": "http.request", "body": json.dumps(question()).encode()}])
+
+        async def receive():
+            for part in parts:
+                return part
+            await hung_up.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(part):
+            sent.append(part)
+
+        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        place = {"path": shim.DOORBELL_PATH, "client": ("127.0.0.1", 1)}
+        scope = {"type": "http", "method": "POST", "headers": headers, **place}
+        exchange = asyncio.ensure_future(attended.client.app(scope, receive, send))
+        await asyncio.sleep(0.05)
+        assert len(attended.runtime.doorbell) == 1
+        hung_up.set()
+        async with asyncio.timeout(5):
+            await exchange
+        await asyncio.sleep(0)
+        assert len(attended.runtime.doorbell) == 0
+
+    attended.client.portal.call(scenario)
+    assert sent[0]["status"] == 200
+
+
+def test_the_end_comes_in_order_while_a_wait_runs_out(attended):
+    """With many drivers there is always one whose time is just over when the control plane is told to end."""
+    doorbell, source = attended.runtime.doorbell, attended.runtime.sources.get("spark:app-1")
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        end_s, closed = loop.time() + 0.05, asyncio.Event()
+
+        def close():
+            doorbell.close()
+            closed.set()
+
+        wait = asyncio.ensure_future(doorbell.wait(source, 0.04))
+        await asyncio.sleep(0)
+        loop.call_at(end_s, close)
+        time.sleep(0.1)  # What comes due meanwhile, the loop does in one turn.
+        async with asyncio.timeout(5):
+            assert await wait == 0
+            await closed.wait()
 
     attended.client.portal.call(scenario)

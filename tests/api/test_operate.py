@@ -1,9 +1,11 @@
 """Does an operator get what was asked for, or nothing and a reason?"""
 
 import json
+import re
 
 import pytest
 
+from tests.docs.generated import DOCS
 from tests.plane import message, started, working
 
 pytestmark = pytest.mark.unit
@@ -70,7 +72,8 @@ def test_a_bad_mode_is_refused_and_named(busy, body, field):
     ("method", "path", "body", "told"),
     [
         ("PUT", "mode", '{"mode": "fast", "reason": "x"}', "mode = 'fast', want 'off', 'shadow' or 'control'"),
-        ("PUT", "mode", '{"mode": "off"}', "reason = None, want a value"),
+        ("PUT", "mode", '{"mode": "off"}', "reason = nothing, want a value"),
+        ("PUT", "mode", '{"mode": "off", "reason": "x", "force": null}', "force = None, want a name that exists"),
         ("PUT", "mode", '{"mode": "off", "reason": ""}', "reason = '', want at least 1 character"),
         ("PUT", "mode", '{"mode": "off", "reason": "x", "force": 1}', "force = '...', want a name that exists"),
         ("PUT", "mode", '{"mode": ', "body = '...', want JSON"),
@@ -117,6 +120,18 @@ def test_settings_are_changed_whole_or_not_at_all(busy, engine, field):
     assert len(response.text) < 5000
     assert response.json()["errors"][0]["field"].startswith(field)
     assert busy.client.get("/api/v1/settings").json() == before
+
+
+@pytest.mark.checkout
+def test_the_example_of_the_page_of_settings_takes_a_setting_back(busy):
+    """Whoever copies it changes what was changed at run time, and nothing else."""
+    before = busy.client.get("/api/v1/settings").json()["engine"]
+    body = re.search(r"-d '(.*)'", (DOCS / "settings.md").read_text()).group(1)
+    (name,) = json.loads(body)["engine"]
+    change = {"engine": {name: before[name] + 1}, "reason": "trial"}
+    assert busy.client.patch("/api/v1/settings", json=change).json()["engine"][name] == before[name] + 1
+    response = busy.client.patch("/api/v1/settings", content=body, headers={"content-type": "application/json"})
+    assert response.json()["engine"] == before
 
 
 def test_a_dry_run_only_tells(busy):

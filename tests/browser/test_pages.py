@@ -32,9 +32,14 @@ REPORT = [
         "copies_launched": 4.0,
         "copies_won": 2.0,
         "losing_core_s": 3.5,
+        "load": load,
+        "cores": 2,
         "results_equal_stock": True,
     }
-    for name, title, mean_s in (("stock", "Stock <off>", 20.0), ("hopper+ras", "Grasshopper hopper+ras", 10.0))
+    for name, title, mean_s, load in (
+        ("stock", "Stock <off>", 20.0, 1.4),
+        ("hopper+ras", "Grasshopper hopper+ras", 10.0, 3.1),
+    )
 ]
 
 
@@ -286,6 +291,8 @@ def test_the_demo_page_compares_contestants(tmp_path: Path) -> None:
         html = client.get("/demo").text
         assert "Stock &lt;off&gt;" in html
         assert "One round shows how it works" in html
+        assert "load was 1.4 to 3.1 on 2 cores" in html
+        assert '<td class="num" data-label="Load">3.1</td>' in html
         assert float(re.search(r'class="mean" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(42.0)
         assert float(re.search(r'class="ours" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(21.0)
         assert '<a href="/demo"' in client.get("/").text

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from controlplane.api.page.allocation import allocation_chart
+from controlplane.api.page.allocation import allocation_chart, held_by
 from controlplane.api.page.timeline import Timeline, layout, most_interesting
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode, Outcome
@@ -125,7 +125,7 @@ def test_slots_step_where_they_changed_and_stay_inside_the_chart() -> None:
     """Held slots come from the attempts themselves; a virtual size beyond the pool is drawn at its edge."""
     attempts = [record(0, 0, 0.0, 5.0), record(1, 1, 0.0)]
     chart = allocation_chart(
-        attempts, [grant(5.0, 1.0, 1.0), grant(0.0, 2.0, 9.0)], begin_s=0.0, span_s=10.0, now_s=10.0
+        held_by(attempts, 0.0, 10.0), [grant(5.0, 1.0, 1.0), grant(0.0, 2.0, 9.0)], begin_s=0.0, span_s=10.0, now_s=10.0
     )
     assert chart.held == "M0.00 50.00H50.00V75.00H100.00V100H0Z"
     assert chart.target == "M0.00 50.00H50.00V75.00H100.00"

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import requests
@@ -17,7 +18,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from controlplane import __version__
+from controlplane.api.decisions import OutcomeName
 from controlplane.cli import app
+from controlplane.model.reasons import TEXTS, Reason
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
 
 pytestmark = pytest.mark.unit
@@ -86,6 +89,14 @@ def test_what_list_and_explain_print_is_what_why_wants(server: str) -> None:
     assert hint.endswith(f": grasshopper decisions why {source} {task}")
 
 
+def test_help_names_filters_that_find_something() -> None:
+    """Every outcome that can be asked for, and as an example a reason that is recorded."""
+    told = run("decisions", "list", "--help").stdout
+    assert [name for name in get_args(OutcomeName) if name not in told] == []
+    (example,) = (reason for reason in Reason if reason.label in told)
+    assert TEXTS[example].severity > 0
+
+
 def test_a_decision_is_explained(server: str) -> None:
     """With its sentence and inputs."""
     listed = run("decisions", "list", "--action", "refuse_copy", "-o", "json", token="reader", server=server)
@@ -97,7 +108,29 @@ def test_a_decision_is_explained(server: str) -> None:
 def test_an_attempt_says_why_it_was_not_copied(server: str) -> None:
     """The question an engineer on call asks."""
     told = run("decisions", "why", "spark:app-1", "7", token="reader", server=server)
-    assert "was not copied: A second attempt of this stage could write its output twice." in told.stdout
+    assert "was not copied by Grasshopper: A second attempt of this stage could write its output twice." in told.stdout
+
+
+def test_why_tells_fate_reason_and_what_came_later_apart(other_server: Callable[[bytes], str]) -> None:
+    """What speaks against a second copy is not why there was a first one; what cannot be read is not left out."""
+    about = {"job": "job-0", "stage": 0, "index": 3, "fate": "was copied", "sentence": "It was slow."}
+    found = about | {"since": "No host has room.", "complete": False, "decisions": []}
+    told = run("decisions", "why", "spark:app-1", "0/3", server=other_server(json.dumps(found).encode()))
+    first, later = told.stdout.splitlines()
+    assert first == "Task 3 of stage 0 in job-0 was copied: It was slow."
+    assert later == "Since then: No host has room."
+    assert "older decisions may be missing" in told.stderr
+
+
+def test_what_is_attached_is_listed_with_its_mode(server: str, other_server: Callable[[bytes], str]) -> None:
+    """The first question after attaching a driver, and the names that other commands want."""
+    table = run("status", token="reader", server=server)
+    assert re.search(r"spark:app-1 .* (shadow|control|off) +1 +\d+ s ago", table.stdout)
+    listed = run("status", "-o", "json", token="reader", server=server)
+    assert [each["source"] for each in json.loads(listed.stdout)] == ["spark:app-1"]
+    empty = run("status", server=other_server(b'{"items": [], "cursor": null}'))
+    assert (empty.exit_code, empty.stdout) == (0, "")
+    assert "nothing is attached" in empty.stderr
 
 
 def test_the_mode_is_set_with_a_reason(server: str) -> None:
@@ -163,7 +196,8 @@ STRANGE = [b"", b"not json", b"[1, 2]", b"{}", b"null", b'{"items": 5}', b'{"ite
 
 @pytest.mark.parametrize("body", STRANGE, ids=range(len(STRANGE)))
 @pytest.mark.parametrize(
-    "command", [("decisions", "list"), ("decisions", "explain", "1"), ("mode", "get"), ("config", "show")]
+    "command",
+    [("decisions", "list"), ("decisions", "explain", "1"), ("mode", "get"), ("status",), ("config", "show")],
 )
 def test_a_server_that_is_not_ours_is_told_and_never_a_traceback(
     body: bytes, command: tuple[str, ...], other_server: Callable[[bytes], str]
@@ -192,13 +226,15 @@ def test_a_bad_address_or_token_is_wrong_usage(server: str, token: str, code: in
 
 
 def test_a_port_in_use_is_told_in_one_line(server: str, tmp_path: Path) -> None:
-    """Somebody else is there already; nothing to look through a traceback for."""
+    """Somebody else is there already; nothing is opened, and there is no traceback to look through."""
     port = server.rpartition(":")[2]
-    command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", port, "--store", str(tmp_path / "x.db")]
+    store = tmp_path / "x.db"
+    command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", port, "--store", str(store)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert told.returncode == REFUSED
-    assert "address already in use" in told.stderr
-    assert "Traceback" not in told.stderr
+    assert told.stderr.startswith(f"grasshopper: 127.0.0.1:{port} is taken")
+    assert len(told.stderr.splitlines()) == 1
+    assert not store.exists()
 
 
 @pytest.mark.parametrize("option", ["--port-file", "--config", "--store"])

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from controlplane.api.page.timeline import ticks
 from controlplane.model.decisions import DecisionRecord
 from controlplane.runtime.history import AttemptRecord
 
@@ -16,6 +17,7 @@ class AllocationChart:
     """SVG paths in a box of 100 by 100, time to the right and slots upwards."""
 
     slots: int
+    ticks: list[tuple[float, str]]
     held: str
     """A closed area."""
     target: str
@@ -23,14 +25,14 @@ class AllocationChart:
 
 
 def allocation_chart(
-    attempts: Iterable[AttemptRecord],
+    held: Iterable[tuple[float, float]],
     grants: Sequence[DecisionRecord],
     *,
     begin_s: float,
     span_s: float,
     now_s: float,
 ) -> AllocationChart:
-    """Draws what a job's attempts held, and what its grants (newest first, as they are read) said it should.
+    """Draws what a job held, as (time, slots from then on), and what its grants (newest first) said it should.
 
     A grant is recorded when the target changes, so its lines step there. What exceeds the pool is drawn at its edge.
     """
@@ -50,13 +52,14 @@ def allocation_chart(
 
     return AllocationChart(
         slots=int(slots),
-        held=f"{line(_held(attempts, begin_s, now_s))}V100H0Z",
+        ticks=ticks(span_s),
+        held=f"{line(held)}V100H0Z",
         target=granted("target"),
         virtual_size=granted("virtual_size"),
     )
 
 
-def _held(attempts: Iterable[AttemptRecord], begin_s: float, end_s: float) -> list[tuple[float, float]]:
+def held_by(attempts: Iterable[AttemptRecord], begin_s: float, end_s: float) -> list[tuple[float, float]]:
     """(time, attempts running then), wherever the number changes between evenly spaced samples."""
     attempts = list(attempts)
     starts = sorted(attempt.start_s for attempt in attempts)

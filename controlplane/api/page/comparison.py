@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from controlplane.api.page.formats import counted, seconds
+from controlplane.machine_load import caution
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
@@ -25,6 +26,8 @@ class Contestant(Struct, frozen=True, kw_only=True):
     copies_launched: float
     copies_won: float
     losing_core_s: float
+    load: float
+    cores: int
     results_equal_stock: bool
 
 
@@ -77,6 +80,7 @@ def comparison(rows: list[Contestant]) -> Comparison:
     rounds = rows[0].rounds
     world = {"independent": "each attempt draws its own slowness", "data": "the slowness is in the data"}
     lead = f"{counted(rounds, 'round')} of the same jobs and seeds for all; {world.get(rows[0].world, rows[0].world)}."
-    caution = " One round shows how it works, not who is better." if rounds == 1 else ""
+    one_round = "One round shows how it works, not who is better." if rounds == 1 else ""
+    said = " ".join(filter(None, (lead, one_round, caution([row.load for row in rows], rows[0].cores))))
     described = "Mean job time: " + ", ".join(f"{row.title} {seconds(row.mean_job_s)}" for row in rows)
-    return Comparison(lead=lead + caution, described=described, bars=bars, rows=rows)
+    return Comparison(lead=said, described=described, bars=bars, rows=rows)

@@ -1,10 +1,20 @@
 """How are numbers written for people? Few digits, a unit, and a dash where nothing is known."""
 
 import math
+from dataclasses import dataclass
 
 from controlplane.api.paths import segment
 
 NOTHING = "—"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of the strip below a headline."""
+
+    name: str
+    value: str
+    beside: str = ""
 
 
 def seconds(value: float | None) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from prometheus_client.metrics import MetricWrapperBase
 
-from controlplane.api.page.views import Effect, Told
+from controlplane.api.page.overview import Effect
+from controlplane.api.page.told import Told
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import Snapshot

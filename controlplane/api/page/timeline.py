@@ -96,7 +96,7 @@ def layout(
         y_px += len(records) * LANE_PX + ROW_GAP_PX
     return Timeline(
         rows=rows,
-        ticks=_ticks(axis.span_s),
+        ticks=ticks(axis.span_s),
         height_px=y_px,
         left_out=len(tasks) - len(rows),
         begin_s=begin_s,
@@ -168,10 +168,10 @@ def label(record: AttemptRecord, *, now_s: float, sick: bool, raced: bool) -> st
     return f"Task {record.index}, {kind} on {where}, {state} after {seconds(duration_s)}{because}"
 
 
-def _ticks(span_s: float) -> list[tuple[float, str]]:
+def ticks(span_s: float) -> list[tuple[float, str]]:
     """Up to seven round times from 0 on.
 
-    >>> [text for _, text in _ticks(10.0)]
+    >>> [text for _, text in ticks(10.0)]
     ['0', '2 s', '4 s', '6 s', '8 s']
     """
     step_s = next((step for step in TICK_STEPS_S if span_s / step <= 6), span_s / 6)

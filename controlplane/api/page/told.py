@@ -1,0 +1,134 @@
+"""How is a decision told, and what do a task's decisions say about one of its attempts?"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from controlplane.api.page.formats import number, seconds, words
+from controlplane.api.page.timeline import label, task_of
+from controlplane.api.views import result_of
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
+from controlplane.model.reasons import Action, Reason, sentence
+from controlplane.model.snapshot import TaskState
+from controlplane.runtime.history import AttemptRecord
+from controlplane.store.recent import RecordedDecision
+
+_NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=s\b)")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A recorded decision as it is told."""
+
+    recorded: RecordedDecision
+
+    @property
+    def record(self) -> DecisionRecord:
+        """What was decided."""
+        return self.recorded.record
+
+    @property
+    def outcomes(self) -> Sequence[DecisionOutcome]:
+        """What came of it, oldest first."""
+        return self.recorded.outcomes
+
+    @property
+    def action(self) -> str:
+        """Label of the action."""
+        return self.record.action.label
+
+    @property
+    def reason(self) -> str:
+        """Label of the reason."""
+        return self.record.reason.label
+
+    @property
+    def sentence(self) -> str:
+        """The reason with its numbers."""
+        return _NUMBER_AND_UNIT.sub(_NO_BREAK, sentence(self.record.reason, self.record.inputs))
+
+    @property
+    def result(self) -> str:
+        """What came of it so far, in a word or two."""
+        result = result_of(self.recorded)
+        return result.value if result else "no order"
+
+    @property
+    def wall_utc(self) -> str:
+        """When it was made: ISO time in UTC."""
+        return datetime.fromtimestamp(self.recorded.at_unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @property
+    def alternatives(self) -> str:
+        """What else was possible, with scores."""
+        return ", ".join(f"{words(what)} ({number(score)})" for what, score in self.record.alternatives)
+
+    @property
+    def effect(self) -> str:
+        """What came of it, in a sentence; empty while nothing has."""
+        return " ".join(filter(None, map(self.outcome_sentence, self.outcomes)))
+
+    @staticmethod
+    def outcome_sentence(outcome: DecisionOutcome) -> str:
+        """One sentence for one piece of news."""
+        because = f": {outcome.reason}" if outcome.reason else ""
+        cost = f" The loser cost {number(outcome.cost_core_s)} core-s." if outcome.cost_core_s else ""
+        match outcome.result:
+            case Result.WON:
+                return f"The copy won and saved about {seconds(outcome.saved_s)} (estimate).{cost}"
+            case Result.LOST:
+                return f"The copy lost the race{because}.{cost}"
+            case Result.SHADOW:
+                saved = f" It would have saved about {seconds(outcome.saved_s)} (estimate)." if outcome.saved_s else ""
+                return f"Shadow mode: not ordered.{saved}"
+            case Result.APPLIED:
+                return f"The host carried it out{because}."
+            case Result.REFUSED:
+                return f"The host refused{because}."
+            case Result.EXPIRED:
+                return f"It expired before the host could act{because}."
+            case _:
+                return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Everything known about one attempt's existence, and about its task's missing copy."""
+
+    title: str
+    placed: str
+    decisions: list[Told]
+    task: TaskState | None
+    task_title: str
+
+
+def why(
+    attempt: AttemptRecord,
+    decisions: Iterable[Told],
+    tasks: Iterable[TaskState],
+    *,
+    now_s: float,
+    sick: bool,
+    raced: bool,
+) -> Why:
+    """Explains one attempt by the decisions on its task, the one that launched it first, and by its present reason."""
+    launch_first = sorted(decisions, key=lambda told: not attempt.order or told.record.order != attempt.order)
+    task = next((t for t in tasks if (t.stage, t.stage_attempt, t.index) == task_of(attempt)), None)
+    by = f"order {attempt.order}" if attempt.order else "the host itself"
+    return Why(
+        title=label(attempt, now_s=now_s, sick=sick, raced=raced),
+        placed=f"Attempt {attempt.attempt_number} (id {attempt.attempt}), launched by {by}.",
+        decisions=launch_first,
+        task=task,
+        task_title="Why no further copy" if task and task.running_attempts > 1 else "Why no copy at the moment",
+    )
+
+
+CHOICES = (
+    ("action", [action.label for action in Action if action is not Action.NONE]),
+    ("reason", [reason.label for reason in Reason if reason is not Reason.NONE]),
+    ("outcome", [result.value for result in Result if result is not Result.SHADOW]),
+)
+"""What decisions can be filtered by, with all values."""
