@@ -99,6 +99,11 @@ public final class Fact {
   /** Cuts to length, and replaces lone surrogates, which JSON cannot carry. */
   private static String cut(String text, int max) {
     String shorter = text.length() <= max ? text : text.substring(0, max);
-    return new String(shorter.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+    for (int i = 0; i < shorter.length(); i++) {
+      if (Character.isSurrogate(shorter.charAt(i))) {
+        return new String(shorter.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+      }
+    }
+    return shorter;
   }
 }

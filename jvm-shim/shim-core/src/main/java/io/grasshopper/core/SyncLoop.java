@@ -41,6 +41,7 @@ public final class SyncLoop {
   private final Leases leases = new Leases(System::nanoTime);
   private final Breaker breaker = new Breaker();
   private final OrderMemory seenOrders = new OrderMemory();
+  private final ToldMode toldMode = new ToldMode();
   private final Thread thread;
   private final AtomicBoolean signalled = new AtomicBoolean();
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -325,6 +326,9 @@ public final class SyncLoop {
       guard.run("mode change", () -> host.standDown("mode"));
     }
     isInControl = reply.isControl();
+    if (toldMode.isNews(reply)) {
+      LOG.info("Grasshopper: {}:{} is attached, its mode is {}", sourceKind, source.get("id"), reply.mode);
+    }
     schedule(reply, isAskedAgain);
     for (Order order : reply.orders) {
       if (seenOrders.isNew(order.id())) {

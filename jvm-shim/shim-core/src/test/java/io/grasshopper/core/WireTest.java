@@ -51,7 +51,8 @@ class WireTest {
   void readsTheGoldenReplyWithEveryKindOfOrder() throws IOException {
     Reply reply = Reply.decode(golden("reply_orders.json"), 0);
     assertTrue(reply.isControl());
-    assertEquals("[launch_copy, launch_copy, run_next, kill_attempt, stop_job, container_grant, container_grant, avoid_hosts]",
+    assertEquals("[launch_copy, launch_copy, run_next, kill_attempt, stop_job, container_grant, container_grant, avoid_hosts,"
+            + " cap_executors, cap_executors]",
         reply.orders.stream().map(Order::type).collect(Collectors.toList()).toString());
     Order named = reply.orders.get(0);
     assertEquals("sql-4 12 0 3 node-2 [node-1] true 0", named.text("job") + " " + named.number("stage") + " "
@@ -63,6 +64,8 @@ class WireTest {
     assertEquals(4, reply.orders.get(5).number("originals", -1));
     assertEquals(-1, reply.orders.get(6).number("cap", -1));
     assertEquals("[node-3] [2]", reply.orders.get(7).list("hosts") + " " + reply.orders.get(7).list("waves"));
+    assertEquals(2, reply.orders.get(8).number("executors", -1));
+    assertEquals(-1, reply.orders.get(9).number("executors", -1));
     assertEquals("{sql-4=3000000000}", reply.claims.toString());
   }
 

@@ -75,7 +75,8 @@ final class Attachment {
     try {
       host.install(context, settings.mode());
       latest = this;
-      LOG.info("Grasshopper {} is attached to {} in mode {}", SparkAttached.SHIM_VERSION, settings.endpoint(), settings.mode());
+      LOG.info("Grasshopper {} is loaded for {}, at most {} by this application",
+          SparkAttached.SHIM_VERSION, settings.endpoint(), settings.mode());
     } catch (Exception | LinkageError error) {
       guard.switchOff("it could not be put into Spark " + context.version(), error);
     }

@@ -4,12 +4,13 @@ package io.grasshopper.spark;
 import io.grasshopper.core.Guard;
 import io.grasshopper.core.SyncLoop;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** The shim's state beside Spark's scheduler. Everything mutable in here is touched under the scheduler's lock only. */
+/** The shim's state beside Spark's scheduler. Mutable; all but {@link #draining} is touched under the scheduler's lock only. */
 final class Control {
   final Guard guard;
   final SyncLoop loop;
@@ -19,6 +20,11 @@ final class Control {
   /** Task sets with an order that waits for a slot. */
   final Set<OrderedTaskSet> wishing = new LinkedHashSet<>();
   AvoidedHosts avoided = AvoidedHosts.NONE;
+  /**
+   * Executors that are to start nothing, because they will go; barrier stages do not ask. Spark's allocation thread replaces it
+   * as a whole, without that lock.
+   */
+  volatile Set<String> draining = Collections.emptySet();
   private final Map<String, JobShare> shares = new HashMap<>();
   private int grants;
 

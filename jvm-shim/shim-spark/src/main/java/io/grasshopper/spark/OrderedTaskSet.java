@@ -21,8 +21,8 @@ import scala.Tuple3;
 /**
  * Stands in for Spark's {@link TaskSetManager} from its submission on.
  *
- * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants, hosts to avoid and
- * lease every override is the stock method; so it is once the guard has switched the shim off.
+ * <p>Spark calls all of this under the lock of the {@link TaskSchedulerImpl}. Without wishes, grants, hosts to avoid,
+ * executors that drain and lease every override is the stock method; so it is once the guard has switched the shim off.
  */
 final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
@@ -181,12 +181,20 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return super.isSchedulable() || !wishes.isEmpty() && !isZombie() && control.guard.isOn();
   }
 
+  private boolean isSteered() {
+    return share.hasGrant() || !wishes.isEmpty() || !control.avoided.isEmpty() || !control.draining.isEmpty();
+  }
+
   @Override
   public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(
       String executor, String host, Enumeration.Value maxLocality, boolean speculative) {
-    if ((share.hasGrant() || !wishes.isEmpty() || !control.avoided.isEmpty()) && control.guard.isOn() && !isBarrier()) {
+    if (isSteered() && control.guard.isOn() && !isBarrier()) {
       long start = System.nanoTime();
       try {
+        if (control.draining.contains(executor)) {
+          declined = true;
+          return Option.empty();
+        }
         if (share.isGated()) {
           declined = true;
           return Option.empty();

@@ -79,6 +79,22 @@ final class Scala {
     return items;
   }
 
+  /** An immutable copy; the evidence that {@code toMap} asks for has another type in each Scala. */
+  @SuppressWarnings("unchecked")
+  static <K, V> scala.collection.immutable.Map<K, V> immutable(scala.collection.Map<K, V> map) {
+    for (Method method : map.getClass().getMethods()) {
+      if (method.getName().equals("toMap") && method.getParameterCount() == 1) {
+        try {
+          Object evidence = call(scala.Predef$.MODULE$, "$conforms");
+          return (scala.collection.immutable.Map<K, V>) method.invoke(map, evidence);
+        } catch (ReflectiveOperationException error) {
+          throw new IllegalStateException(error);
+        }
+      }
+    }
+    throw new NoSuchMethodError(map.getClass().getName() + ".toMap");
+  }
+
   static <T> T orNull(Option<T> option) {
     return option.isDefined() ? option.get() : null;
   }

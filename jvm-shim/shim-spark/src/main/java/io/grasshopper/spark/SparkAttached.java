@@ -13,8 +13,11 @@ final class SparkAttached {
 
   private SparkAttached() {}
 
-  /** @param ordersPending false where the user asked for FIFO, which targets would overrule */
-  static Fact fact(SparkContext context, String mode, int maxCopies, boolean ordersPending) {
+  /**
+   * @param ordersPending false where the user asked for FIFO, which targets would overrule
+   * @param capsExecutors false where executors are allocated statically, or this Spark cannot let them go
+   */
+  static Fact fact(SparkContext context, String mode, int maxCopies, boolean ordersPending, boolean capsExecutors) {
     Map<String, Object> capabilities = new LinkedHashMap<>();
     capabilities.put("max_copies", maxCopies);
     capabilities.put("named_host", true);
@@ -22,6 +25,7 @@ final class SparkAttached {
     capabilities.put("order_pending", ordersPending);
     capabilities.put("hold_slots", ordersPending);
     capabilities.put("avoid_hosts", true);
+    capabilities.put("cap_executors", capsExecutors);
     capabilities.put("partial_result", false);
     capabilities.put("byte_offset", false);
     String uiUrl = Scala.orNull(context.uiWebUrl());

@@ -33,6 +33,7 @@ final class SparkHost implements Host {
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
   private OrderGate gate;
+  private ExecutorCap executors;
   private Fact attached;
   private boolean inControl;
   private boolean ordersPending;
@@ -66,7 +67,8 @@ final class SparkHost implements Host {
     gate = new OrderGate(scheduler, loop.live());
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
-    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending);
+    executors = ExecutorCap.of(sparkContext, control);
+    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending, executors != null);
     TaskSetSwap.install(scheduler, control, inControl);
     loop.start(sparkContext.applicationId(), sparkContext.startTime());
   }
@@ -107,6 +109,8 @@ final class SparkHost implements Host {
         return ordersPending ? grant(order) : "fifo_mode";
       case "avoid_hosts":
         return avoid(order);
+      case "cap_executors":
+        return executors == null ? "executors_fixed" : capExecutors(order);
       default:
         return "unknown_order";
     }
@@ -211,6 +215,17 @@ final class SparkHost implements Host {
     return null;
   }
 
+  private String capExecutors(Order order) {
+    long most = order.number("executors", -1);
+    if (most < 0) {
+      executors.lift();
+    } else if (!executors.lower((int) Math.min(most, Integer.MAX_VALUE), order.expiresNanos())) {
+      return "executors_fixed";
+    }
+    loop.applied(order.id(), -1);
+    return null;
+  }
+
   @Override
   public void settle() {
     if (revive && !context.isStopped()) {
@@ -238,6 +253,9 @@ final class SparkHost implements Host {
 
   @Override
   public void standDown(String reason) {
+    if (executors != null) {
+      executors.lift();
+    }
     locked(() -> {
       control.wishing.forEach(set -> set.dropWishes(reason));
       control.wishing.clear();

@@ -12,14 +12,14 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 
 /**
  * One pass over a queue: applications under their target by (held + in flight - target), then the others in stock order;
- * applications at their cap are left out.
+ * applications that ask for nothing, or are at their cap, are left out.
  *
  * <p>The scheduler takes one application, proposes a container for it, and comes back to {@link #hasNext} only if nothing came
  * of that. So a proposal is counted in {@link #next} and given back in the following {@link #hasNext}. If anything in here fails,
  * the pass goes on in stock order.
  */
 final class AssignmentTurns<S> implements Iterator<S> {
-  private final TargetOrder<S> order;
+  private final Plan plan;
   private final Holdings<S> holdings;
   private final InFlight inFlight;
   private final Supplier<Iterator<S>> stockOrder;
@@ -33,7 +33,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
   private boolean isStock;
 
   AssignmentTurns(TargetOrder<S> order, Holdings<S> holdings, InFlight inFlight, Supplier<Iterator<S>> stockOrder) {
-    this.order = order;
+    this.plan = order.plan();
     this.holdings = holdings;
     this.inFlight = inFlight;
     this.stockOrder = stockOrder;
@@ -101,7 +101,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
 
   private boolean mayTake(S application) {
     ApplicationId id = holdings.id(application);
-    Grant grant = order.plan.of(id, System.nanoTime());
+    Grant grant = plan.of(id, System.nanoTime());
     if (grant == null || holdings.awaitsMaster(application)) {
       return true;
     }
@@ -123,7 +123,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
     }
     while (others.hasNext()) {
       S application = others.next();
-      if (!seen.contains(application)) {
+      if (holdings.asks(application) && !seen.contains(application)) {
         return application;
       }
     }
@@ -135,14 +135,17 @@ final class AssignmentTurns<S> implements Iterator<S> {
     while (head != null && (fedMeanwhile.isEmpty() || head.compareTo(fedMeanwhile.peek()) <= 0)) {
       TargetOrder.Place<S> place = head;
       head = nextPlace();
+      if (!holdings.asks(place.application)) {
+        continue;
+      }
       int more = inFlight.count(place.id);
-      if (order.plan.of(place.id, System.nanoTime()) == null || place.surplus + more >= 0) {
+      if (plan.of(place.id, System.nanoTime()) == null || place.surplus + more >= 0) {
         continue;
       }
       if (more == 0) {
         return place;
       }
-      fedMeanwhile.add(place.withMore(more));
+      fedMeanwhile.add(place.at(place.surplus + more));
     }
     return fedMeanwhile.poll();
   }

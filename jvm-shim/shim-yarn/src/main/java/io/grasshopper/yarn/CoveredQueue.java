@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
@@ -99,29 +100,37 @@ final class CoveredQueue {
 
   /** Containers that the queue holds or has room for. */
   long slots() {
-    return room() + applications.stream().mapToLong(application -> application.running()).sum();
+    return room() + applications.stream().mapToLong(application -> application.running).sum();
   }
 
   /** Containers like the largest ask that both the queue and the nodes have room for; none where nobody asks. */
   long room() {
     Resource ask = Resources.none();
     for (QueuedApplication application : applications) {
-      ask = Resources.componentwiseMax(ask, application.ask);
+      ask = QueuedApplication.largest(ask, application.ask);
     }
-    return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(headroom, ask), fittingOnNodes(ask));
+    return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(calculator, headroom, ask), fittingOnNodes(ask));
+  }
+
+  /** Live containers of one of its applications, its master's not among them. */
+  List<RMContainer> containers(QueuedApplication application) {
+    SchedulerApplicationAttempt attempt = scheduler.getApplicationAttempt(application.attempt);
+    List<RMContainer> containers = attempt == null ? new ArrayList<>() : new ArrayList<>(attempt.getLiveContainers());
+    containers.removeIf(RMContainer::isAMContainer);
+    return containers;
   }
 
   private long fittingOnNodes(Resource ask) {
     long fitting = 0;
     for (SchedulerNode node : scheduler.getNodeTracker().getAllNodes()) {
       if (node.getPartition().isEmpty()) {
-        fitting += fitting(node.getUnallocatedResource(), ask);
+        fitting += fitting(calculator, node.getUnallocatedResource(), ask);
       }
     }
     return fitting;
   }
 
-  private long fitting(Resource room, Resource ask) {
+  static long fitting(ResourceCalculator calculator, Resource room, Resource ask) {
     return Math.max(0, calculator.computeAvailableContainers(room, ask));
   }
 }

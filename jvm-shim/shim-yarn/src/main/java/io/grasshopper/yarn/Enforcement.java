@@ -26,7 +26,7 @@ final class Enforcement {
     long now = System.nanoTime();
     for (QueuedApplication application : queue.applications) {
       Grant grant = plan.of(application.id(), now);
-      if (grant != null && application.running() >= grant.cap) {
+      if (grant != null && application.running >= grant.cap) {
         application.reserved.forEach(
             container -> send(application, container, SchedulerEventType.KILL_RESERVED_CONTAINER));
       }
@@ -49,14 +49,16 @@ final class Enforcement {
     int[] surplus = new int[grants.size()];
     int[] waiting = new int[grants.size()];
     for (int i = 0; i < surplus.length; i++) {
-      surplus[i] = planned.get(i).running() - grants.get(i).target;
+      surplus[i] = planned.get(i).running - grants.get(i).target;
       waiting[i] = planned.get(i).pending;
     }
     int[] taken = takenBack(surplus, waiting, queue.room(), (queue.slots() + TICKS_FOR_ALL - 1) / TICKS_FOR_ALL);
     for (int i = 0; i < taken.length; i++) {
       QueuedApplication application = planned.get(i);
-      newest(application, taken[i]).forEach(
-          container -> send(application, container, SchedulerEventType.MARK_CONTAINER_FOR_KILLABLE));
+      if (taken[i] > 0) {
+        newest(queue.containers(application), taken[i]).forEach(
+            container -> send(application, container, SchedulerEventType.MARK_CONTAINER_FOR_KILLABLE));
+      }
     }
   }
 
@@ -82,8 +84,7 @@ final class Enforcement {
     return taken;
   }
 
-  private static List<RMContainer> newest(QueuedApplication application, int count) {
-    List<RMContainer> containers = new ArrayList<>(application.containers);
+  static List<RMContainer> newest(List<RMContainer> containers, int count) {
     containers.sort(Comparator.comparingLong(RMContainer::getCreationTime).reversed());
     return containers.subList(0, Math.min(count, containers.size()));
   }

@@ -52,7 +52,8 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
           TimeUnit.MILLISECONDS.toNanos(Math.max(LEAST_PLAN_MS, conf.getLong(PREFIX + "plan-ttl-ms", 5000)));
       Settings read = new Settings(this::lookup);
       if (read.isEnabled()) {
-        LOG.info("Grasshopper {} reports to {} in mode {}", Shim.VERSION, read.endpoint(), read.mode());
+        LOG.info("Grasshopper {} is loaded for {}, at most {} by this ResourceManager",
+            Shim.VERSION, read.endpoint(), read.mode());
         settings = read;
       } else {
         LOG.info("Grasshopper is not enabled: {}server names no control plane, or enabled or mode say so", PREFIX);
@@ -63,7 +64,7 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
   }
 
   /** The shims' common keys by the names they have here. An exchange is over before the next tick. */
-  private String lookup(String key) {
+  String lookup(String key) {
     switch (key) {
       case "token":
         return token();

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FSAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.Schedulable;
@@ -25,10 +26,12 @@ public final class GrasshopperFairPolicy extends FairSharePolicy {
   @Override
   public void computeShares(Collection<? extends Schedulable> schedulables, Resource total) {
     super.computeShares(schedulables, total);
-    Plan plan = Plan.current();
-    if (plan.isLive(System.nanoTime())) {
-      Shim.run("shares", () -> follow(plan, schedulables, total));
-    }
+    Shim.run("shares", () -> {
+      Plan plan = Plan.current();
+      if (plan.isLive(System.nanoTime())) {
+        follow(plan, schedulables, total);
+      }
+    });
   }
 
   private static void follow(Plan plan, Collection<? extends Schedulable> schedulables, Resource total) {
@@ -57,8 +60,8 @@ public final class GrasshopperFairPolicy extends FairSharePolicy {
     if (application.pending > 0) {
       return master + target * application.ask.getMemorySize();
     }
-    if (application.running() > 0) {
-      return master + target * ((attempt.getResourceUsage().getMemorySize() - master) / application.running());
+    if (application.running > 0) {
+      return master + target * ((attempt.getResourceUsage().getMemorySize() - master) / application.running);
     }
     return attempt.getFairShare().getMemorySize();
   }
@@ -66,22 +69,22 @@ public final class GrasshopperFairPolicy extends FairSharePolicy {
   @Override
   public Comparator<Schedulable> getComparator() {
     Comparator<Schedulable> stock = super.getComparator();
-    Plan plan = Plan.current();
-    return plan.isLive(System.nanoTime()) ? hungryFirst(plan, stock) : stock;
+    return Shim.get("fair order", stock, () -> {
+      Plan plan = Plan.current();
+      return plan.isLive(System.nanoTime()) ? hungryFirst(plan, stock) : stock;
+    });
   }
 
-  /** Asked once for each pass over a queue, in which an application that was hungry stays so. */
+  /** Asked once for each pass over a queue, in which an application that was hungry stays so; one that cannot be read is not. */
   private static Comparator<Schedulable> hungryFirst(Plan plan, Comparator<Schedulable> stock) {
     Map<Schedulable, Boolean> hungry = new IdentityHashMap<>();
+    Function<Schedulable, Boolean> read =
+        schedulable -> Shim.get("fair order", false, () -> isHungry(plan, schedulable));
     return (one, other) -> {
-      try {
-        boolean first = hungry.computeIfAbsent(one, schedulable -> isHungry(plan, schedulable));
-        boolean second = hungry.computeIfAbsent(other, schedulable -> isHungry(plan, schedulable));
-        if (first != second) {
-          return first ? -1 : 1;
-        }
-      } catch (Throwable error) {
-        Shim.caught("fair order", error);
+      boolean first = hungry.computeIfAbsent(one, read);
+      boolean second = hungry.computeIfAbsent(other, read);
+      if (first != second) {
+        return first ? -1 : 1;
       }
       return stock.compare(one, other);
     };

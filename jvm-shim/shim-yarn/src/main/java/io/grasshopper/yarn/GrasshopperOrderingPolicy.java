@@ -18,15 +18,16 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Set by {@code yarn.scheduler.capacity.<queue>.ordering-policy}; its own sub-keys are {@code .base} ({@code fifo} or {@code fair})
  * and {@code .enabled}, the other ones go to the stock policy. The scheduler's threads find everything in memory here: no I/O, and no
- * lock that is held for longer than it takes to move one application. What fails is left to the stock policy.
+ * lock that is held for longer than it takes to move one application; the thread that meets a new plan first moves them all, one by
+ * one. What fails is left to the stock policy.
  */
 public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implements OrderingPolicy<S> {
   private static final Logger LOG = LoggerFactory.getLogger(GrasshopperOrderingPolicy.class);
 
   private final Holdings<S> holdings;
   private final InFlight inFlight;
+  private final TargetOrder<S> order;
   private volatile OrderingPolicy<S> stock = new FifoOrderingPolicy<>();
-  private volatile TargetOrder<S> order;
   private volatile boolean isEnabled = true;
 
   /** For the scheduler, which knows the class by its name. */
@@ -37,6 +38,7 @@ public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implem
   GrasshopperOrderingPolicy(Holdings<S> holdings, InFlight inFlight) {
     this.holdings = holdings;
     this.inFlight = inFlight;
+    this.order = new TargetOrder<>(holdings);
   }
 
   /** False where the queue's operator has switched us off. */
@@ -56,34 +58,16 @@ public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implem
 
   @Override
   public Iterator<S> getAssignmentIterator(IteratorSelector selector) {
-    Plan plan = Plan.current();
-    if (isEnabled() && plan.isLive(System.nanoTime())) {
-      try {
-        return new AssignmentTurns<>(orderFor(plan), holdings, inFlight, () -> stock.getAssignmentIterator(selector));
-      } catch (Throwable error) {
-        order = null;
-        Shim.caught("assignment", error);
+    try {
+      Plan plan = Plan.current();
+      if (isEnabled() && plan.isLive(System.nanoTime())) {
+        order.follow(plan);
+        return new AssignmentTurns<>(order, holdings, inFlight, () -> stock.getAssignmentIterator(selector));
       }
+    } catch (Throwable error) {
+      Shim.caught("assignment", error);
     }
     return stock.getAssignmentIterator(selector);
-  }
-
-  /** A new order is published before it is filled, so that no callback is lost in between. */
-  private TargetOrder<S> orderFor(Plan plan) {
-    TargetOrder<S> latest = order;
-    if (latest == null || latest.plan != plan) {
-      latest = new TargetOrder<>(plan, holdings);
-      order = latest;
-      stock.getSchedulableEntities().forEach(latest::update);
-    }
-    return latest;
-  }
-
-  private void changed(S application) {
-    TargetOrder<S> latest = order;
-    if (latest != null) {
-      latest.update(application);
-    }
   }
 
   @Override
@@ -91,38 +75,36 @@ public final class GrasshopperOrderingPolicy<S extends SchedulableEntity> implem
     stock.containerAllocated(application, container);
     Shim.run("container allocated", () -> {
       inFlight.committed(holdings.id(application));
-      changed(application);
+      order.update(application);
     });
   }
 
   @Override
   public void containerReleased(S application, RMContainer container) {
     stock.containerReleased(application, container);
-    Shim.run("container released", () -> changed(application));
+    Shim.run("container released", () -> order.update(application));
   }
 
   @Override
   public void addSchedulableEntity(S application) {
     stock.addSchedulableEntity(application);
-    Shim.run("application added", () -> changed(application));
+    Shim.run("application added", () -> order.add(application));
   }
 
   @Override
   public void addAllSchedulableEntities(Collection<S> applications) {
     stock.addAllSchedulableEntities(applications);
-    Shim.run("applications added", () -> applications.forEach(this::changed));
+    Shim.run("applications added", () -> applications.forEach(order::add));
   }
 
   @Override
   public boolean removeSchedulableEntity(S application) {
+    boolean isRemoved = stock.removeSchedulableEntity(application);
     Shim.run("application removed", () -> {
       inFlight.forget(holdings.id(application));
-      TargetOrder<S> latest = order;
-      if (latest != null) {
-        latest.remove(application);
-      }
+      order.remove(application);
     });
-    return stock.removeSchedulableEntity(application);
+    return isRemoved;
   }
 
   @Override

@@ -1,7 +1,13 @@
 // What does an ordering policy need to know of an application?
 package io.grasshopper.yarn;
 
+import java.lang.reflect.Field;
+import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 
 /** Reads applications without a lock, because it is asked for each container that is placed. */
@@ -13,6 +19,9 @@ interface Holdings<S> {
 
   /** Whether its next container is its master's, which no cap holds back. */
   boolean awaitsMaster(S application);
+
+  /** Whether it waits for any container; the scheduler would offer one to the others in vain. */
+  boolean asks(S application);
 
   /** Reads what both schedulers have as applications. */
   static <S> Holdings<S> ofAttempts() {
@@ -32,15 +41,50 @@ interface Holdings<S> {
         return attempt(application).isWaitingForAMContainer();
       }
 
+      @Override
+      public boolean asks(S application) {
+        return !attempt(application).getSchedulerKeys().isEmpty();
+      }
+
       private SchedulerApplicationAttempt attempt(S application) {
         return (SchedulerApplicationAttempt) application;
       }
     };
   }
 
-  /** Live containers of an attempt, its master's not counted; an unmanaged master has none. */
+  /**
+   * Live containers of an attempt, its master's not counted. That need not be among them: an unmanaged master has none, executors
+   * may outlive their attempt, and they may be back before their master after a restart of the ResourceManager.
+   * The master of an earlier attempt counts for as long as it runs on.
+   */
   static int executors(SchedulerApplicationAttempt attempt) {
-    int all = attempt.getLiveContainersMap().size();
-    return attempt.getUnmanagedAM() ? all : Math.max(0, all - 1);
+    Map<ContainerId, RMContainer> live = attempt.getLiveContainersMap();
+    Container master = attempt.getUnmanagedAM() ? null : Master.of(attempt);
+    return live.size() - (master != null && live.containsKey(master.getId()) ? 1 : 0);
+  }
+
+  /** Knows the master's container without a look at all others, each of which would take its lock. */
+  final class Master {
+    private static final Field ATTEMPT = attempt();
+
+    private Master() {}
+
+    private static Field attempt() {
+      try {
+        Field attempt = SchedulerApplicationAttempt.class.getDeclaredField("appAttempt");
+        attempt.setAccessible(true);
+        return attempt;
+      } catch (NoSuchFieldException error) {
+        throw new NoSuchFieldError(error.getMessage());
+      }
+    }
+
+    static Container of(SchedulerApplicationAttempt attempt) {
+      try {
+        return ((RMAppAttempt) ATTEMPT.get(attempt)).getMasterContainer();
+      } catch (IllegalAccessException error) {
+        throw new IllegalStateException(error);
+      }
+    }
   }
 }

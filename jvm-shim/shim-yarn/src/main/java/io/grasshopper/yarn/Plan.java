@@ -14,15 +14,17 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
  * by itself, so a control plane that falls silent leaves stock order behind without anybody's help.
  */
 final class Plan {
-  static final Plan NONE = new Plan(Collections.emptyMap());
+  static final Plan NONE = new Plan(Collections.emptyMap(), 0);
 
   private static volatile Plan current = NONE;
 
   private final Map<ApplicationId, Grant> grants;
   private final Grant longest;
+  private final long number;
 
-  private Plan(Map<ApplicationId, Grant> grants) {
+  private Plan(Map<ApplicationId, Grant> grants, long number) {
     this.grants = grants;
+    this.number = number;
     this.longest = grants.values().stream().max(Grant::compareByEnd).orElse(null);
   }
 
@@ -34,18 +36,26 @@ final class Plan {
   static synchronized void grant(Map<ApplicationId, Grant> more) {
     Map<ApplicationId, Grant> all = current.living();
     all.putAll(more);
-    current = new Plan(all);
+    publish(all);
   }
 
   /** Takes back the grants of these applications. */
   static synchronized void withdraw(Collection<ApplicationId> applications) {
     Map<ApplicationId, Grant> all = current.living();
     all.keySet().removeAll(applications);
-    current = all.isEmpty() ? NONE : new Plan(all);
+    publish(all);
   }
 
   static synchronized void withdrawAll() {
-    current = NONE;
+    publish(Collections.emptyMap());
+  }
+
+  private static void publish(Map<ApplicationId, Grant> all) {
+    current = new Plan(all, current.number + 1);
+  }
+
+  boolean isNewerThan(Plan other) {
+    return number > other.number;
   }
 
   /** The application's grant if it lives, else null. */

@@ -28,23 +28,24 @@ final class QueueDemand {
     for (QueuedApplication application : readings) {
       RMApp app = apps.get(application.id());
       if (app != null) {
-        queued.add(wire(application, app));
-        applications.put(application.id().toString(), application.id());
+        String job = application.id().toString();
+        queued.add(wire(job, application, app));
+        applications.put(job, application.id());
       }
     }
     fact = Fact.timeless("queue_demand").with("slots", slots).with("applications", queued)
         .with("cluster_unix_ms", clusterUnixMs);
   }
 
-  private static Map<String, Object> wire(QueuedApplication application, RMApp app) {
+  private static Map<String, Object> wire(String job, QueuedApplication application, RMApp app) {
     Map<String, Object> wire = new LinkedHashMap<>();
-    wire.put("job", application.id().toString());
+    wire.put("job", job);
     wire.put("name", Fact.text(app.getName()));
     wire.put("user", Fact.text(app.getUser()));
     wire.put("kind", Fact.text(app.getApplicationType()));
     wire.put("tags", tags(app));
     wire.put("weight", Math.max(1, Math.min(MOST_WEIGHT, application.weight)));
-    wire.put("running", application.running());
+    wire.put("running", application.running);
     wire.put("pending", application.pending);
     wire.put("reserved", application.reserved.size());
     if (application.pending > 0) {

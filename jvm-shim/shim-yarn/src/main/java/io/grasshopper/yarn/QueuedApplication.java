@@ -2,6 +2,7 @@
 package io.grasshopper.yarn;
 
 import java.util.Collection;
+import java.util.Collections;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -17,39 +18,38 @@ final class QueuedApplication {
   final ApplicationAttemptId attempt;
   final int weight;
   /** Live containers. */
-  final Collection<RMContainer> containers;
+  final int running;
   final Collection<RMContainer> reserved;
   /** Containers asked for besides. */
   final int pending;
   /** The largest container it asks for, or nothing. */
   final Resource ask;
 
-  QueuedApplication(ApplicationAttemptId attempt, int weight, Collection<RMContainer> containers,
-      Collection<RMContainer> reserved, int pending, Resource ask) {
+  QueuedApplication(
+      ApplicationAttemptId attempt, int weight, int running, Collection<RMContainer> reserved, int pending, Resource ask) {
     this.attempt = attempt;
     this.weight = weight;
-    this.containers = containers;
+    this.running = running;
     this.reserved = reserved;
     this.pending = pending;
     this.ask = ask;
   }
 
   static QueuedApplication read(SchedulerApplicationAttempt attempt) {
-    Collection<RMContainer> containers = attempt.getLiveContainers();
-    containers.removeIf(RMContainer::isAMContainer);
     int pending = 0;
     Resource largest = Resources.none();
-    if (!attempt.isWaitingForAMContainer()) {
+    boolean awaitsMaster = attempt.isWaitingForAMContainer();
+    if (!awaitsMaster) {
       for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
         PendingAsk ask = attempt.getAppSchedulingInfo().getPendingAsk(key);
         if (ask.getCount() > 0) {
           pending += ask.getCount();
-          largest = Resources.componentwiseMax(largest, ask.getPerAllocationResource());
+          largest = largest(largest, ask.getPerAllocationResource());
         }
       }
     }
-    return new QueuedApplication(attempt.getApplicationAttemptId(), weight(attempt), containers,
-        attempt.getReservedContainers(), pending, largest);
+    return new QueuedApplication(attempt.getApplicationAttemptId(), weight(attempt), Holdings.executors(attempt),
+        awaitsMaster ? Collections.emptyList() : attempt.getReservedContainers(), pending, largest);
   }
 
   /** The FairScheduler's weight, or one more than the priority; the queue's rules bound both. */
@@ -64,7 +64,11 @@ final class QueuedApplication {
     return attempt.getApplicationId();
   }
 
-  int running() {
-    return containers.size();
+  /** What has room for both; most often that is one of them. */
+  static Resource largest(Resource one, Resource other) {
+    if (Resources.fitsIn(other, one)) {
+      return one;
+    }
+    return Resources.fitsIn(one, other) ? other : Resources.componentwiseMax(one, other);
   }
 }

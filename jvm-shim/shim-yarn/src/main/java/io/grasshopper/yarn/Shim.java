@@ -2,6 +2,7 @@
 package io.grasshopper.yarn;
 
 import io.grasshopper.core.Guard;
+import java.util.function.Supplier;
 
 /** An exception in a scheduler plug-in ends the ResourceManager, so every method of ours goes through here. */
 final class Shim {
@@ -22,6 +23,10 @@ final class Shim {
 
   static void run(String hook, Runnable body) {
     GUARD.run(hook, body);
+  }
+
+  static <T> T get(String hook, T fallback, Supplier<T> body) {
+    return GUARD.get(hook, fallback, body);
   }
 
   static void caught(String hook, Throwable error) {

@@ -1,24 +1,25 @@
 // Which applications of one queue hold less than their targets, and who of them comes first?
 package io.grasshopper.yarn;
 
-import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 
 /**
- * The applications under their target in one plan, the hungriest first: by containers held minus target.
+ * The applications under their target in the plan, the hungriest first: by containers held minus target.
  *
- * <p>Built once per plan; afterwards only the application that a callback names is moved, because sorting for each container
- * placed costs up to a tenth of a node update. Iterating needs no lock.
+ * <p>Only the applications whose target a new plan changes are moved, and those that a callback names, because sorting for each
+ * container placed costs up to a tenth of a node update. Iterating needs no lock.
  */
 final class TargetOrder<S> {
   /** An application's place; a key that never changes, as the set's order demands. */
   static final class Place<S> implements Comparable<Place<S>> {
     final S application;
     final ApplicationId id;
-    /** Containers held minus target; negative. */
+    /** Containers held minus target; 0 where the application is not under one. */
     final int surplus;
     private final long turn;
 
@@ -29,8 +30,8 @@ final class TargetOrder<S> {
       this.turn = turn;
     }
 
-    Place<S> withMore(int inFlight) {
-      return new Place<>(application, id, surplus + inFlight, turn);
+    Place<S> at(int otherSurplus) {
+      return new Place<>(application, id, otherSurplus, turn);
     }
 
     @Override
@@ -39,41 +40,90 @@ final class TargetOrder<S> {
     }
   }
 
-  final Plan plan;
   private final Holdings<S> holdings;
   private final ConcurrentSkipListSet<Place<S>> hungry = new ConcurrentSkipListSet<>();
-  private final Map<S, Place<S>> places = new IdentityHashMap<>();
-  private long turns;
+  /** All that are in the queue; who is not, moves no more. */
+  private final Map<S, Place<S>> places = new ConcurrentHashMap<>();
+  /** Fair, so that a callback waits for one application to move, and not for all that a new plan moves. */
+  private final ReentrantLock lock = new ReentrantLock(true);
+  private volatile Plan plan = Plan.NONE;
+  private long nextTurn;
 
-  TargetOrder(Plan plan, Holdings<S> holdings) {
-    this.plan = plan;
+  TargetOrder(Holdings<S> holdings) {
     this.holdings = holdings;
   }
 
-  /** Gives an application its place, anew after each change; none where it is not under a target. Ties keep the first turn. */
-  synchronized void update(S application) {
-    ApplicationId id = holdings.id(application);
-    Grant grant = plan.of(id, System.nanoTime());
-    Place<S> old = places.get(application);
-    if (grant == null && old == null) {
+  Plan plan() {
+    return plan;
+  }
+
+  /** Follows a newer plan from here on; whoever comes first moves the applications, while the others go on. */
+  void follow(Plan next) {
+    if (!turnTo(next)) {
       return;
     }
-    int surplus = grant == null ? 0 : holdings.containers(application) - grant.target;
-    if (old != null && old.surplus == surplus) {
-      return;
-    }
-    remove(application);
-    if (surplus < 0) {
-      Place<S> place = new Place<>(application, id, surplus, old == null ? turns++ : old.turn);
-      places.put(application, place);
-      hungry.add(place);
+    try {
+      places.keySet().forEach(this::update);
+    } catch (Throwable error) {
+      plan = Plan.NONE;
+      throw error;
     }
   }
 
-  synchronized void remove(S application) {
-    Place<S> old = places.remove(application);
-    if (old != null) {
-      hungry.remove(old);
+  private boolean turnTo(Plan next) {
+    lock.lock();
+    try {
+      boolean isNewer = next.isNewerThan(plan);
+      plan = isNewer ? next : plan;
+      return isNewer;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The application has come into the queue. Ties go by who came first. */
+  void add(S application) {
+    lock.lock();
+    try {
+      places.putIfAbsent(application, new Place<>(application, holdings.id(application), 0, nextTurn++));
+      update(application);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives an application its place, anew after each change; what is heard of it once it has left the queue counts no more. */
+  void update(S application) {
+    lock.lock();
+    try {
+      Place<S> old = places.get(application);
+      if (old == null) {
+        return;
+      }
+      Grant grant = plan.of(old.id, System.nanoTime());
+      int surplus = grant == null ? 0 : Math.min(0, holdings.containers(application) - grant.target);
+      if (surplus != old.surplus) {
+        Place<S> place = old.at(surplus);
+        places.put(application, place);
+        hungry.remove(old);
+        if (surplus < 0) {
+          hungry.add(place);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void remove(S application) {
+    lock.lock();
+    try {
+      Place<S> old = places.remove(application);
+      if (old != null) {
+        hungry.remove(old);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 

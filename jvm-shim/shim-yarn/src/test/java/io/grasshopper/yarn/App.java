@@ -11,6 +11,7 @@ final class App implements SchedulableEntity {
   final ApplicationId id;
   int containers;
   boolean awaitsMaster;
+  boolean asks = true;
 
   App(int number) {
     this.id = ApplicationId.newInstance(1, number);
@@ -31,6 +32,11 @@ final class App implements SchedulableEntity {
     @Override
     public boolean awaitsMaster(App application) {
       return application.awaitsMaster;
+    }
+
+    @Override
+    public boolean asks(App application) {
+      return application.asks;
     }
   }
 

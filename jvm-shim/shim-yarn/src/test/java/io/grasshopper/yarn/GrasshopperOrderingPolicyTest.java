@@ -139,6 +139,31 @@ class GrasshopperOrderingPolicyTest {
   }
 
   @Test
+  void leavesOutWhoAsksForNothing() {
+    app(1).asks = false;
+    app(4).asks = false;
+    grant(3, 2);
+    grant(4, 2);
+    assertEquals("[3, 2]", order());
+    app(4).asks = true;
+    assertEquals("[3, 4, 2]", order());
+  }
+
+  @Test
+  void followsAPlanThatTakesTheOldOnesPlace() {
+    grant(2, 2);
+    grant(3, 1);
+    assertEquals("[2, 3, 1, 4]", order());
+    grant(3, 5);
+    assertEquals("[3, 2, 1, 4]", order());
+    Plan.withdraw(Collections.singleton(app(2).id));
+    grant(4, 4);
+    assertEquals("[3, 4, 1, 2]", order());
+    grant(1, 5);
+    assertEquals("[1, 3, 4, 2]", order());
+  }
+
+  @Test
   void keepsACapAgainstProposalsThatAreNotCommittedYet() {
     grant(1, 8, 2);
     assertEquals(app(1), propose());
@@ -191,6 +216,18 @@ class GrasshopperOrderingPolicyTest {
     assertEquals("[4, 5, 1, 2, 3]", order());
     policy.removeSchedulableEntity(app(4));
     assertEquals("[5, 1, 2, 3]", order());
+  }
+
+  /** The ends of its containers may be heard after its own. */
+  @Test
+  void anApplicationThatHasGoneStaysAway() {
+    grant(4, 3);
+    assertEquals("[4, 1, 2, 3]", order());
+    policy.removeSchedulableEntity(app(4));
+    policy.containerReleased(app(4), null);
+    assertEquals("[1, 2, 3]", order());
+    grant(4, 2);
+    assertEquals("[1, 2, 3]", order());
   }
 
   @Test

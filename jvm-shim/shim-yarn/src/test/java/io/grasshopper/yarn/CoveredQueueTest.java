@@ -1,0 +1,31 @@
+// How many containers fit into what a queue or a node has left?
+package io.grasshopper.yarn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+import org.junit.jupiter.api.Test;
+
+class CoveredQueueTest {
+  private static final Resource ASK = Resource.newInstance(1024, 2);
+
+  private static long fitting(ResourceCalculator calculator, int megabytes, int cores) {
+    return CoveredQueue.fitting(calculator, Resource.newInstance(megabytes, cores), ASK);
+  }
+
+  /** Eight by memory and three by cores are three. */
+  @Test
+  void theScarcerResourceBindsWhereTheSchedulerSaysSo() {
+    assertEquals(3, fitting(new DominantResourceCalculator(), 8192, 7));
+    assertEquals(2, fitting(new DominantResourceCalculator(), 2048, 100));
+    assertEquals(8, fitting(new DefaultResourceCalculator(), 8192, 7));
+  }
+
+  @Test
+  void nothingFitsIntoLessThanNothing() {
+    assertEquals(0, fitting(new DominantResourceCalculator(), -1024, 7));
+  }
+}
