@@ -19,7 +19,7 @@ ASYNCHRONOUS_SINCE = (3, 5)
 """From this version on the CapacityScheduler schedules asynchronously unless it is told otherwise."""
 CLOCK_LIMIT_S = 5.0
 PLAN_LIMIT_S = 5.0
-"""The plug-in asks twice a second; a plan that is older than this is not in force any more."""
+"""The plug-in asks twice a second, and by default no grant lives longer: an older plan is not in force any more."""
 
 
 class Severity(StrEnum):
@@ -133,13 +133,17 @@ def _coverage(seen: Examined) -> Iterator[Finding]:
     yield Finding(OK, "queues", f"covered: {_paths(seen.covered)}")
     others = [queue for queue in seen.scheduler.queues if queue not in seen.covered]
     greedy = [queue for queue in others if queue.max_capacity_percent > queue.capacity_percent]
+    if others:
+        yield Finding(
+            WARNING, "queues",
+            f"not covered: {_paths(others)}; a driver whose id is named in no queue may be theirs, so it is believed",
+            "cover them too, so that only ids that the resource manager gave get orders"
+        )  # fmt: skip
     if greedy:
         yield Finding(
-            WARNING, "queues", f"not covered, and allowed to take slots that others keep free: {_paths(greedy)}",
+            WARNING, "queues", f"allowed to take slots that covered queues keep free: {_paths(greedy)}",
             "cover them too, or lower their maximum-capacity to their capacity"
         )  # fmt: skip
-    elif others:
-        yield Finding(NOTE, "queues", f"not covered: {_paths(others)}")
 
 
 def _am_share(seen: Examined) -> Iterator[Finding]:
@@ -200,13 +204,17 @@ def _plane(seen: Examined) -> Iterator[Finding]:
         return
     configured = (seen.conf or {}).get(SERVER_KEY)
     if configured and configured.rstrip("/") != seen.server.rstrip("/"):
-        yield Finding(NOTE, "server", f"the resource manager reports to {configured}, not here")
+        yield Finding(
+            NOTE, "server", f"the resource manager reports to {configured}, not here",
+            f"name that one by --server, or set {SERVER_KEY} and restart the resource manager"
+        )  # fmt: skip
     for queue in seen.covered:
-        yield _plan(queue, next((each for each in seen.attached if each.is_queue(seen.cluster, queue.path)), None))
+        attached = next((each for each in seen.attached if each.is_queue(seen.cluster, queue.path)), None)
+        yield _plan(queue, attached, seen.busy)
 
 
-def _plan(queue: Queue, attached: AttachedQueue | None) -> Finding:
-    """How old the newest news of a covered queue is; its plan is at least as old."""
+def _plan(queue: Queue, attached: AttachedQueue | None, busy: frozenset[str]) -> Finding:
+    """How old news of a covered queue are, and its plan; where nobody asks, or in shadow mode, it needs none."""
     if attached is None:
         return Finding(
             ERROR, "plan", f"the control plane has never heard from {queue.path}",
@@ -218,7 +226,15 @@ def _plan(queue: Queue, attached: AttachedQueue | None) -> Finding:
             ERROR, "plan", f"{told}; its plan has expired and stock order counts",
             "is the resource manager up, and can it reach the server?"
         )  # fmt: skip
-    return Finding(OK, "plan", told)
+    if attached.mode != "control" or attached.source not in busy:
+        return Finding(OK, "plan", told)
+    if attached.plan_age_s is None or attached.plan_age_s > PLAN_LIMIT_S:
+        since = "never" if attached.plan_age_s is None else f"last {attached.plan_age_s:.0f} s ago"
+        return Finding(
+            ERROR, "plan", f"{told}; a grant was applied {since}, and stock order counts",
+            "look for grasshopper in the RM's log; engine.grant_ttl_ms of the server may be at most twice plan-ttl-ms"
+        )  # fmt: skip
+    return Finding(OK, "plan", f"{told}, newest grant {attached.plan_age_s:.1f} s old")
 
 
 CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (

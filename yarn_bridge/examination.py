@@ -36,6 +36,8 @@ class Examined:
     server: str = ""
     attached: list[AttachedQueue] | None = None
     """The queues that the control plane hears from; None if it was not asked or did not answer."""
+    busy: frozenset[str] = frozenset()
+    """The sources of those queues in which some application holds or asks for containers."""
     plane_fault: str = ""
 
     @property
@@ -52,10 +54,11 @@ class Examined:
 
 def examine(rm: RmClient, plane: PlaneClient | None = None, server: str = "") -> Examined:
     """Read everything.  Raises RestError if the resource manager itself does not answer."""
-    attached, fault = None, ""
+    attached, busy, fault = None, frozenset[str](), ""
     if plane is not None:
         try:
             attached = plane.queues()
+            busy = frozenset(grant.source for grant in plane.grants() if grant.running or grant.pending)
         except RestError as error:
             fault = str(error)
     return Examined(
@@ -67,6 +70,7 @@ def examine(rm: RmClient, plane: PlaneClient | None = None, server: str = "") ->
         threads=_shown(rm.threads),
         server=server,
         attached=attached,
+        busy=busy,
         plane_fault=fault,
     )
 

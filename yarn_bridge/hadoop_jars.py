@@ -16,21 +16,27 @@ VERSIONS = ("3.5.0", "3.4.3", "3.3.6")
 POM = Path(__file__).with_name("hadoop") / "pom.xml"
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 FETCH_S = 600.0
+CACHE = Path("build/hadoop")
 
 
-def hadoop_jars(version: str, cache: Path = Path("build/hadoop")) -> Path:
-    """The folder with all jars of one Hadoop version, fetched if it is not there.  Raises ClusterError.
+def jars_folder(version: str, cache: Path = CACHE) -> Path:
+    """Where the jars of one Hadoop version are, or will be."""
+    return (cache / version).absolute()
+
+
+def hadoop_jars(version: str, cache: Path = CACHE, pom: Path = POM) -> Path:
+    """The folder with the jars that `pom` names of one version, fetched if it is not there.  Raises ClusterError.
 
     A folder appears under its name only when it is whole, so an interrupted download leaves none behind.
     """
-    folder = (cache / version).absolute()
+    folder = jars_folder(version, cache)
     if folder.is_dir():
         return folder
     if not shutil.which("mvn"):
         raise ClusterError("a local YARN's jars are fetched by Maven, and there is no mvn on the PATH")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as draft:
-        _copy_dependencies(version, Path(draft) / "jars")
+        _copy_dependencies(pom, version, Path(draft) / "jars")
         try:
             os.rename(Path(draft) / "jars", folder)
         except OSError:
@@ -39,9 +45,9 @@ def hadoop_jars(version: str, cache: Path = Path("build/hadoop")) -> Path:
     return folder
 
 
-def _copy_dependencies(version: str, folder: Path) -> None:
+def _copy_dependencies(pom: Path, version: str, folder: Path) -> None:
     command = (
-        "mvn", "-q", "-B", "-f", str(POM), COPY,
+        "mvn", "-q", "-B", "-f", str(pom), COPY,
         f"-Dhadoop.version={version}", "-DincludeScope=runtime", f"-DoutputDirectory={folder}",
     )  # fmt: skip
     try:

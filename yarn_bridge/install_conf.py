@@ -61,6 +61,7 @@ def install(
     base: Base = Base.FIFO,
     server: str = DEFAULT_SERVER,
     token: bool = False,
+    rm_url: str | None = None,
     kept_policies: tuple[str, ...] = (),
 ) -> list[Step]:
     """The steps that install the plug-in for leaf queues.  Raises ValueError for what cannot be a queue or a server.
@@ -92,17 +93,29 @@ def install(
             do="Restart the resource managers, standby first. With recovery on, applications run on.",
             commands=("yarn --daemon stop resourcemanager && yarn --daemon start resourcemanager",),
         ),
-        Step(do="Look whether all is well.", commands=(f"grasshopper yarn doctor --rm RM_URL --server {server}",)),
+        Step(
+            do="Look whether all is well.",
+            commands=(f"grasshopper yarn doctor --rm {rm_url or 'RM_URL'} --server {server}",),
+        ),
     ]
 
 
 def uninstall(
     queues: tuple[str, ...], *, kind: SchedulerKind = SchedulerKind.CAPACITY, kept_policies: tuple[str, ...] = ()
 ) -> list[Step]:
-    """The steps that take the plug-in out: stock order at once, without a restart; configuration before jar."""
+    """The steps that take the plug-in out: stock order at once, without a restart; configuration before jar.
+
+    `kept_policies` are the scheduler monitor's policies in use; without them the site has to look for others itself.
+    """
     check(queues, DEFAULT_SERVER)
     others = [policy for policy in kept_policies if policy != EDIT_POLICY]
-    monitor = "Set the policies without ours" if others else f"Remove {MONITOR_KEY} and {POLICIES_KEY}"
+    keys = f"{POLICIES_KEY} and {MONITOR_KEY}"
+    if others:
+        monitor = "Set the policies without ours"
+    elif kept_policies:
+        monitor = f"Remove {keys}"
+    else:
+        monitor = f"Take {EDIT_POLICY} out of {POLICIES_KEY}, and leave others there; if it is alone, remove {keys}"
     return [
         _uncover(queues, kind),
         Step(
@@ -203,9 +216,10 @@ def render(steps: list[Step]) -> str:
 
 def _render(number: int, step: Step) -> str:
     lines = [f"{number}. {step.do}"]
+    written = [text for text in (property_elements(step.properties), step.xml) if text]
     if step.file:
-        lines.append(f"   In {step.file}:")
-    lines += [text for text in (property_elements(step.properties), step.xml) if text]
+        lines.append(f"   In {step.file}{':' if written else '.'}")
+    lines += written
     lines += [f"   $ {command}" for command in step.commands]
     return "\n".join(lines)
 

@@ -16,11 +16,14 @@ from yarn_bridge.site_files import write_site_file
 Properties = Mapping[str, object]
 
 RM_HOST = "127.0.0.10"
+RM_NAMES = ("rm", "rm2")
+"""The resource manager, and its standby where there is one."""
 RM_SERVICES = ("address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address")
 NM_SERVICES = ("address", "localizer.address", "webapp.address", "collector-service.address")
 CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 HEARTBEAT_MS = 200
+RETRY_MS = 500
 LOG4J = """\
 log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -36,28 +39,30 @@ class Layout:
 
     folder: Path
     jars: Path
-    rm_ports: Mapping[str, int]
+    rm_ports: Mapping[str, Mapping[str, int]]
+    """By the resource manager's name, then by service."""
     nm_ports: Mapping[str, Mapping[str, int]]
     """By the node's host, then by service."""
 
     def conf(self, daemon: str) -> Path:
-        """The configuration folder of `rm`, `client` or a node's host."""
+        """The configuration folder of a resource manager, `client` or a node's host."""
         return self.folder / "conf" / daemon
 
 
 def write_all(
     layout: Layout, *, memory_mb: int, vcores: int, queues: Mapping[str, float], site: Properties, fair: str
 ) -> None:
-    """All files of all daemons; `site` has the last word on the resource manager's.
+    """All files of all daemons; `site` has the last word on the resource managers'.
 
     `queues` gives each queue's percent of its parent; `fair`, if given, is the text of a fair-scheduler.xml.
     """
     shared = _shared(layout)
     scheduler = {"yarn.resourcemanager.scheduler.class": FAIR if fair else CAPACITY}
-    _write(layout, "rm", shared | scheduler | dict(site))
+    for rm in layout.rm_ports:
+        _write(layout, rm, shared | _one_of_a_pair(layout, rm) | scheduler | dict(site))
+        if fair:
+            (layout.conf(rm) / "fair-scheduler.xml").write_text(fair)
     write_capacity_scheduler(layout, capacity_scheduler(queues))
-    if fair:
-        (layout.conf("rm") / "fair-scheduler.xml").write_text(fair)
     _write(layout, "client", shared)
     for host in layout.nm_ports:
         _write(layout, host, shared | _node(layout, host, memory_mb=memory_mb, vcores=vcores))
@@ -90,8 +95,9 @@ def capacity_scheduler(queues: Mapping[str, float]) -> dict[str, object]:
 
 
 def write_capacity_scheduler(layout: Layout, properties: Properties) -> None:
-    """The resource manager's capacity-scheduler.xml."""
-    write_site_file(layout.conf("rm") / "capacity-scheduler.xml", properties)
+    """The resource managers' capacity-scheduler.xml."""
+    for rm in layout.rm_ports:
+        write_site_file(layout.conf(rm) / "capacity-scheduler.xml", properties)
 
 
 def recovery(layout: Layout) -> dict[str, object]:
@@ -114,10 +120,8 @@ def _write(layout: Layout, daemon: str, yarn_site: Properties) -> None:
 
 
 def _shared(layout: Layout) -> dict[str, object]:
-    addresses = {f"yarn.resourcemanager.{name}": f"{RM_HOST}:{port}" for name, port in layout.rm_ports.items()}
     return {
-        "yarn.resourcemanager.hostname": RM_HOST,
-        **addresses,
+        **(_pair(layout) if len(layout.rm_ports) > 1 else _addresses(layout.rm_ports["rm"])),
         "yarn.scheduler.minimum-allocation-mb": 64,
         "yarn.scheduler.maximum-allocation-mb": 4096,
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": HEARTBEAT_MS,
@@ -126,6 +130,31 @@ def _shared(layout: Layout) -> dict[str, object]:
         "yarn.log-aggregation-enable": False,
         "yarn.application.classpath": f"{layout.conf('client')},{layout.jars}/*",
     }
+
+
+def _addresses(ports: Mapping[str, int], suffix: str = "") -> dict[str, object]:
+    services = {f"yarn.resourcemanager.{name}{suffix}": f"{RM_HOST}:{port}" for name, port in ports.items()}
+    return {f"yarn.resourcemanager.hostname{suffix}": RM_HOST} | services
+
+
+def _pair(layout: Layout) -> dict[str, object]:
+    """Two resource managers, of which an administrator makes one active; everybody finds out soon which one it is."""
+    conf: dict[str, object] = {
+        "yarn.resourcemanager.cluster-id": "local",
+        "yarn.resourcemanager.ha.enabled": True,
+        "yarn.resourcemanager.ha.automatic-failover.enabled": False,
+        "yarn.resourcemanager.ha.rm-ids": ",".join(layout.rm_ports),
+        "yarn.resourcemanager.connect.retry-interval.ms": RETRY_MS,
+        "yarn.client.failover-sleep-base-ms": RETRY_MS,
+        "yarn.client.failover-sleep-max-ms": RETRY_MS,
+    }
+    for rm, ports in layout.rm_ports.items():
+        conf |= _addresses(ports, f".{rm}")
+    return conf
+
+
+def _one_of_a_pair(layout: Layout, rm: str) -> dict[str, object]:
+    return {"yarn.resourcemanager.ha.id": rm} if len(layout.rm_ports) > 1 else {}
 
 
 def _node(layout: Layout, host: str, *, memory_mb: int, vcores: int) -> dict[str, object]:

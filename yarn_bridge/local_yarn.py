@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
     NM_SERVICES,
     RM_HOST,
+    RM_NAMES,
     RM_SERVICES,
     Layout,
     Properties,
@@ -64,8 +65,8 @@ class LocalYarn:
 
     `queues` gives each queue's percent of its parent, `site` extra properties of the resource manager, `capacity`
     extra ones of its capacity-scheduler.xml, `fair` the text of a fair-scheduler.xml, which chooses that scheduler.
-    `recover` lets a restarted resource manager find its applications again.  Files and logs go to `folder`, by
-    default a temporary one that is kept only if something went wrong.
+    `recover` lets a restarted resource manager find its applications again, `standby` starts a second one that can take
+    over.  Files and logs go to `folder`, by default a temporary one that is kept only if something went wrong.
 
     Example: `with LocalYarn(version="3.4.3", plugin_jar=jar) as yarn: RmClient(yarn.rm_url).apps()`
     """
@@ -83,6 +84,7 @@ class LocalYarn:
         fair: str = "",
         plugin_jar: Path | None = None,
         recover: bool = False,
+        standby: bool = False,
         folder: Path | None = None,
     ) -> None:
         self.version = version
@@ -96,21 +98,22 @@ class LocalYarn:
         self._layout = Layout(
             folder=self.folder,
             jars=jars,
-            rm_ports={name: free_port(RM_HOST) for name in RM_SERVICES},
+            rm_ports={rm: {name: free_port(RM_HOST) for name in RM_SERVICES} for rm in RM_NAMES[: 2 if standby else 1]},
             nm_ports={host: {name: free_port(host) for name in NM_SERVICES} for host in self.hosts},
         )
-        site = (recovery(self._layout) if recover else {}) | dict(site or {})
+        site = (recovery(self._layout) if recover or standby else {}) | dict(site or {})
         write_all(
             self._layout, memory_mb=memory_per_node_mb, vcores=vcores_per_node,
             queues=self._queues, site=site, fair=fair,
         )  # fmt: skip
         self.configure_queues(capacity or {})
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._active = RM_NAMES[0]
 
     @property
     def rm_url(self) -> str:
-        """The resource manager's web address."""
-        return f"http://{RM_HOST}:{self._layout.rm_ports['webapp.address']}"
+        """The web address of the resource manager that is active."""
+        return f"http://{RM_HOST}:{self._layout.rm_ports[self._active]['webapp.address']}"
 
     @property
     def conf_dir(self) -> Path:
@@ -125,9 +128,12 @@ class LocalYarn:
     def start(self, timeout_s: float = START_S) -> None:
         """Start all daemons; return when all nodes run, or end what was started.  Raises ClusterError."""
         try:
-            self._start_rm()
+            for rm in self._layout.rm_ports:
+                self._start_rm(rm)
             for host in self.hosts:
                 self._spawn(host, NM_CLASS, "-Xmx256m", f"{self._layout.conf(host)}:{self.jars}/*")
+            if self._standby:
+                self._wait(self._is_activated, timeout_s)
             self._wait_ready(timeout_s)
         except BaseException:
             self.stop()
@@ -141,13 +147,24 @@ class LocalYarn:
             return 0
 
     def kill_rm(self) -> None:
-        """The resource manager is gone at once; nodes and containers run on."""
-        end([self._daemons["rm"].pid], self.folder, signals=(signal.SIGKILL,))
+        """The active resource manager is gone at once; nodes and containers run on."""
+        killed = self._daemons.pop(self._active)
+        killed.kill()
+        killed.wait()
 
     def restart_rm(self, timeout_s: float = START_S) -> None:
         """A new resource manager in the place of the old one; returns when all nodes have found it."""
         self.kill_rm()
-        self._start_rm()
+        self._start_rm(self._active)
+        self._wait_ready(timeout_s)
+
+    def fail_over(self, timeout_s: float = START_S) -> None:
+        """The active resource manager and its standby change places; returns when all nodes have found the new one."""
+        standby = self._standby
+        assert standby, "there is one resource manager only"
+        self._admin("-transitionToStandby", self._active)
+        self._admin("-transitionToActive", standby)
+        self._active = standby
         self._wait_ready(timeout_s)
 
     def configure_queues(self, extra: Properties) -> None:
@@ -156,10 +173,7 @@ class LocalYarn:
 
     def refresh_queues(self) -> None:
         """`yarn rmadmin -refreshQueues`.  Raises ClusterError with what the command said."""
-        command = (self._java(), "-cp", f"{self.conf_dir}:{self.jars}/*", ADMIN_CLASS, "-refreshQueues")
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=ADMIN_S, check=False)
-        if ran.returncode:
-            raise ClusterError(f"refreshQueues ended with {ran.returncode}:\n{ran.stderr}")
+        self._admin("-refreshQueues")
 
     def stop(self) -> None:
         """End nodes, containers and the resource manager, in this order; only what this object started is touched."""
@@ -178,13 +192,34 @@ class LocalYarn:
         if exception_type is None and self._folder_is_ours:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _start_rm(self) -> None:
+    @property
+    def _standby(self) -> str | None:
+        """The resource manager that is not active, if there are two."""
+        return next((rm for rm in self._layout.rm_ports if rm != self._active), None)
+
+    def _admin(self, *arguments: str) -> None:
+        command = (self._java(), "-cp", f"{self.conf_dir}:{self.jars}/*", ADMIN_CLASS, *arguments)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=ADMIN_S, check=False)
+        if ran.returncode:
+            raise ClusterError(f"rmadmin {' '.join(arguments)} ended with {ran.returncode}:\n{ran.stderr}")
+
+    def _start_rm(self, rm: str) -> None:
         plugin = f"{self._plugin_jar}:" if self._plugin_jar else ""
-        self._spawn("rm", RM_CLASS, "-Xmx768m", f"{self._layout.conf('rm')}:{plugin}{self.jars}/*")
+        self._spawn(rm, RM_CLASS, "-Xmx768m", f"{self._layout.conf(rm)}:{plugin}{self.jars}/*")
+
+    def _is_activated(self) -> bool:
+        """Whether a resource manager that may just have been started is active from here on."""
+        with contextlib.suppress(ClusterError):
+            self._admin("-transitionToActive", self._active)
+            return True
+        return False
 
     def _wait_ready(self, timeout_s: float) -> None:
+        self._wait(lambda: self.nodes_running() >= len(self.hosts), timeout_s)
+
+    def _wait(self, is_there: Callable[[], bool], timeout_s: float) -> None:
         deadline_s = time.monotonic() + timeout_s
-        while self.nodes_running() < len(self.hosts):
+        while not is_there():
             ended = [name for name, daemon in self._daemons.items() if daemon.poll() is not None]
             if ended or time.monotonic() > deadline_s:
                 what = f"lost {ended}" if ended else f"is not ready after {timeout_s:.0f} s"
@@ -268,14 +303,19 @@ def end_all(folder: Path) -> None:
     folder = folder.absolute()
     state = read_state(folder) or {"pids": {}}
     pids: dict[str, int] = dict(state["pids"])
-    rm_pid = pids.pop("rm", None)
+    rm_pids = [pids.pop(rm) for rm in RM_NAMES if rm in pids]
     end(pids.values(), folder)
     for pid in containers(folder):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    if rm_pid is not None:
-        end([rm_pid], folder)
+    end(rm_pids, folder)
     (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def remove_local_files(folder: Path) -> None:
+    """Remove what the nodes of `folder` fetched for containers, which is most of what a local YARN leaves."""
+    for fetched in folder.glob("127.0.0.*/local"):
+        shutil.rmtree(fetched, ignore_errors=True)
 
 
 def end(

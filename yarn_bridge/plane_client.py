@@ -25,6 +25,8 @@ class AttachedQueue:
     """`yarn:CLUSTER:PATH`."""
     mode: str
     last_heard_s: float
+    plan_age_s: float | None
+    """Since its resource manager last applied a grant; None for never."""
 
     def is_queue(self, cluster: str, path: str) -> bool:
         """Whether this is the queue of that path in that cluster."""
@@ -59,7 +61,12 @@ class PlaneClient:
         """The attached queues."""
         return self._items(
             "/applications",
-            lambda said: AttachedQueue(source=said["source"], mode=said["mode"], last_heard_s=said["last_heard_s"]),
+            lambda said: AttachedQueue(
+                source=said["source"],
+                mode=said["mode"],
+                last_heard_s=said["last_heard_s"],
+                plan_age_s=said["plan_age_s"],
+            ),
         )
 
     def grants(self) -> list[Grant]:

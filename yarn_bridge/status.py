@@ -44,11 +44,16 @@ def look(rm: RmClient, plane: PlaneClient | None = None) -> Status:
 
 
 def document(status: Status) -> dict[str, Any]:
-    """The same for programs: every queue with its mode, every application with its grant."""
+    """The same for programs: every queue with its mode, every application with its grant.
+
+    The resource manager counts masters' containers; `held` and `due`, like grants, do not.
+    """
     return {
         "queues": [asdict(queue) | {"mode": status.mode(queue)} for queue in status.queues],
         "applications": [
-            asdict(application) | {"grant": asdict(grant) if (grant := status.grant(application)) else None}
+            asdict(application)
+            | {"held": application.held, "due": application.due}
+            | {"grant": asdict(grant) if (grant := status.grant(application)) else None}
             for application in status.applications
         ],
     }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from controlplane.machine_load import machine_load
 from controlplane.processes import command_line
 from controlplane.yarn_demo.contestants import EXECUTOR_CORES, EXECUTOR_MB
 from spark_listener.demo.application import (
@@ -92,6 +93,7 @@ def run_applications(
         job_s={id: event["seconds"] for id, event in finished.items()},
         results={id: event["result"] for id, event in finished.items()},
         copies=count_copies(attempt for id in ids for attempt in read_attempts(work_dir / id)),
+        load=machine_load(),
     )
 
 

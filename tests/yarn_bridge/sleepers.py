@@ -3,13 +3,24 @@
 import requests
 
 
-def submit(rm_url: str, *, queue: str = "default", memory_mb: int = 64, priority: int = 0, seconds: int = 600) -> str:
+def submit(
+    rm_url: str,
+    *,
+    queue: str = "default",
+    memory_mb: int = 64,
+    priority: int = 0,
+    seconds: int = 600,
+    user: str = "dr.who",
+    name: str = "",
+    tags: tuple[str, ...] = (),
+) -> str:
     """Returns the application's id. It never asks for more containers, and stays until it is killed."""
-    base = f"{rm_url}/ws/v1/cluster/apps"
-    id = requests.post(f"{base}/new-application", timeout=10).json()["application-id"]
+    base, who = f"{rm_url}/ws/v1/cluster/apps", {"user.name": user}
+    id = requests.post(f"{base}/new-application", params=who, timeout=10).json()["application-id"]
     wish = {
         "application-id": id,
-        "application-name": f"sleeper in {queue}",
+        "application-name": name or f"sleeper in {queue}",
+        "application-tags": {"tag": list(tags)},
         "application-type": "SLEEP",
         "queue": queue,
         "priority": priority,
@@ -17,7 +28,7 @@ def submit(rm_url: str, *, queue: str = "default", memory_mb: int = 64, priority
         "resource": {"memory": memory_mb, "vCores": 1},
         "am-container-spec": {"commands": {"command": f"sleep {seconds}"}},
     }
-    answer = requests.post(base, json=wish, timeout=10)
+    answer = requests.post(base, params=who, json=wish, timeout=10)
     assert answer.status_code == 202, answer.text
     return id
 

@@ -1,6 +1,9 @@
 """Does every command of `grasshopper yarn` do what its help says, and end with the documented code?"""
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -8,9 +11,13 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from controlplane.cli import app
-from controlplane.terminal import REFUSED, UNREACHABLE, USAGE
+from controlplane.processes import command_line
+from controlplane.terminal import NOT_FOUND, REFUSED, UNREACHABLE, USAGE
+from tests.integration.plane_process import eventually
 from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
 from yarn_bridge.examination import PRIORITY_KEY
+from yarn_bridge.hadoop_jars import VERSIONS
+from yarn_bridge.local_yarn import STATE_FILE
 from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rest_source import RestSources
 from yarn_bridge.status import look
@@ -37,6 +44,12 @@ def test_the_changes_are_printed_for_people_and_for_programs() -> None:
     steps = json.loads(run("install-conf", "--queue", "root.default", "--uninstall", "-o", "json").stdout)
     assert steps[-1]["commands"][0].startswith("rm ")
     assert run("install-conf", "--queue", "default").exit_code == USAGE
+
+
+def test_a_named_resource_manager_is_the_one_to_look_at_afterwards(recorded) -> None:
+    """Whoever gave its address need not type it into the printed command."""
+    told = run("install-conf", "--queue", "root.default", "--rm", recorded.url)
+    assert f"grasshopper yarn doctor --rm {recorded.url} " in told.stdout
 
 
 def test_the_doctor_fails_only_for_errors(recorded) -> None:
@@ -97,6 +110,17 @@ def test_a_grant_of_another_clusters_application_is_not_shown(recorded, server, 
     assert not any(map(elsewhere.grant, elsewhere.applications))
 
 
+def test_the_status_counts_containers_as_grants_do(recorded) -> None:
+    """With the master's among them every application would seem to be one over its target."""
+    recorded.apps[0] |= {"state": "RUNNING", "runningContainers": 3}
+    id = recorded.apps[0]["id"]
+    shown = next(line for line in run("status", "--rm", recorded.url).stdout.splitlines() if id in line)
+    assert re.search(r"RUNNING +\d+ +2 +0\b", shown), shown
+    said = json.loads(run("status", "--rm", recorded.url, "-o", "json").stdout)["applications"]
+    (application,) = [each for each in said if each["id"] == id]
+    assert (application["running_containers"], application["held"], application["due"]) == (3, 2, 0)
+
+
 def test_a_user_cannot_steer_the_operators_terminal(recorded) -> None:
     """Users name themselves, their queues and their applications."""
     recorded.apps[0]["user"] = "\x1b[2Jmallory"
@@ -120,9 +144,49 @@ def test_queues_are_not_looked_at_so_seldom_that_they_seem_gone(recorded) -> Non
     assert "--interval" in told.stderr
 
 
-def test_down_without_up_is_harmless(tmp_path, monkeypatch) -> None:
-    """And says so."""
+def test_down_where_nothing_is_up_says_where_it_looked(tmp_path, monkeypatch) -> None:
+    """Somebody typed it in another folder, and daemons run on; there is its own code for what is not found."""
     monkeypatch.chdir(tmp_path)
     told = run("local", "down")
-    assert told.exit_code == 0
-    assert "no local YARN is up" in told.stdout
+    assert told.exit_code == NOT_FOUND
+    assert f"no local YARN is up in {tmp_path / 'build' / 'yarn'}" in told.stderr
+
+
+def test_down_leaves_logs_but_not_what_was_fetched_for_containers(tmp_path, monkeypatch) -> None:
+    """One small Spark application leaves hundreds of megabytes on each node."""
+    monkeypatch.chdir(tmp_path)
+    node = tmp_path / "build" / "yarn" / "127.0.0.11"
+    for name in ("local/filecache", "containers"):
+        (node / name).mkdir(parents=True)
+        (node / name / "file").touch()
+    daemon = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", f"{node.parent}/conf/rm"])
+    try:
+        eventually(lambda: str(node.parent) in command_line(daemon.pid))
+        (node.parent / STATE_FILE).write_text(json.dumps({"pids": {"rm": daemon.pid}}))
+        told = run("local", "down")
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert told.exit_code == 0, told.output
+    assert str(node.parent) in told.stdout
+    assert [path.name for path in node.iterdir()] == ["containers"]
+
+
+def test_up_says_what_it_does_and_where_to_end_it(tmp_path, monkeypatch) -> None:
+    """The first time it fetches for a minute; and `down` looks in the folder where it is typed."""
+
+    class Started:
+        rm_url, folder, conf_dir = "http://127.0.0.10:1", tmp_path, tmp_path
+
+        def __init__(self, **_: object) -> None: ...
+
+        def start(self) -> None: ...
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("yarn_bridge.local_yarn.LocalYarn", Started)
+    told = run("local", "up")
+    assert "fetching the jars of Hadoop" in told.stderr
+    assert "starting the resource manager" in told.stderr
+    assert f"typed in {tmp_path}" in told.stdout
+    (tmp_path / "build" / "hadoop" / VERSIONS[0]).mkdir(parents=True)
+    assert "fetching" not in run("local", "up").stderr

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from yarn_bridge.doctor import Severity, diagnose
+from yarn_bridge.doctor import Finding, Severity, diagnose
 from yarn_bridge.examination import INTRA_QUEUE_KEY, PRIORITY_KEY, RECOVERY_KEY, Examined, examine
 from yarn_bridge.install_conf import EDIT_POLICY, JAR_NAME, MONITOR_KEY, ORDERING_POLICY, POLICIES_KEY, SERVER_KEY
 from yarn_bridge.plane_client import AttachedQueue, PlaneClient
@@ -24,6 +24,10 @@ def healthy(bare) -> Examined:
     """The same with the plug-in in all queues, applications that all run, and a control plane that hears from it."""
     queues = tuple(replace(queue, policy=ORDERING_POLICY, pending=0) for queue in bare.scheduler.queues)
     ours = {MONITOR_KEY: "true", POLICIES_KEY: EDIT_POLICY, SERVER_KEY: SERVER, RECOVERY_KEY: "true"}
+    attached = [
+        AttachedQueue(source=f"yarn:{bare.cluster}:{queue.path}", mode="control", last_heard_s=0.4, plan_age_s=0.6)
+        for queue in queues
+    ]
     return replace(
         bare,
         info=replace(bare.info, clock_ahead_s=0.0),
@@ -31,16 +35,21 @@ def healthy(bare) -> Examined:
         conf={**bare.conf, **ours},
         threads=f"{bare.threads}\nThread 99 (SchedulingMonitor (GrasshopperEditPolicy)):",
         server=SERVER,
-        attached=[
-            AttachedQueue(source=f"yarn:{bare.cluster}:{queue.path}", mode="shadow", last_heard_s=0.4)
-            for queue in queues
-        ],
+        attached=attached,
+        busy=frozenset(each.source for each in attached),
     )
 
 
+def found(seen: Examined, *severities: Severity) -> list[Finding]:
+    """The findings of these severities; whatever is not well has a fix."""
+    findings = diagnose(seen)
+    assert all(each.fix for each in findings if each.severity is not Severity.OK)
+    return [each for each in findings if each.severity in severities]
+
+
 def told(seen: Examined, *severities: Severity) -> dict[str, str]:
-    """What the findings of these severities say, by check."""
-    return {each.check: each.told for each in diagnose(seen) if each.severity in severities}
+    """What they say, by check."""
+    return {each.check: each.told for each in found(seen, *severities)}
 
 
 def test_a_healthy_installation_has_no_complaint(healthy) -> None:
@@ -78,9 +87,9 @@ def test_how_containers_are_given_is_seen_in_the_threads(bare) -> None:
 def test_a_wrong_key_is_found(healthy, change, check, severity, words) -> None:
     """Each by its own finding, with a fix."""
     sick = replace(healthy, conf={**healthy.conf, **change})
-    found = [finding for finding in diagnose(sick) if finding.severity is severity]
-    assert [finding.check for finding in found] == [check]
-    assert words in found[0].told
+    (finding,) = found(sick, severity)
+    assert finding.check == check
+    assert words in finding.told
 
 
 def test_a_plugin_that_is_configured_but_does_not_run_is_an_error(healthy) -> None:
@@ -98,11 +107,14 @@ def test_a_leaf_that_may_take_kept_slots_is_a_warning(healthy) -> None:
     """Slots kept free in one queue are given to its siblings, up to their own maximum."""
     batch, adhoc = healthy.scheduler.queues
     one = replace(healthy, scheduler=replace(healthy.scheduler, queues=(batch, replace(adhoc, policy="fifo"))))
-    assert told(one, Severity.WARNING)["queues"].endswith(adhoc.path)
+    partly, greedy = found(one, Severity.WARNING)
+    assert adhoc.path in partly.told
+    assert "named in no queue" in partly.told
+    assert greedy.told == f"allowed to take slots that covered queues keep free: {adhoc.path}"
     bounded = replace(adhoc, policy="fifo", max_capacity_percent=adhoc.capacity_percent)
     one = replace(one, scheduler=replace(healthy.scheduler, queues=(batch, bounded)))
-    assert told(one, Severity.WARNING) == {}
-    assert adhoc.path in told(one, Severity.NOTE)["queues"]
+    (partly,) = found(one, Severity.WARNING)
+    assert adhoc.path in partly.told
 
 
 def test_an_old_plan_is_an_error(healthy) -> None:
@@ -111,6 +123,17 @@ def test_an_old_plan_is_an_error(healthy) -> None:
     assert "has expired" in told(replace(healthy, attached=old), Severity.ERROR)["plan"]
     assert "never heard" in told(replace(healthy, attached=[]), Severity.ERROR)["plan"]
     assert "never heard" in told(replace(healthy, cluster="another"), Severity.ERROR)["plan"]
+
+
+def test_a_plan_that_is_not_applied_is_an_error_although_the_queue_reports(healthy) -> None:
+    """A resource manager that cannot read the answers is heard all the same; nothing is granted where nobody asks."""
+    for age_s, words in ((None, "applied never"), (30.0, "applied last 30 s ago")):
+        stale = replace(healthy, attached=[replace(each, plan_age_s=age_s) for each in healthy.attached])
+        assert words in told(stale, Severity.ERROR)["plan"]
+        assert told(replace(stale, busy=frozenset()), Severity.ERROR) == {}
+        shadow = [replace(each, mode="shadow") for each in stale.attached]
+        assert told(replace(stale, attached=shadow), Severity.ERROR) == {}
+    assert "newest grant 0.6 s old" in told(healthy, Severity.OK)["plan"]
 
 
 def test_a_clock_that_is_off_and_a_strange_version_are_warnings(healthy) -> None:

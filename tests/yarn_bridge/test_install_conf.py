@@ -63,6 +63,31 @@ def test_policies_that_a_site_uses_stay(recorded, rm) -> None:
     assert left.properties == {POLICIES_KEY: STOCK}
 
 
+def out_of_yarn_site(*kept_policies: str) -> str:
+    """What the step says that takes the plug-in out of yarn-site.xml."""
+    steps = uninstall(QUEUES, kept_policies=kept_policies)
+    return next(step.do for step in steps if step.file == "yarn-site.xml")
+
+
+def test_policies_that_nobody_looked_at_are_not_removed_with_ours() -> None:
+    """A list whose other entries are unknown may hold the site's own preemption."""
+    assert f"Take {EDIT_POLICY} out of {POLICIES_KEY}, and leave others there" in out_of_yarn_site()
+    assert out_of_yarn_site(EDIT_POLICY).startswith(f"Remove {POLICIES_KEY} and {MONITOR_KEY};")
+
+
+def test_a_file_announces_only_what_follows() -> None:
+    """A colon with nothing after it looks as if something got lost."""
+    lines = render(uninstall(QUEUES)).splitlines()
+    assert "   In yarn-site.xml." in lines
+    assert "   In capacity-scheduler.xml:" in lines
+
+
+def test_the_last_look_is_at_the_resource_manager_that_was_named() -> None:
+    """So that it can be pasted."""
+    assert "doctor --rm http://rm:8088 --server" in install(QUEUES, rm_url="http://rm:8088")[-1].commands[0]
+    assert "doctor --rm RM_URL --server" in install(QUEUES)[-1].commands[0]
+
+
 def test_a_fair_scheduler_names_its_queues_one_inside_the_other() -> None:
     """Its file is a tree, not a list of properties."""
     (step,) = [step for step in install(QUEUES, kind=SchedulerKind.FAIR) if step.file == "fair-scheduler.xml"]

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +25,7 @@ def layout(tmp_path) -> Layout:
     return Layout(
         folder=tmp_path,
         jars=tmp_path / "jars",
-        rm_ports={name: 9000 + number for number, name in enumerate(RM_SERVICES)},
+        rm_ports={"rm": {name: 9000 + number for number, name in enumerate(RM_SERVICES)}},
         nm_ports={host: {name: 9100 + number for number, name in enumerate(NM_SERVICES)} for host in HOSTS},
     )
 
@@ -91,6 +92,17 @@ def test_a_fair_schedulers_file_chooses_that_scheduler(layout) -> None:
     write(layout, fair="<allocations/>")
     assert properties(layout.conf("rm") / "yarn-site.xml")["yarn.resourcemanager.scheduler.class"] == FAIR
     assert (layout.conf("rm") / "fair-scheduler.xml").read_text() == "<allocations/>"
+
+
+def test_of_a_pair_each_has_its_own_name_and_everybody_knows_both(layout) -> None:
+    """Nodes and clients must find the one that is active, and each of the two must know which one it is."""
+    pair = replace(layout, rm_ports={"rm": layout.rm_ports["rm"], "rm2": dict.fromkeys(RM_SERVICES, 9500)})
+    write(pair, site=recovery(pair))
+    sites = {name: properties(pair.conf(name) / "yarn-site.xml") for name in ("rm", "rm2", "client", HOSTS[0])}
+    assert {site["yarn.resourcemanager.ha.rm-ids"] for site in sites.values()} == {"rm,rm2"}
+    assert {site["yarn.resourcemanager.address.rm2"] for site in sites.values()} == {"127.0.0.10:9500"}
+    assert [sites[name].get("yarn.resourcemanager.ha.id") for name in sites] == ["rm", "rm2", None, None]
+    assert (pair.conf("rm2") / "capacity-scheduler.xml").exists()
 
 
 def test_a_pid_that_belongs_to_another_program_is_left_alone(tmp_path, sleeper) -> None:
