@@ -16,6 +16,7 @@ from typing import Any
 
 import requests
 
+from controlplane.machine_load import machine_load
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.world import World
 from spark_listener.event_log import CopyCounts, count_copies, read_attempts
@@ -58,6 +59,8 @@ class Outcome:
     job_s: dict[str, float]
     results: dict[str, str]
     copies: CopyCounts
+    load: float
+    """The machine's, over the last minute of its run."""
 
 
 def run_application(
@@ -102,6 +105,7 @@ def run_application(
         job_s={job.job_id: finished[job.job_id]["seconds"] for job in jobs},
         results={job.job_id: finished[job.job_id]["result"] for job in jobs},
         copies=count_copies(read_attempts(work_dir / app_id)),
+        load=machine_load(),
     )
 
 

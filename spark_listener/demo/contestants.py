@@ -43,7 +43,7 @@ class Contestant:
 
 
 # The winner of `python -m spark_listener.demo.tune_stock`; docs/demo.md shows the sweep.
-BEST_STOCK = StockSetting(scheduler="FAIR", quantile=0.25, multiplier=1.1)
+BEST_STOCK = StockSetting(scheduler="FAIR", quantile=0.1, multiplier=1.1)
 
 
 def grasshopper(allocator: str, speculator: str) -> Contestant:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from controlplane.machine_load import caution
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One contestant over all rounds; copies and core-seconds are means per round.
+    """One contestant over all rounds; copies, core-seconds and the machine's load are means per round.
 
     The interval is a 95 % t-interval of the rounds' mean job times, None with a single round.
     """
@@ -34,6 +37,8 @@ class Row:
     copies_launched: float
     copies_won: float
     losing_core_s: float
+    load: float
+    cores: int
     results_equal_stock: bool
     job_s: list[dict[str, float]]
 
@@ -81,6 +86,8 @@ def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], w
         copies_launched=statistics.fmean(outcome.copies.launched for outcome in outcomes),
         copies_won=statistics.fmean(outcome.copies.won for outcome in outcomes),
         losing_core_s=statistics.fmean(outcome.copies.losing_core_s for outcome in outcomes),
+        load=statistics.fmean(outcome.load for outcome in outcomes),
+        cores=os.cpu_count() or 1,
         results_equal_stock=all(outcome.results == reference[outcome.seed] for outcome in outcomes),
         job_s=[outcome.job_s for outcome in outcomes],
     )
@@ -101,9 +108,10 @@ def write_json(rows: list[Row], path: Path) -> None:
 def print_table(rows: list[Row], console: Console, subject: str = "job") -> None:
     """`subject` is what the times are of."""
     rounds, world = rows[0].rounds, rows[0].world
-    table = Table(title=f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per {subject}")
+    title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per {subject}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("contestant", no_wrap=True)
-    for heading in ("mean", "median", "p95", "copies", "won", "lost core-s", "result"):
+    for heading in ("mean", "median", "p95", "copies", "won", "lost core-s", "load", "result"):
         table.add_column(heading, justify="right")
     for one in rows:
         interval = one.mean_job_interval_s
@@ -115,10 +123,13 @@ def print_table(rows: list[Row], console: Console, subject: str = "job") -> None
             f"{one.copies_launched:.0f}",
             f"{one.copies_won:.0f}",
             f"{one.losing_core_s:.1f}",
+            f"{one.load:.1f}",
             "equal" if one.results_equal_stock else "[bold red]DIFFERS[/]",
         )
     console.print(table)
     for one in rows:
         console.print(f"{one.contestant}: {one.title}", highlight=False)
+    if said := caution([one.load for one in rows], rows[0].cores):
+        console.print(said, highlight=False)
     if rounds == 1:
         console.print("One round is one round: it shows how it works, not who is better. More: --rounds N.")

@@ -6,7 +6,9 @@ import contextlib
 import fcntl
 import os
 import shutil
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,24 +121,34 @@ def take_turns(
     console: Console,
 ) -> dict[str, list[Outcome]]:
     """Each world is a round: `run` gets every contestant once, the name of a folder, and whom to tell of events."""
+
+    def tell(line: str) -> None:
+        if not console.is_terminal:
+            console.print(line, highlight=False)
+
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    # A log file gets lines instead of moving bars, and shall not be silent for minutes.
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         for number, world in enumerate(worlds):
             turn = number % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number + 1}  {contestant.name}"
                 bar = progress.add_task(f"{label}: starting", total=n_jobs)
-                if not console.is_terminal:
-                    # A log file gets no moving bars, and shall not be silent for minutes.
-                    console.print(f"{label}: starting", highlight=False)
+                tell(f"{label}: starting")
+                started_s = time.monotonic()
 
                 def show(event: dict[str, Any], bar: Any = bar, label: str = label) -> None:
                     if event["event"] == "finished":
                         progress.advance(bar)
-                    progress.update(bar, description=f"{label}: {event['event']} {event.get('job', '')}")
+                    if event["event"] != "stopped":  # that is how it is done, which is told next
+                        progress.update(bar, description=f"{label}: {event['event']} {event.get('job', '')}")
 
-                outcomes[contestant.name].append(run(contestant, world, f"{number + 1}-{contestant.name}", show))
+                outcome = run(contestant, world, f"{number + 1}-{contestant.name}", show)
+                outcomes[contestant.name].append(outcome)
+                done = f"{label}: done, mean {statistics.fmean(outcome.job_s.values()):.1f} s"
+                progress.update(bar, description=done)
+                tell(f"{done}; {n_jobs} jobs in {time.monotonic() - started_s:.0f} s")
     return outcomes
 
 

@@ -64,7 +64,10 @@ def run_table1(build_dir: Path) -> list[Outcome]:
 
 
 def run_schedules(cluster: LocalCluster, address: str, work_dir: Path, console: Console) -> tuple[list[Outcome], bool]:
-    """Both jobs under each schedule, and whether their results are equal throughout. Raises ApplicationError."""
+    """Both jobs under each schedule, and whether their results are equal throughout. Raises ApplicationError.
+
+    Hopper, the last, goes first: its slots a task follow the tail index, which the other schedules' copies would teach.
+    """
     place = {"spark.master": cluster.master_url, "spark.eventLog.dir": work_dir.resolve().as_uri()}
     task = task_of(write_inputs(work_dir / "inputs"), COMMON_CONF | place | spark_conf(), address)
     log_path = work_dir / "driver.log"
@@ -79,14 +82,14 @@ def run_schedules(cluster: LocalCluster, address: str, work_dir: Path, console: 
                 if not left:
                     driver.stdin.close()
                     continue
-                schedule = left.pop(0)
+                schedule = left.pop()
                 console.print(f"{schedule.name} ({schedule.policy})", highlight=False)
                 choose(address, schedule)
                 say(driver, "go")
     ended = stages_in_order(read_attempts(work_dir / app_id)) if app_id else []
     if len(ended) < len(SCHEDULES):
         raise ApplicationError(f"{len(ended)} of {len(SCHEDULES)} schedules ended; see {log_path}")
-    outcomes = [outcome(schedule, stages) for schedule, stages in zip(SCHEDULES, ended, strict=True)]
+    outcomes = [outcome(schedule, stages) for schedule, stages in zip(SCHEDULES, reversed(ended), strict=True)]
     return outcomes, len(results) == len({job for job, _ in results})
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import statistics
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -90,7 +89,7 @@ class Sweep:
             copies_launched=outcome.copies.launched,
             copies_won=outcome.copies.won,
             losing_core_s=outcome.copies.losing_core_s,
-            load=os.getloadavg()[0],
+            load=outcome.load,
         )
         self.runs.append(run)
         with self._record.open("a") as record:

@@ -1,5 +1,9 @@
-"""What do the integration tests share? One real cluster of four hosts, and one controlled driver on it."""
+"""What do the integration tests share? One real cluster of four hosts, and one controlled driver on it.
 
+The Spark is the installed one, or that in the folder which SPARK_UNDER_TEST names.
+"""
+
+import os
 import signal
 from pathlib import Path
 
@@ -20,7 +24,13 @@ def orderly_end():
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory):
     """A cluster of four hosts with room for several applications of eight slots, two on each host."""
-    cluster = LocalCluster(cores_per_worker=6, memory_per_worker_mb=4096, log_dir=tmp_path_factory.mktemp("cluster"))
+    home = os.environ.get("SPARK_UNDER_TEST")
+    cluster = LocalCluster(
+        spark_home=Path(home) if home else None,
+        cores_per_worker=6,
+        memory_per_worker_mb=4096,
+        log_dir=tmp_path_factory.mktemp("cluster"),
+    )
     try:
         cluster.start(timeout_s=300)
         yield cluster
@@ -55,11 +65,17 @@ def gate(tmp_path):
 
 @pytest.fixture
 def nothing_left(plane, driver):
-    """After the test the driver is idle, and so the control plane knows of no job and no attempt of it."""
+    """After the test nobody knows of any job or attempt of the driver."""
     yield
+    forgotten(plane, driver)
 
-    def idle():
+
+def forgotten(plane, driver):
+    """Returns once the driver is idle, and neither the control plane nor its own shim knows of any work of it."""
+
+    def left():
         pool = plane.pool(driver.source)
-        return pool and not pool["jobs"] and not pool["attempts"] and not pool["tasks"]
+        work = pool and [*pool["jobs"], *pool["attempts"], *pool["tasks"]]
+        return pool is None or work or driver.run("shim_status")["jobs"]
 
-    eventually(idle, about=lambda: plane.pool(driver.source))
+    eventually(lambda: not left(), about=left)

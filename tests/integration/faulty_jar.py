@@ -1,7 +1,8 @@
 """How does a test make the shim fail? By a jar in which every hook stumbles over a fault that is switched on.
 
-All hooks read Spark through the class `Scala`. Here that class is compiled from its source with a call at the head
-of each method, and put before the real one on the class path. Nothing of this is in the shipped jar.
+All hooks of the driver read Spark through the class `Scala`, and those of the executors keep what they watch in
+`ProgressReporter.Watched`. Here both are compiled from their sources with a call at the head of each method, and put
+before the real ones on the class path. Nothing of this is in the shipped jar.
 """
 
 import re
@@ -10,12 +11,24 @@ from pathlib import Path
 from tests.integration import java_jar
 from tests.integration.plane_process import ROOT
 
-SOURCE = ROOT / "jvm-shim" / "shim-spark" / "src" / "main" / "java" / "io" / "grasshopper" / "spark" / "Scala.java"
+SOURCES = ROOT / "jvm-shim" / "shim-spark" / "src" / "main" / "java" / "io" / "grasshopper" / "spark"
+HEADS = {
+    "Scala": r"(?m)^(  static (?!final).*\{)$",
+    "ProgressReporter": r"(?m)^(    (?:Watched\(TaskContext task\)|long\[\] read\(\)) \{)$",
+}
+"""What the first line of a method looks like that is to stumble, by class."""
 FAULT_PROPERTY = "grasshopper.test.fault"
+STRUCK_PROPERTY = "grasshopper.test.struck"
+"""The fault that has struck last in a JVM."""
+PACKAGE = "package io.grasshopper.spark;\n"
 FAULT = """
 final class Fault {
   static void strike() {
-    switch (System.getProperty("%s", "")) {
+    String fault = System.getProperty("%s", "");
+    if (!fault.isEmpty()) {
+      System.setProperty("%s", fault);
+    }
+    switch (fault) {
       case "throw":
         throw new IllegalStateException("a fault, on purpose");
       case "slow":
@@ -35,9 +48,13 @@ final class Fault {
 
 
 def build(spark_home: Path, folder: Path) -> Path:
-    """The jar with the faulty class; it goes before the shim's own on `spark.jars`."""
-    text, count = re.subn(r"(?m)^(  static (?!final).*\{)$", r"\1 Fault.strike();", SOURCE.read_text())
-    assert count >= 5, f"{SOURCE} looks different from what this file expects"
-    source = folder / "Scala.java"
-    source.write_text(text + FAULT % FAULT_PROPERTY)
-    return java_jar.build(source, spark_home, folder)
+    """The jar with the faulty classes; it goes before the shim's own on a class path."""
+    fault = folder / "Fault.java"
+    fault.write_text(PACKAGE + FAULT % (FAULT_PROPERTY, STRUCK_PROPERTY))
+    sources = []
+    for name, head in HEADS.items():
+        text, count = re.subn(head, r"\1 Fault.strike();", (SOURCES / f"{name}.java").read_text())
+        assert count >= 2, f"{name} looks different from what this file expects"
+        sources.append(folder / f"{name}.java")
+        sources[-1].write_text(text)
+    return java_jar.build(fault, spark_home, folder, *sources)

@@ -21,7 +21,11 @@ GARBAGE = itertools.cycle(
         b"\x00\xff" * 5000,
     ]
 )
+FLOOD_BYTES = 50 * 2**20
+FLOODING = b'{"type": "container_grant", "order": 1, "ttl_ms": 9000, "job": "?", "target": 1}, '
 SLOW_S = 6.0
+TRICKLE_S = 0.05
+"""Between two bytes, each of which comes long before any read times out."""
 DOORBELL = "/shim/v1/doorbell"
 MANY_WAVES = 1000
 """No queue is so long that its originals start on an avoided host."""
@@ -40,6 +44,8 @@ class Gateway:
         self.avoid_hosts: list[str] = []
         """Hosts that the driver is told to stay off, as if they were sick."""
         self.patience_ms = 10_000
+        self.instead: dict[str, Any] = {}
+        """What is put over each order of a copy, as a control plane would send it that knows less than it should."""
         self.passed = 0
         """Answers passed on as they were."""
         self._upstream = upstream
@@ -56,11 +62,13 @@ class Gateway:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and body for one request."""
+    def answer(self, path: str, body: bytes, who: str = "") -> tuple[int, bytes]:
+        """Status and body for one request, whose secret is passed on."""
         fault = self.fault
         if fault == "garbage":
             return 200, next(GARBAGE)
+        if fault == "flood":
+            return 200, b'{"protocol": 1, "orders": [' + FLOODING * (FLOOD_BYTES // len(FLOODING))
         if fault == "slow":
             time.sleep(SLOW_S)
         if fault == "undecided" and self._last:
@@ -69,7 +77,7 @@ class Gateway:
                 return 200, b'{"protocol": 1, "orders_waiting": 1}'
             return 200, json.dumps(self._last | {"acknowledged": json.loads(body)["sequence"]}).encode()
         try:
-            headers = {"Content-Type": "application/json"}
+            headers = {"Content-Type": "application/json", "Authorization": who}
             real = requests.post(f"{self._upstream}{path}", data=body, headers=headers, timeout=30)
         except requests.RequestException:
             return 502, b""
@@ -79,7 +87,8 @@ class Gateway:
         if reply["mode"] == "control":
             avoid = {"type": "avoid_hosts", "order": next(self._ids), "ttl_ms": 3000, "patience_ms": self.patience_ms}
             avoid |= {"hosts": self.avoid_hosts, "waves": [MANY_WAVES] * len(self.avoid_hosts)}
-            reply["orders"] = [*reply.get("orders", []), avoid]
+            orders = [one | self.instead if one["type"] == "launch_copy" else one for one in reply.get("orders", [])]
+            reply["orders"] = [*orders, avoid]
         self._last = reply | {"orders": []}
         if fault == "other_version":
             reply["protocol"] += 1
@@ -93,13 +102,21 @@ class Gateway:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                status, answer = gateway.answer(self.path, body)
+                if gateway.fault == "dead":
+                    self.close_connection = True
+                    return
+                status, answer = gateway.answer(self.path, body, self.headers.get("Authorization", ""))
                 try:
                     self.send_response(status)
                     self.send_header("Content-Type", "application/json")
                     self.send_header("Content-Length", str(len(answer)))
                     self.end_headers()
-                    self.wfile.write(answer)
+                    if gateway.fault == "trickle":
+                        for byte in answer:
+                            self.wfile.write(bytes([byte]))
+                            time.sleep(TRICKLE_S)
+                    else:
+                        self.wfile.write(answer)
                 except OSError:
                     self.close_connection = True
 

@@ -60,11 +60,15 @@ def eventually(
 class Plane:
     """A control plane process as a context manager; it can be paused, killed and started again on its port."""
 
-    def __init__(self, folder: Path, *, policy: str = "fixed+none", mode: str = "control", **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *, policy: str = "fixed+none", mode: str = "control", token: str = "", **environment: str
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._policy, self._mode = policy, mode
-        self._environment = {**os.environ, **OPEN_HANDED, **environment}
+        tokens = {f"GRASSHOPPER__AUTH__{role}_TOKEN": token for role in ("READ", "OPERATE", "SHIM") if token}
+        self._environment = {**os.environ, **OPEN_HANDED, **tokens, **environment}
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._port = free_port("127.0.0.1")
         self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -73,7 +77,9 @@ class Plane:
     @classmethod
     def hesitant(cls, folder: Path) -> Self:
         """One that claims every job, so stock speculation rests, and finds every attempt too young to be copied."""
-        return cls(folder, policy="fair+ras", GRASSHOPPER__ENGINE__STARTUP_PRIOR_S="600")
+        patience = {"STARTUP_PRIOR_S": "600", "JUDGE_WITHIN_MS": "3600000"}
+        settings = {f"GRASSHOPPER__ENGINE__{name}": value for name, value in patience.items()}
+        return cls(folder, policy="fair+ras", **settings)
 
     # -- process ------------------------------------------------------------------------------------------------
 
@@ -133,7 +139,7 @@ class Plane:
 
     def call(self, method: str, path: str, **more: Any) -> Any:
         """The JSON answer of one request that must succeed."""
-        answer = requests.request(method, f"{self.address}/api/v1{path}", timeout=10, **more)
+        answer = requests.request(method, f"{self.address}/api/v1{path}", headers=self._headers, timeout=10, **more)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()
 
@@ -181,6 +187,15 @@ class Plane:
     def drop_target(self, source: str, job: str) -> None:
         """Take a fixed target back."""
         self.call("DELETE", f"/jobs/{_quoted(source)}/{_quoted(job)}/target", params=WHY)
+
+    @contextlib.contextmanager
+    def engine(self, **settings: Any) -> Iterator[None]:
+        """Settings of the engine for a while."""
+        self.call("PATCH", "/settings", json=WHY | {"engine": settings})
+        try:
+            yield
+        finally:
+            self.call("PATCH", "/settings", json=WHY | {"engine": dict.fromkeys(settings)})
 
     @contextlib.contextmanager
     def policy(self, source: str, policy: str) -> Iterator[None]:

@@ -41,6 +41,14 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
+def together(spark, *, group, gate, tasks=2):
+    """The same in a barrier stage, all of whose tasks wait at the gate."""
+    context = spark.sparkContext
+    _enter(context, group)
+    body = partial(_squares, held=tuple(range(tasks)), gate=gate, hold_copies=True)
+    return context.parallelize(range(tasks), tasks).barrier().mapPartitionsWithIndex(body).collect()
+
+
 def _later(index, values, *, gates):
     if index == 1 and TaskContext.get().attemptNumber() == 0:
         raise RuntimeError("the first attempt of task 1 fails, on purpose")
@@ -247,10 +255,10 @@ def deaf(spark, *, group, seconds):
     return nap._jdf.toJavaRDD().count()
 
 
-def asleep(spark, *, group, tasks):
-    """So many tasks that do nothing until they are cancelled, and no Python."""
+def asleep(spark, *, group, tasks, seconds=LIMIT_S):
+    """So many tasks that do nothing for so long or until they are cancelled, and no Python."""
     spark.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
-    nap = f"java_method('java.lang.Thread', 'sleep', {int(1000 * LIMIT_S)}L)"
+    nap = f"java_method('java.lang.Thread', 'sleep', {int(1000 * seconds)}L)"
     return spark.range(0, tasks, 1, tasks).selectExpr(nap)._jdf.toJavaRDD().count()
 
 
@@ -289,9 +297,22 @@ def shim_status(spark):
     return json.loads(spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status())
 
 
+def configured(spark, *, names):
+    """What the driver's configuration says of each name; None where nothing is set."""
+    return [spark.sparkContext.getConf().get(name) for name in names]
+
+
 def set_property(spark, *, name, value):
     """Set a system property of the driver's JVM."""
     spark._jvm.java.lang.System.setProperty(name, value)
+
+
+def on_executors(spark, *, method, arguments, slots=8):
+    """What a method of java.lang.System answers on the executors, each answer once; a nap fills all slots."""
+    texts = ", ".join(f"'{argument}'" for argument in arguments)
+    call = f"java_method('java.lang.System', '{method}', {texts}) AS answer"
+    rows = spark.range(0, slots, 1, slots).selectExpr("java_method('java.lang.Thread', 'sleep', 500L)", call)
+    return sorted({row.answer for row in rows.collect()})
 
 
 def running_tasks(spark):

@@ -31,6 +31,22 @@ def test_a_driver_tells_the_version_of_its_jar(plane, driver):
     assert plane.pool(driver.source)["shim_version"] == __version__
 
 
+def test_what_the_user_has_set_is_left_alone(plane, driver, hosts, gate, tmp_path):
+    """The kill time-out is ours only where nobody chose one, and who asked for FIFO keeps it: no target is ordered."""
+    name = "spark.python.task.killTimeout"
+    assert driver.run("configured", names=[name]) == ["100ms"]
+    chosen = {name: "3s", "spark.scheduler.mode": "FIFO"}
+    with Driver(hosts, tmp_path / "own", **plugged(plane.address), **chosen) as own:
+        assert own.run("configured", names=list(chosen)) == ["3s", "FIFO"]
+        job = own.start("squares", group="fifo", tasks=1, held=[0], gate=str(gate))
+        plane.running(own.source, "fifo", 0)
+        plane.set_target(own.source, "group-fifo", 1, cap=1)
+        eventually(lambda: plane.decisions(own.source, action="grant"))
+        assert {grant["order"] for grant in plane.decisions(own.source, action="grant")} == {0}
+        gate.touch()
+        assert job.result(timeout=JOB_S) == [0]
+
+
 def test_a_listener_alone_steers_and_reports_progress_by_heartbeats(plane, hosts, gate, tmp_path):
     """Where plug-ins are not allowed, spark.extraListeners must do: from the first job on, with true byte counts."""
     text = tmp_path / "lines.txt"
@@ -68,9 +84,32 @@ def fragile(hosts, claiming, tmp_path_factory):
     jar = faulty_jar.build(hosts.spark_home, tmp_path_factory.mktemp("faulty"))
     conf = plugged(claiming.address) | STOCK_SPECULATION
     conf["spark.jars"] = f"{jar},{conf['spark.jars']}"
+    conf["spark.executor.extraClassPath"] = f"{jar}:{jar_path()}"
     with Driver(hosts, tmp_path_factory.mktemp("fragile"), **conf) as driver:
         driver.run("squares", group="warm", tasks=8)
         yield driver
+
+
+@pytest.mark.parametrize("fault", ["throw", "misfit"])
+def test_a_fault_in_the_executors_fails_no_task(claiming, fragile, gate, fault):
+    """The hook at a task's start throws, or does not fit this Spark: the job's one failure stays its own.
+
+    A misfit ends the reports of progress for good, so it comes last.
+    """
+    gate.touch()
+
+    def strike(which):
+        """Sets the fault in all executors."""
+        fragile.run("on_executors", method="setProperty", arguments=[faulty_jar.FAULT_PROPERTY, which])
+        return fragile.run("on_executors", method="getProperty", arguments=[faulty_jar.FAULT_PROPERTY]) == [which]
+
+    eventually(lambda: strike(fault))
+    group = f"{fault}-in-executors"
+    assert fragile.run("fails_once", group=group, gate=str(gate)) == [0, 1, 2, 3]
+    ended = claiming.ended(fragile.source, f"group-{group}")
+    assert sorted(attempt["outcome"] for attempt in ended) == ["failed"] + ["success"] * 4
+    assert fragile.run("on_executors", method="getProperty", arguments=[faulty_jar.STRUCK_PROPERTY]) == [fault]
+    eventually(lambda: strike(""))
 
 
 @pytest.mark.parametrize("fault", ["throw", "slow", "misfit"])

@@ -23,25 +23,30 @@ def outcomes(plane, source, order_answer):
     return eventually(told, about=lambda: plane.decisions(source)[:10])
 
 
-def test_three_copies_of_one_task_start_on_three_other_hosts_at_once(plane, driver, gate, record_property):
-    """Shed+ and Dolly ask for r > 1 extra attempts of one task, which stock Spark cannot launch."""
-    job = driver.start("squares", group="three", tasks=2, held=[0], gate=str(gate), hold_copies=True)
-    original = plane.running(driver.source, "three", 0)[0]
-    answer = plane.copy(original, driver.source, copies=3)
-    ordered = outcomes(plane, driver.source, answer)
-    live = plane.running(driver.source, "three", 0, count=4)
+def three_copies(plane, driver, group, gate):
+    """Copies a task three times: the time between the first start and the last, and until that is told, in ms."""
+    job = driver.start("squares", group=group, tasks=2, held=[0], gate=str(gate), hold_copies=True)
+    original = plane.running(driver.source, group, 0)[0]
+    ordered = outcomes(plane, driver.source, plane.copy(original, driver.source, copies=3))
+    live = plane.running(driver.source, group, 0, count=4)
     assert len({attempt["host"] for attempt in live}) == 4
-    started = [attempt for attempt in plane.history(driver.source, "group-three")["attempts"] if attempt["speculative"]]
-    spread_ms = 1000 * (max(a["start_s"] for a in started) - min(a["start_s"] for a in started))
-    reported_ms = 1000 * max(decision["outcomes"][0]["after_s"] for decision in ordered)
-    record_property("three_copies_spread_ms", round(spread_ms))
-    record_property("three_copies_reported_after_ms", round(reported_ms))
-    print(f"three copies: {spread_ms:.0f} ms apart, the last one reported {reported_ms:.0f} ms after the decision")
-    # What is promised for a quiet machine is 100 ms; ten times that still excludes one more report interval per copy.
-    assert spread_ms < 300
-    assert reported_ms < 1000
     gate.touch()
     assert job.result(timeout=JOB_S) == [0, 1]
+    starts_s = [one["start_s"] for one in plane.ended(driver.source, f"group-{group}") if one["speculative"]]
+    reported_s = [decision["outcomes"][0]["after_s"] for decision in ordered]
+    return 1000 * (max(starts_s) - min(starts_s)), 1000 * max(reported_s)
+
+
+def test_three_copies_of_one_task_start_on_three_other_hosts_at_once(plane, driver, tmp_path, record_property):
+    """Shed+ and Dolly ask for r > 1 extra attempts of one task, which stock Spark cannot launch."""
+    rounds = [three_copies(plane, driver, f"three-{n}", tmp_path / f"gate-{n}") for n in range(5)]
+    spreads_ms, reported_ms = ([round(each) for each in column] for column in zip(*rounds, strict=True))
+    record_property("three_copies_spread_ms", spreads_ms)
+    record_property("three_copies_reported_after_ms", reported_ms)
+    print(f"three copies: {spreads_ms} ms apart, the last one reported {reported_ms} ms after the decision")
+    # Both are promised as 100 ms; a start is told with the next exchange, which a busy machine makes late.
+    assert statistics.median(spreads_ms) < 100
+    assert statistics.median(reported_ms) < 250
 
 
 def test_an_operators_copy_does_not_wait_for_the_drivers_next_exchange(hosts, tmp_path, gate, record_property):

@@ -45,6 +45,7 @@ def test_all_contestants_give_the_same_results_and_decisions_are_recorded(tmp_pa
     assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
     assert any(decision["action"] == "grant" for decision in decisions)
     assert rows[0].copies_launched == 0
+    assert all(one.load > 0 for one in rows)
 
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:

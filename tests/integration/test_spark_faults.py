@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from spark_listener.local_cluster import command_line
+from tests.integration.conftest import forgotten
 from tests.integration.driver import JOB_S, Driver, plugged
 from tests.integration.plane_process import WHY, eventually
 
@@ -118,12 +119,19 @@ ELASTIC = {
 
 
 @pytest.fixture(scope="module")
-def elastic(hosts, plane, tmp_path_factory):
+def elastic_driver(hosts, plane, tmp_path_factory):
     """A driver whose executors come and go, and whose executors are excluded after failures."""
     with Driver(hosts, tmp_path_factory.mktemp("elastic"), **plugged(plane.address), **ELASTIC) as driver:
         eventually(lambda: plane.pool(driver.source) and plane.pool(driver.source)["slots"] == 4)
         yield driver
     eventually(lambda: plane.pool(driver.source) is None)
+
+
+@pytest.fixture
+def elastic(plane, elastic_driver):
+    """The same, of which nothing is left after each test."""
+    yield elastic_driver
+    forgotten(plane, elastic_driver)
 
 
 def test_a_pending_copy_brings_an_executor_and_leaves_with_it(plane, elastic, gate):

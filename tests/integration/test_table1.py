@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 def test_the_schedules_end_near_the_papers_numbers(tmp_path, record_property):
-    """Six numbers within three units, which is what launching, reporting and a busy machine may take."""
+    """Six numbers within four units, which is what launching, reporting and a busy machine may take."""
     began_s = time.monotonic()
     with (
         control_plane(grasshopper("srpt", "ras"), work_dir=tmp_path, report=tmp_path / "demo.json") as address,

@@ -1,15 +1,18 @@
 """Is the demo fair and its report right? Same world and jobs for all, differences in configuration only."""
 
 import json
+import time
 from dataclasses import replace
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from spark_listener.demo.application import COMMON_CONF, Outcome, was_steered
 from spark_listener.demo.contestants import StockSetting, contestants
-from spark_listener.demo.report import row, rows_of, write_json
-from spark_listener.demo.runner import only_one
+from spark_listener.demo.report import print_table, row, rows_of, write_json
+from spark_listener.demo.runner import only_one, take_turns
 from spark_listener.demo.world import SPLIT_BYTES, Workload, World
 from spark_listener.event_log import CopyCounts
 
@@ -54,13 +57,14 @@ def test_inputs_are_whole_lines_and_give_one_split_per_task(tmp_path) -> None:
         assert all(line.count(b"\t") == 5 for line in content.splitlines())
 
 
-def outcome(seed: int, seconds: float, result: str = "same") -> Outcome:
+def outcome(seed: int, seconds: float, result: str = "same", load: float = 1.0) -> Outcome:
     return Outcome(
         contestant="x",
         seed=seed,
         job_s={"a": seconds, "b": 3 * seconds},
         results={"a": result, "b": "same"},
         copies=CopyCounts(launched=4, won=2, losing_core_s=5.0),
+        load=load,
     )
 
 
@@ -75,6 +79,50 @@ def test_a_row_summarises_rounds_and_is_written_once_per_contestant(tmp_path) ->
     write_json(rows, tmp_path / "build" / "demo.json")
     names = [one["contestant"] for one in json.loads((tmp_path / "build" / "demo.json").read_text())]
     assert names == ["stock", "stock-tuned", "fair+late", "hopper+ras"]
+
+
+def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decided(monkeypatch, tmp_path) -> None:
+    """Contestants run one after the other, so what others do on the machine meets some of them only."""
+    monkeypatch.setattr("spark_listener.demo.report.os.cpu_count", lambda: 8)
+    four = contestants()
+
+    def told(*loads: float) -> str:
+        outcomes = {one.name: [outcome(1, 1.0, load=load)] for one, load in zip(four, loads, strict=True)}
+        rows = rows_of(four, outcomes, "independent")
+        write_json(rows, tmp_path / "demo.json")
+        said = json.loads((tmp_path / "demo.json").read_text())
+        assert [(one["load"], one["cores"]) for one in said] == [(load, 8) for load in loads]
+        console = Console(file=StringIO(), width=80)
+        print_table(rows, console)
+        return console.file.getvalue()
+
+    assert "load was" not in told(4.0, 5.0, 6.0, 7.5)
+    assert "load was 5.0 to 9.5 on 8 cores" in told(5.0, 5.0, 6.0, 9.5), "more than there are cores"
+    assert "load was 2.0 to 7.5 on 8 cores" in told(2.0, 5.0, 6.0, 7.5), "more than twice another's"
+    shown = next(line for line in told(1.0, 1.0, 1.0, 12.3).splitlines() if line.startswith("hopper+ras "))
+    assert shown.split()[-2:] == ["12.3", "equal"], "whole also where a terminal is narrow"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_each_contestant_that_is_done_is_told_at_once(terminal) -> None:
+    """A log file says so in a line with its mean; nothing that ended well is called stopped."""
+    console = Console(file=StringIO(), width=120, force_terminal=terminal)
+    told: list[str] = []
+
+    def run(contestant, world, folder, on_event) -> Outcome:
+        told.append(console.file.getvalue())
+        for event in ("finished", "finished", "stopped"):
+            on_event({"event": event, "job": "a"})
+        time.sleep(0.3 * terminal)  # bars are drawn ten times a second
+        return outcome(world.seed, 1.0)
+
+    take_turns(contestants()[:2], [World(seed=1)], run, n_jobs=2, console=console)
+    said = console.file.getvalue()
+    assert "stock-tuned: done, mean 2.0 s" in said
+    assert "stopped" not in said
+    if not terminal:
+        first = ["round 1  stock: starting", "round 1  stock: done, mean 2.0 s; 2 jobs in 0 s"]
+        assert told[1].splitlines() == [*first, "round 1  stock-tuned: starting"]
 
 
 def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:

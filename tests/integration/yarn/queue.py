@@ -1,7 +1,7 @@
 """How does a test hold a real leaf queue in its hand? A local YARN with the plug-in, a control plane, two Spark apps.
 
-The plug-in's jar is the shipped one but for `Holdings`, through which the ordering policy sees every application: here
-each of its methods first looks for a file, and fails as the file says.
+The plug-in's jar is the shipped one but for a call at the head of some methods: it looks for a file, and fails as
+that says.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pytest
 from spark_listener.local_cluster import installed_spark_home
 from tests.integration import spark_jobs
 from tests.integration.driver import COMMON, Driver
+from tests.integration.gateway import Gateway
 from tests.integration.plane_process import ROOT, Plane, eventually
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.install_conf import PREFIX, plugin_jar, queue_properties, rm_properties
@@ -45,12 +46,37 @@ STEADY_S = 4.0
 SUBMITTED_S = 60.0
 FULL = {version: pytest.param(version, marks=pytest.mark.full) for version in VERSIONS}
 """Hadoop versions as parameters of tests that `make test` tries on another version only."""
-HOLDINGS = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "grasshopper" / "yarn" / "Holdings.java"
-FAULT = """
+PLUGIN = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "grasshopper" / "yarn"
+STRUCK = {
+    "Holdings": (r"      public .*\{", 4),
+    "InFlight": (r"  boolean take\(.*\{", 1),
+    "Plan": (r"  static Plan current\(\) \{", 1),
+    "CoveredQueue": (r"  static List<CoveredQueue> of\(.*\{", 1),
+    "Enforcement": (r"  void .*\{", 2),
+    "GrasshopperFairPolicy": (r"  private static \w+ (?:follow|isHungry)\(.*\{", 2),
+}
+"""Classes that can fail, and the heads of their methods: all that the plug-in's hooks go through."""
+FAULT = """package io.grasshopper.yarn;
+
 final class Fault {
-  static void strike() {
-    if (new java.io.File("%s").exists()) {
-      throw new StackOverflowError("a fault, on purpose");
+  private static final java.nio.file.Path SWITCH = java.nio.file.Paths.get("%s");
+
+  static void strike(String place) {
+    String told = "";
+    try {
+      told = java.nio.file.Files.exists(SWITCH) ? new String(java.nio.file.Files.readAllBytes(SWITCH)) : "";
+    } catch (java.io.IOException gone) {
+      return;
+    }
+    String what = "a fault, on purpose, in " + place;
+    if (told.equals(place + " StackOverflowError")) {
+      throw new StackOverflowError(what);
+    }
+    if (told.equals(place + " IllegalStateException")) {
+      throw new IllegalStateException(what);
+    }
+    if (told.equals(place + " NoSuchMethodError")) {
+      throw new NoSuchMethodError(what);
     }
   }
 }
@@ -73,31 +99,44 @@ EXECUTORS = {
 
 
 def faulty_jar(version: str, folder: Path, switch: Path) -> Path:
-    """A copy of the plug-in's jar in which the file `switch` is a fault."""
-    text, count = re.subn(r"(?m)^(      public .*\{)$", r"\1 Fault.strike();", HOLDINGS.read_text())
-    assert count == 3, f"{HOLDINGS} looks different from what this file expects"
-    source = folder / "Holdings.java"
-    source.write_text(text + FAULT % switch)
+    """A copy of the plug-in's jar in which the text of the file `switch` is a fault: `Plan NoSuchMethodError`."""
+    sources = [folder / "Fault.java"]
+    sources[0].write_text(FAULT % switch)
+    for place, (head, count) in STRUCK.items():
+        text = (PLUGIN / f"{place}.java").read_text()
+        text, found = re.subn(rf"(?m)^({head})$", rf'\1 Fault.strike("{place}");', text)
+        assert found == count, f"{place} looks different from what this file expects"
+        sources.append(folder / f"{place}.java")
+        sources[-1].write_text(text)
     jar = Path(shutil.copy(plugin_jar(), folder))
     class_path = f"{jar}:{hadoop_jars(version)}/*"
     classes = folder / "classes"
-    subprocess.run(["javac", "-nowarn", "--release", "8", "-cp", class_path, "-d", classes, source], check=True)
+    subprocess.run(["javac", "-nowarn", "--release", "8", "-cp", class_path, "-d", classes, *sources], check=True)
     subprocess.run(["jar", "--update", "--file", jar, "-C", classes, "."], check=True)
     return jar
 
 
 def yarn_with_plugin(
-    version: str, folder: Path, plane: Plane, switch: Path, *, site: Properties | None = None, fair: str = ""
+    version: str,
+    folder: Path,
+    server: str,
+    switch: Path,
+    *,
+    queues: tuple[str, ...] = (QUEUE,),
+    site: Properties | None = None,
+    fair: str = "",
+    standby: bool = False,
 ) -> LocalYarn:
-    """A YARN whose only leaf queue the control plane steers, and whose ResourceManager may die."""
-    ours = rm_properties(plane.address) | {
+    """A YARN whose leaf queues the control plane steers, and whose ResourceManager may die."""
+    ours = rm_properties(server) | {
         "yarn.resourcemanager.cluster-id": CLUSTER,
         f"{PREFIX}.timeout-ms": 450,
         f"{PREFIX}.plan-ttl-ms": TTL_MS,
     }
     return LocalYarn(
-        version=version, site=ours | dict(site or {}), capacity=queue_properties((QUEUE,)), fair=fair,
-        plugin_jar=faulty_jar(version, folder, switch), recover=True, folder=folder / "yarn",
+        version=version, queues={queue: 100 / len(queues) for queue in queues},
+        site=ours | dict(site or {}), capacity=queue_properties(queues), fair=fair,
+        plugin_jar=faulty_jar(version, folder, switch), recover=True, standby=standby, folder=folder / "yarn",
     )  # fmt: skip
 
 
@@ -151,9 +190,9 @@ class Application(Driver):
         super().__init__(cluster, folder, **on_yarn(folder) | more)
         self._work: Future[Any] | None = None
 
-    def work(self) -> None:
+    def work(self, *, tasks: int = 2 * SLOTS, **more: float) -> None:
         """Ask for as many executors as there may be, until `rest`; nothing waits for their Python to start."""
-        self._work = self.start("asleep", group="work", tasks=2 * SLOTS)
+        self._work = self.start("asleep", group="work", tasks=tasks, **more)
 
     def rest(self) -> None:
         """Ask for no more executors, and let those that are there go; work may only be about to start."""
@@ -163,9 +202,30 @@ class Application(Driver):
 class Queue:
     """The queue as the ResourceManager and the control plane see it."""
 
-    def __init__(self, yarn: LocalYarn, plane: Plane, applications: Iterable[Application]) -> None:
-        self.yarn, self.plane, self.applications = yarn, plane, tuple(applications)
+    def __init__(
+        self, yarn: LocalYarn, plane: Plane, applications: Iterable[Application], gateway: Gateway | None = None
+    ) -> None:
+        self.yarn, self.plane, self.applications, self.gateway = yarn, plane, tuple(applications), gateway
         self._rm = RmClient(yarn.rm_url)
+
+    def is_listed(self) -> bool:
+        """Whether the control plane knows the applications."""
+        pool = self.plane.pool(SOURCE) or {"jobs": []}
+        return {each.application for each in self.applications} <= {job["job"] for job in pool["jobs"]}
+
+    def work(self, **more: Any) -> None:
+        """All applications work, until `rest`."""
+        for application in self.applications:
+            application.work(**more)
+
+    def rest(self) -> None:
+        """None of them does."""
+        for application in self.applications:
+            application.rest()
+
+    def executors_lost(self) -> list[int]:
+        """How often each application's log says that it has lost one."""
+        return [application.log().count("Lost executor") for application in self.applications]
 
     def named(self, name: str) -> str:
         """The id of the application that runs under this name."""
@@ -193,6 +253,19 @@ class Queue:
             self.plane.set_target(SOURCE, application.application, cap, cap)
         eventually(lambda: self._granted("cap") == caps, about=lambda: self.plane.decisions(SOURCE)[:5])
 
+    def cap(self, application: str, most: int) -> None:
+        """Fix the target and cap of any application of the queue; returns when the ResourceManager has them."""
+        eventually(lambda: any(job["job"] == application for job in (self.plane.pool(SOURCE) or {"jobs": []})["jobs"]))
+        self.plane.set_target(SOURCE, application, most, most)
+        eventually(
+            lambda: [
+                one
+                for one in self.plane.decisions(SOURCE, action="grant", outcome="applied", job=application)
+                if one["inputs"]["cap"] == most
+            ],
+            about=self.log,
+        )
+
     def aim(self, *targets: int) -> None:
         """Fix targets and no caps; returns when the ResourceManager has them, which takes work for all applications."""
         for application, target in zip(self.applications, targets, strict=True):
@@ -202,13 +275,17 @@ class Queue:
     def _granted(self, what: str) -> tuple[float | None, ...]:
         """The cap or target of each application's latest grant that was applied."""
         latest: dict[str, float | None] = {}
-        for decision in self.plane.decisions(SOURCE, outcome="applied"):
+        for decision in self.plane.decisions(SOURCE, action="grant", outcome="applied"):
             latest.setdefault(decision["job"], decision["inputs"][what])
         return tuple(latest.get(application.application) for application in self.applications)
 
+    def newest_grant(self) -> int:
+        """The id of the newest decision whose grant was applied; 0 where there is none."""
+        return max((one["id"] for one in self.plane.decisions(SOURCE, action="grant", outcome="applied")), default=0)
+
     def drop_grants(self) -> None:
         """Nobody's target is fixed any more; on a busy machine the queue may have fallen silent for a while."""
-        eventually(lambda: self.plane.pool(SOURCE), about=self.log)
+        eventually(self.is_listed, about=self.log)
         for application in self.applications:
             self.plane.drop_target(SOURCE, application.application)
 
@@ -239,21 +316,29 @@ class Queue:
             time.sleep(0.1)
         return seen
 
+    def warnings(self, hook: str, fault: str) -> int:
+        """How often the plug-in has warned that this hook met this fault, as it stands in the switch."""
+        place, error = fault.split()
+        return len(re.findall(rf"an error in {hook};.*\n\S*{error}: a fault, on purpose, in {place}\n", self.log()))
+
     def log(self) -> str:
         """What the ResourceManager has said."""
         return (self.yarn.folder / "log" / "rm.log").read_text(errors="replace")
 
 
 @contextlib.contextmanager
-def queue_of_two(version: str, folder: Path, switch: Path, *, site: Properties, fair: str = "") -> Iterator[Queue]:
+def queue_of_two(
+    version: str, folder: Path, switch: Path, *, site: Properties, fair: str = "", standby: bool = False
+) -> Iterator[Queue]:
     """A queue of eight slots in control mode, and two applications in it that hold nothing yet."""
     with (
         Plane(folder / "plane", **PLANE) as plane,
-        yarn_with_plugin(version, folder, plane, switch, site=site, fair=fair) as yarn,
+        Gateway(plane.address) as gateway,
+        yarn_with_plugin(version, folder, gateway.address, switch, site=site, fair=fair, standby=standby) as yarn,
         pytest.MonkeyPatch.context() as environment,
     ):
         environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
         with Application(folder / "a") as a, Application(folder / "b") as b:
-            queue = Queue(yarn, plane, (a, b))
-            eventually(lambda: len((plane.pool(SOURCE) or {"jobs": []})["jobs"]) == 2, about=queue.log)
+            queue = Queue(yarn, plane, (a, b), gateway)
+            eventually(queue.is_listed, about=queue.log)
             yield queue

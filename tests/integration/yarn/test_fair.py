@@ -5,7 +5,7 @@ It has no caps, but preemption of its own, which moves what targets alone do not
 
 import pytest
 
-from tests.integration.yarn.queue import QUEUE, queue_of_two
+from tests.integration.yarn.queue import FULL, QUEUE, queue_of_two
 from yarn_bridge.install_conf import FAIR_POLICY
 
 pytestmark = pytest.mark.integration
@@ -28,18 +28,31 @@ SITE = {
 }
 
 
-@pytest.fixture
-def queue(tmp_path):
-    """A queue under the FairScheduler, whose code here is the same in all versions."""
-    with queue_of_two("3.4.3", tmp_path, tmp_path / "switch", site=SITE, fair=QUEUES) as queue:
-        yield queue
+@pytest.mark.parametrize("version", ["3.4.3", FULL["3.5.0"]])
+def test_targets_become_shares_and_move_by_the_schedulers_own_preemption(version, tmp_path):
+    """Two and six is what is left where the plug-in fails, or the control plane is silent.
+
+    Shares are equal then. Stock preemption spares an executor without which its application had less than its share: of
+    8800 MB, six executors and a master have 4928, and with five 4160.
+    """
+    switch = tmp_path / "switch"
+    with queue_of_two(version, tmp_path, switch, site=SITE, fair=QUEUES) as queue:
+        follow_and_fall_back(queue, switch)
 
 
-def test_targets_become_shares_and_move_by_the_schedulers_own_preemption(queue):
-    """Equal shares would be four and four."""
-    for application in queue.applications:
-        application.work()
-    queue.aim(2, 6)
-    queue.settles_at(2, 6)
+def follow_and_fall_back(queue, switch):
+    queue.work()
     queue.aim(5, 3)
     queue.settles_at(5, 3)
+    queue.aim(1, 7)
+    queue.settles_at(1, 7)
+    fault = "GrasshopperFairPolicy StackOverflowError"
+    switch.write_text(fault)
+    queue.settles_at(2, 6)
+    switch.unlink()
+    assert [queue.warnings(hook, fault) for hook in ("shares", "fair order")] == [1, 1]
+    queue.settles_at(1, 7)
+    queue.plane.pause()
+    queue.settles_at(2, 6)
+    queue.plane.resume()
+    queue.settles_at(1, 7)

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pytest
 import requests
 
-from tests.integration.driver import plugged
+from tests.integration.driver import JOB_S, plugged
 from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import FULL, SLOTS, SOURCE, Application, Queue, submitted, yarn_with_plugin
 
 pytestmark = pytest.mark.integration
-ENVIRONMENT = {"NUMBA_DISABLE_JIT": "1"}
-"""No minute of compiling for a queue of two."""
+ENVIRONMENT = {"NUMBA_DISABLE_JIT": "1", "GRASSHOPPER__ENGINE__ORDER_TTL_MS": "60000"}
+"""No minute of compiling for a queue of two, and orders that wait for an executor that is to start first."""
 THREE_EXECUTORS = {
     "spark.dynamicAllocation.enabled": "false",
     "spark.executor.instances": "3",
@@ -33,7 +33,7 @@ def whole(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"whole-{request.param}")
     with (
         Plane(folder / "plane", policy="hopper+none", **ENVIRONMENT) as plane,
-        yarn_with_plugin(request.param, folder, plane, folder / "switch") as yarn,
+        yarn_with_plugin(request.param, folder, plane.address, folder / "switch") as yarn,
         pytest.MonkeyPatch.context() as environment,
     ):
         environment.setenv("HADOOP_CONF_DIR", str(yarn.conf_dir))
@@ -103,6 +103,33 @@ def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_
         attempts = whole.plane.ended(source, "group-submitted")
     outcomes = {(attempt["index"], attempt["speculative"]): attempt["outcome"] for attempt in attempts}
     assert (outcomes[0, False], outcomes[0, True]) == ("killed", "success")
+
+
+def test_a_cap_keeps_a_slot_free_for_a_copy_that_is_still_to_come(whole, gate):
+    """Executors live long: whoever may take every slot has them when the copy's executor is asked for.
+
+    Of three executors one is on another host than the original, so that the copy may be ordered.
+    """
+    queue, driver = whole.queue, whole.with_shim
+    with whole.plane.policy(SOURCE, "fixed+none"):
+        eventually(queue.is_listed, about=queue.log)
+        queue.grant(4, SLOTS - 4)
+        hanging = driver.start("squares", group="copied", tasks=3, held=[0, 1, 2], gate=str(gate), hold_copies=True)
+        queue.settles_at(3, 0)
+        whole.without.work()
+        queue.settles_at(3, SLOTS - 4)
+        queue.stays_at(3, SLOTS - 4)
+        (original,) = whole.plane.running(driver.source, "copied", 0)
+        whole.plane.copy(original, driver.source)
+        whole.plane.running(driver.source, "copied", 0, count=2)
+        assert queue.held() == (4, SLOTS - 4)
+        whole.plane.kill_attempt(original, driver.source)
+        eventually(lambda: len(whole.plane.attempts(driver.source, "copied", 0)) == 1)
+        gate.touch()
+        assert hanging.result(timeout=JOB_S) == [0, 1, 4]
+        queue.drop_grants()
+    ended = [each for each in whole.plane.ended(driver.source, "group-copied") if each["index"] == 0]
+    assert {each["speculative"]: each["outcome"] for each in ended} == {False: "killed", True: "success"}
 
 
 def stranger(whole, application, user):

@@ -1,20 +1,24 @@
 """Is the local YARN a real one, do our tools tell the truth about it, and is nothing left of it afterwards?"""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from spark_listener.local_cluster import command_line
-from tests.integration.plane_process import eventually
+from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import FULL
 from tests.yarn_bridge.sleepers import kill, submit
 from yarn_bridge.doctor import Severity, diagnose
 from yarn_bridge.examination import examine
 from yarn_bridge.local_yarn import LocalYarn, containers, is_up, read_state
+from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.priorities import PriorityDriver, highest_priority
 from yarn_bridge.rm_client import RmClient
 
@@ -28,16 +32,21 @@ one_version = pytest.mark.parametrize("yarn", [FULL["3.4.3"], "3.5.0"], indirect
 """For what our tools and the local YARN do alike, whatever the version."""
 
 
-def up_and_down(folder: Path, command: str) -> subprocess.Popen[str]:
+GRASSHOPPER = [sys.executable, "-m", "controlplane.cli"]
+OURS = {**os.environ, "PYTHONPATH": str(ROOT)}
+THREE_LOOKS_S = 6.0
+MENTIONED = re.compile(r"^grasshopper (yarn (?:doctor|status) .*)$", re.MULTILINE)
+
+
+def up_and_down(folder: Path, *command: str) -> subprocess.Popen[str]:
     """`grasshopper yarn local up|down` in `folder`, with the jars that are there already."""
     (folder / "build").mkdir(exist_ok=True)
     if not (folder / "build" / "hadoop").exists():
         (ROOT / "build" / "hadoop").mkdir(parents=True, exist_ok=True)
         (folder / "build" / "hadoop").symlink_to(ROOT / "build" / "hadoop")
     return subprocess.Popen(
-        [sys.executable, "-m", "controlplane.cli", "yarn", "local", command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        [*GRASSHOPPER, "yarn", "local", *command], cwd=folder, env=OURS, text=True, stdout=subprocess.PIPE
+    )
 
 
 def test_up_stays_until_down_and_leaves_nothing_when_it_is_interrupted(tmp_path) -> None:
@@ -50,16 +59,40 @@ def test_up_stays_until_down_and_leaves_nothing_when_it_is_interrupted(tmp_path)
         assert interrupted.wait(timeout=60) != 0
         assert not naming(folder)
 
-        started = up_and_down(tmp_path, "up")
-        told, _ = started.communicate(timeout=START_S)
-        assert started.returncode == 0
-        state = read_state(folder)
-        assert state["rm_url"] in told
-        assert len(RmClient(state["rm_url"]).nodes()) == 4
+        with Plane(tmp_path / "plane", mode="shadow", NUMBA_DISABLE_JIT="1") as plane:
+            started = up_and_down(tmp_path, "up", "--plugin", "--server", plane.address)
+            told, _ = started.communicate(timeout=START_S)
+            assert started.returncode == 0
+            rm_url = read_state(folder)["rm_url"]
+            assert rm_url in told
+            assert len(RmClient(rm_url).nodes()) == 4
+            follow_the_page(rm_url, plane)
     finally:
         assert up_and_down(tmp_path, "down").wait(timeout=60) == 0
     assert not is_up(folder)
     assert not naming(folder)
+    assert not list(folder.glob("*/local")), "what nodes had fetched"
+
+
+def follow_the_page(rm_url: str, plane: Plane) -> None:
+    """What docs/yarn.md says to type once YARN is up: the doctor finds no error, in shadow mode and in control."""
+    page = (ROOT / "docs" / "yarn.md").read_text().partition("On a real cluster")[0]
+    typed = [line.replace("RM_URL", rm_url).replace("http://127.0.0.1:7272", plane.address).split()
+             for line in MENTIONED.findall(page)]  # fmt: skip
+    assert [words[1] for words in typed] == ["doctor", "status"]
+    id = submit(rm_url)
+    eventually(lambda: len(PlaneClient(plane.address).grants()) == 1)
+    for mode in ("shadow", "control"):
+        plane.set_mode(mode)
+        eventually(lambda: all(run(words) for words in typed), about=lambda: PlaneClient(plane.address).queues())
+        status = json.loads(subprocess.check_output([*GRASSHOPPER, *typed[1], "-o", "json"], env=OURS))
+        assert [queue["mode"] for queue in status["queues"]] == [mode]
+        assert [each["grant"]["application"] for each in status["applications"]] == [id]
+
+
+def run(words: list[str]) -> bool:
+    """Whether a command of ours ends well."""
+    return subprocess.run([*GRASSHOPPER, *words], env=OURS, stdout=subprocess.DEVNULL).returncode == 0
 
 
 def naming(folder: Path) -> list[str]:
@@ -113,6 +146,35 @@ def test_a_driven_priority_decides_who_becomes_active_next(yarn, rm) -> None:
     assert [change.after for change in driver.restore()] == [0]
     for id in (second, third):
         kill(yarn.rm_url, id)
+    eventually(lambda: not rm.apps() and not containers(yarn.folder), about=rm.apps)
+
+
+@one_version
+def test_priorities_are_driven_by_a_command_a_few_a_minute_and_put_back(yarn, rm, tmp_path) -> None:
+    """The way without a jar, whole. Who holds all it can use stands in the middle; eight would be changed at once."""
+    for _ in range(8):
+        submit(yarn.rm_url)
+
+    def priorities() -> list[int]:
+        return sorted(app.priority for app in rm.apps())
+
+    with Plane(tmp_path / "plane", NUMBA_DISABLE_JIT="1") as plane:
+        driving = subprocess.Popen(
+            [*GRASSHOPPER, "yarn", "drive-priorities", "--rm", yarn.rm_url, "--server", plane.address], env=OURS
+        )
+        try:
+            eventually(lambda: len(PlaneClient(plane.address).grants()) == 8, about=rm.apps)
+            for grant in PlaneClient(plane.address).grants():
+                plane.set_target(grant.source, grant.application, 1)
+            eventually(lambda: priorities() == [0, 0, *[5] * 6], about=rm.apps)
+            time.sleep(THREE_LOOKS_S)
+            assert priorities() == [0, 0, *[5] * 6]
+        finally:
+            driving.send_signal(signal.SIGTERM)
+            driving.wait(timeout=60)
+    assert priorities() == [0] * 8
+    for app in rm.apps():
+        kill(yarn.rm_url, app.id)
     eventually(lambda: not rm.apps() and not containers(yarn.folder), about=rm.apps)
 
 

@@ -1,0 +1,130 @@
+"""Does the shim refuse what the state of Spark forbids, and carry out what no policy orders yet?
+
+The control plane would not send such orders. So an operator asks for a copy, and the gateway puts something else over
+that order on its way; what the shim says of it comes back to the decision about the copy.
+"""
+
+import pytest
+
+from tests.integration.driver import JOB_S, Driver, JobError, plugged
+from tests.integration.gateway import Gateway
+from tests.integration.plane_process import eventually
+
+pytestmark = pytest.mark.integration
+SLOTS = 8
+
+
+@pytest.fixture(scope="module")
+def gateway(plane):
+    """Between the control plane and the driver."""
+    with Gateway(plane.address) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def driver(hosts, gateway, tmp_path_factory):
+    """A driver that hears the control plane through the gateway only."""
+    with Driver(hosts, tmp_path_factory.mktemp("misled"), **plugged(gateway.address)) as driver:
+        driver.run("squares", group="warm", tasks=2 * SLOTS)
+        yield driver
+
+
+@pytest.fixture
+def misled(plane, gateway, driver, nothing_left):
+    """Orders a copy of an attempt's task, in place of which something else arrives; answers the decision."""
+
+    def order(original, /, **instead):
+        gateway.instead = instead
+        (decision,) = plane.copy(original, driver.source)["decisions"]
+        assert decision["action"] == "launch_copy", decision
+        return decision["id"]
+
+    yield order
+    gateway.instead = {}
+
+
+@pytest.fixture
+def told(plane):
+    """What became of a decision, and the reason: the shim's word, once it is there."""
+
+    def outcome(decision):
+        path = f"/decisions/{decision}"
+        eventually(lambda: plane.call("GET", path)["outcomes"], about=lambda: plane.call("GET", path))
+        answer = plane.call("GET", path)
+        return answer["result"], answer["outcomes"][0]["reason"]
+
+    return outcome
+
+
+def held(driver, group, gate, tasks=1, **more):
+    """A job whose tasks all wait at the gate."""
+    return driver.start(
+        "squares", group=group, tasks=tasks, held=list(range(tasks)), gate=str(gate), hold_copies=True, **more
+    )
+
+
+def test_no_attempt_of_a_barrier_stage_is_copied_moved_or_killed(plane, driver, misled, told, gate):
+    """Its tasks wait for each other, so Spark would start them all again; the control plane refuses, and so does it."""
+    together = driver.start("together", group="together", gate=str(gate))
+    pair = [plane.running(driver.source, "together", index)[0] for index in range(2)]
+    refused = plane.copy(pair[0], driver.source)["decisions"]
+    assert [(d["action"], d["reason"]) for d in refused] == [("refuse_copy", "barrier")]
+    beside = held(driver, "beside", gate)
+    original = plane.running(driver.source, "beside", 0)[0]
+    place = {name: pair[1][name] for name in ("stage", "stage_attempt", "index")}
+    for change in ({}, {"type": "run_next"}, {"type": "kill_attempt", "attempt": pair[1]["attempt"]}):
+        assert told(misled(original, **place, **change)) == ("refused", "barrier"), change
+    gate.touch()
+    assert (together.result(timeout=JOB_S), beside.result(timeout=JOB_S)) == ([0, 1], [0])
+    assert [a["outcome"] for a in plane.ended(driver.source, "group-together")] == ["success"] * 2
+
+
+def test_the_waiting_original_that_is_ordered_runs_next(plane, gateway, driver, misled, told, gate, tmp_path):
+    """Of all slots one gets free: without the order Spark would start the first that waits, and not the last."""
+    first = tmp_path / "first"
+    blocker = held(driver, "blocker", first)
+    plane.running(driver.source, "blocker", 0)
+    job = held(driver, "queue", gate, tasks=SLOTS + 2)
+    eventually(lambda: len(plane.attempts(driver.source, "queue")) == SLOTS - 1)
+    running = plane.attempts(driver.source, "queue")
+    last = SLOTS + 1
+    assert told(misled(running[0], type="run_next")) == ("refused", "already_running")
+    with plane.engine(order_ttl_ms=60_000):
+        anywhere = {"host": "", "avoid_hosts": []}
+        decision, heard = misled(running[0], type="run_next", index=last, **anywhere), gateway.passed
+        eventually(lambda: gateway.passed > heard + 1)
+        first.touch()
+        assert blocker.result(timeout=JOB_S) == [0]
+        assert told(decision) == ("applied", "")
+    (next_one,) = plane.running(driver.source, "queue", last)
+    assert (next_one["order"] > 0, next_one["speculative"]) == (True, False)
+    assert len(plane.attempts(driver.source, "queue")) == SLOTS
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [n * n for n in range(SLOTS + 2)]
+
+
+def test_a_copy_that_should_resume_in_the_middle_is_refused(plane, driver, misled, told, gate):
+    """Spark cannot merge two parts of a partition: such a copy would lose what lies before its offset."""
+    job = held(driver, "offset", gate)
+    assert told(misled(plane.running(driver.source, "offset", 0)[0], byte_offset=1 << 20)) == (
+        "refused",
+        "byte_offset_unsupported",
+    )
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [0]
+    assert [a["speculative"] for a in plane.ended(driver.source, "group-offset")] == [False]
+
+
+def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, driver, misled, told, gate):
+    """A stop ends this job and no other; who keeps his job to himself has it to the end, and so has everybody else."""
+    kept = held(driver, "kept", gate, properties={"spark.grasshopper.mode": "shadow"})
+    late = held(driver, "late", gate, tasks=2)
+    plane.running(driver.source, "kept", 0)
+    original = plane.running(driver.source, "late", 0)[0]
+    assert told(misled(original, type="stop_job", job="group-kept")) == ("refused", "mode")
+    assert told(misled(original, type="stop_job", job="group-nobody")) == ("refused", "unknown_job")
+    misled(original, type="stop_job", reason="nobody waits for it any more")
+    with pytest.raises(JobError, match="grasshopper: nobody waits for it any more"):
+        late.result(timeout=JOB_S)
+    gate.touch()
+    assert kept.result(timeout=JOB_S) == [0]
