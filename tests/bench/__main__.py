@@ -1,6 +1,7 @@
 """Which benchmarks are run, and where do their rows go? `python -m tests.bench [names]` runs all, or those named.
 
-Every module of this folder with a function `rows() -> list[dict]` is one. The rows go to `build/bench.json`.
+Every module of this folder with a function `rows() -> list[dict]` is one. Its rows go to `build/bench.json` when it is
+through, in the place of those of the same names; others of the same commit stay.
 """
 
 import importlib
@@ -32,11 +33,21 @@ def main(names: list[str]) -> int:
         module = importlib.import_module(f"tests.bench.{name}")
         if hasattr(module, "rows"):
             print(f"--- {name}", flush=True)
-            rows += module.rows()
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(json.dumps({"machine": machine(), "commit": commit(), "rows": rows}, indent=2) + "\n")
+            measured = module.rows()
+            keep(measured)
+            rows += measured
     show(rows)
     return 0 if all(row["met"] is not False for row in rows) else 1
+
+
+def keep(rows: list[dict]) -> None:
+    """Write rows down beside those of this commit that are there already."""
+    before = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+    names = {row["name"] for row in rows}
+    others = [row for row in before.get("rows", ()) if before["commit"] == commit() and row["name"] not in names]
+    report = {"machine": machine(), "commit": commit(), "rows": others + rows}
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps(report, indent=2) + "\n")
 
 
 def machine() -> dict:

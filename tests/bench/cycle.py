@@ -1,4 +1,4 @@
-"""How much CPU does one full scheduling cycle take at 1,000 jobs and 100,000 running tasks?
+"""How much CPU does one full scheduling cycle take, with each policy, and how does it grow with what runs?
 
 As in the server, what start-up left is frozen, so that no collection looks at it, and collections are as rare.
 """
@@ -11,76 +11,140 @@ import numpy as np
 from controlplane.engine.scheduler import Scheduler
 from controlplane.main import GC_THRESHOLDS
 from controlplane.model import facts as f
-from controlplane.model.decisions import Report
+from controlplane.model.columns import Floats
+from controlplane.model.decisions import PolicySet, Report
 from controlplane.model.parameters import EngineSettings
+from controlplane.policies import registry
+from controlplane.policies.policy import Kind
 from tests.scenario import SPARK
 
-N_JOBS, TASKS_PER_JOB, N_HOSTS = 1_000, 100, 500
+SOURCE = "spark:bench"
+N_HOSTS = 500
 INPUT_BYTES = 10**8
-CYCLES = 60
+CYCLE_S = 0.2
+WARM_UP = 10
+CYCLES = 50
 GOAL_P99_MS = 20.0
+MANY_JOBS, TASKS_PER_JOB = 10_000, 10
+POLICIES = (
+    *(f"{name}+ras" for name in registry.names(Kind.ALLOCATOR)),
+    *(f"hopper+{name}" for name in registry.names(Kind.SPECULATOR) if name != "ras"),
+)
+GROWTH_JOBS = 1_000, 100_000
+GROWTH_CYCLES = 10
+GOAL_EXPONENT = 1.1
+JOBS_PER_REPORT = 10_000
+
+
+class Pool:
+    """One pool with every task running, a fifth of which report in each cycle; the fastest takes `least_s`."""
+
+    def __init__(self, jobs: int, tasks_per_job: int, least_s: float = 60.0) -> None:
+        self.tasks, self.cycle = jobs * tasks_per_job, 0
+        self.scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
+        for first in range(0, jobs, JOBS_PER_REPORT):
+            facts: list[f.AnyFact] = [] if first else self._attached(jobs * tasks_per_job)
+            for job in range(first, min(first + JOBS_PER_REPORT, jobs)):
+                facts += self._job(job, tasks_per_job)
+            report = Report(source=SOURCE, epoch=1, received_s=0.0, facts=facts, full=not first)
+            self.scheduler.handle([report], 0.0)
+        rng = np.random.default_rng([1, 0])
+        self.bytes_per_s = INPUT_BYTES / (least_s * (1 + rng.pareto(1.5, self.tasks)))
+
+    def cycles_ms(self, cycles: int, warm_up: int = WARM_UP) -> Floats:
+        """Processor time of so many cycles, and of some before them that do not count."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        elapsed_ms = [self._cycle_ms() for _ in range(warm_up + cycles)]
+        return np.array(elapsed_ms[warm_up:])
+
+    def _cycle_ms(self) -> float:
+        self.cycle += 1
+        now_s = 10.0 + self.cycle * CYCLE_S
+        some = np.arange(self.cycle % 5, self.tasks, 5)
+        read = np.minimum(self.bytes_per_s[some] * now_s, INPUT_BYTES - 1).astype(int)
+        progress = f.Progress(attempt=some.tolist(), bytes_read=read.tolist())
+        report = Report(source=SOURCE, epoch=1, received_s=now_s, facts=[], progress=progress)
+        started_s = time.process_time()
+        self.scheduler.handle([report], now_s)
+        return (time.process_time() - started_s) * 1000
+
+    @staticmethod
+    def _attached(tasks: int) -> list[f.AnyFact]:
+        slots = tasks // N_HOSTS + 20
+        executors = [f.ExecutorAdded(executor=str(i), host=f"host{i}", slots=slots) for i in range(N_HOSTS)]
+        return [f.DriverAttached(application="bench", capabilities=SPARK), *executors]
+
+    @staticmethod
+    def _job(job: int, n_tasks: int) -> list[f.AnyFact]:
+        stage = f.StageSubmitted(
+            job=f"job-{job}",
+            stage=job,
+            stage_attempt=0,
+            n_tasks=n_tasks,
+            input_bytes=[INPUT_BYTES] * n_tasks,
+            kind="shuffle_map",
+            name=f"stage {job % 50}",
+        )
+        attempts = range(job * n_tasks, (job + 1) * n_tasks)
+        hosts = [attempt % N_HOSTS for attempt in attempts]
+        started = [
+            f.AttemptStarted(
+                attempt=attempt, stage=job, stage_attempt=0, index=index, executor=str(host), host=f"host{host}"
+            )
+            for index, (attempt, host) in enumerate(zip(attempts, hosts, strict=True))
+        ]
+        return [f.JobSubmitted(job=f"job-{job}"), stage, *started]
 
 
 def rows() -> list[dict]:
-    """Benchmark rows `cycle-p50` and `cycle-p99` for `hopper+ras`, one pool with every task running and reporting."""
-    scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
-    _start(scheduler)
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-    rng = np.random.default_rng([1, 0])
-    rate = INPUT_BYTES / (60.0 * (1 + rng.pareto(1.5, N_JOBS * TASKS_PER_JOB)))
-    elapsed_ms = []
-    for cycle in range(1, CYCLES + 1):
-        now_s = 10.0 + cycle * 0.2
-        some = np.arange(cycle % 5, N_JOBS * TASKS_PER_JOB, 5)
-        progress = f.Progress(
-            attempt=some.tolist(), bytes_read=np.minimum(rate[some] * now_s, INPUT_BYTES - 1).astype(int).tolist()
-        )
-        report = Report(source="spark:bench", epoch=1, received_s=now_s, facts=[], progress=progress)
-        started = time.process_time()
-        scheduler.handle([report], now_s)
-        elapsed_ms.append((time.process_time() - started) * 1000)
-    steady = np.array(elapsed_ms[10:])
-    spread = [round(float(q), 2) for q in np.percentile(steady, [5, 95])]
-    p50, p99 = np.percentile(steady, [50, 99])
-    met = bool(p99 <= GOAL_P99_MS)
-    base = {"unit": "ms", "peer": None, "ratio": None, "runs": len(steady), "spread": spread}
-    return [
-        {"name": "cycle-p50", "value": round(float(p50), 2), "goal": None, "met": None, **base},
-        {
-            "name": "cycle-p99",
-            "value": round(float(p99), 2),
-            "goal": GOAL_P99_MS,
-            "met": met,
-            **base,
-        },
-    ]
+    """`cycle-p50` and `cycle-p99` with 1,000 jobs, `cycle-<policy>` with ten times as many, and `cycle-growth`.
+
+    All but the last have 100,000 running tasks; the last compares 10,000 with a million.
+    """
+    usual_ms = Pool(1_000, 100).cycles_ms(CYCLES)
+    p50_ms = _row("cycle-p50", usual_ms, 50)
+    return [{**p50_ms, "goal": None, "met": None}, _row("cycle-p99", usual_ms, 99), *_by_policy(), _growth()]
 
 
-def _start(scheduler: Scheduler) -> None:
-    facts: list[f.Fact] = [f.DriverAttached(application="bench", capabilities=SPARK)]
-    slots = N_JOBS * TASKS_PER_JOB // N_HOSTS + 20
-    facts += [f.ExecutorAdded(executor=str(i), host=f"host{i}", slots=slots) for i in range(N_HOSTS)]
-    for job in range(N_JOBS):
-        facts.append(f.JobSubmitted(job=f"job-{job}"))
-        facts.append(
-            f.StageSubmitted(
-                job=f"job-{job}",
-                stage=job,
-                stage_attempt=0,
-                n_tasks=TASKS_PER_JOB,
-                input_bytes=[INPUT_BYTES] * TASKS_PER_JOB,
-                kind="shuffle_map",
-                name=f"stage {job % 50}",
-            )
-        )
-        for index in range(TASKS_PER_JOB):
-            attempt = job * TASKS_PER_JOB + index
-            host = attempt % N_HOSTS
-            facts.append(
-                f.AttemptStarted(
-                    attempt=attempt, stage=job, stage_attempt=0, index=index, executor=str(host), host=f"host{host}"
-                )
-            )
-    scheduler.handle([Report(source="spark:bench", epoch=1, received_s=0.0, facts=facts, full=True)], 0.0)
+def _by_policy() -> list[dict]:
+    pool, found = Pool(MANY_JOBS, TASKS_PER_JOB, least_s=300.0), []
+    for policy in POLICIES:
+        pool.scheduler.handle([PolicySet(source=SOURCE, policy=policy)], 10.0 + pool.cycle * CYCLE_S)
+        found.append(_row(f"cycle-{policy}", pool.cycles_ms(CYCLES), 99))
+    return found
+
+
+def _growth() -> dict:
+    """The power of the number of tasks that a cycle's time, in the median, grows with."""
+    few_ms, many_ms = (
+        float(np.median(Pool(jobs, TASKS_PER_JOB).cycles_ms(GROWTH_CYCLES, warm_up=5))) for jobs in GROWTH_JOBS
+    )
+    exponent = round(float(np.log(many_ms / few_ms) / np.log(GROWTH_JOBS[1] / GROWTH_JOBS[0])), 3)
+    return {
+        "name": "cycle-growth",
+        "value": exponent,
+        "unit": "exponent",
+        "peer": f"{few_ms:.1f} to {many_ms:.0f} ms",
+        "ratio": None,
+        "goal": GOAL_EXPONENT,
+        "met": exponent <= GOAL_EXPONENT,
+        "runs": GROWTH_CYCLES,
+        "spread": None,
+    }
+
+
+def _row(name: str, elapsed_ms: Floats, percentile: int) -> dict:
+    value = round(float(np.percentile(elapsed_ms, percentile)), 2)
+    return {
+        "name": name,
+        "value": value,
+        "goal": GOAL_P99_MS,
+        "met": value <= GOAL_P99_MS,
+        "unit": "ms",
+        "peer": None,
+        "ratio": None,
+        "runs": len(elapsed_ms),
+        "spread": [round(float(bound), 2) for bound in np.percentile(elapsed_ms, [5, 95])],
+    }

@@ -24,7 +24,9 @@ INTERVAL_S = 1.0
 STEADY_S = 15.0
 GOAL_P99_MS = 250.0
 GOAL_AGAIN_S = 15.0
-RETRY_S = 0.5
+RETRY_S = 0.25
+MOST_RETRY_S = 30.0
+"""The pause after a failure, which doubles with each in a row, as the shim's circuit breaker has it."""
 
 
 class Shim:
@@ -42,17 +44,17 @@ class Shim:
     async def run(self, delay_s: float) -> None:
         """Reports until it is cancelled."""
         await asyncio.sleep(delay_s)
-        connected = False
-        step = 0
+        connected, step, retry_s = False, 0, RETRY_S
         while True:
             try:
                 if not connected:
                     await self._driver.connect(self._port)
                     connected = True
-                wait_s = await self._exchange(step)
+                wait_s, retry_s = await self._exchange(step), RETRY_S
                 step += 1
             except OSError:
-                connected, self.steered_s, wait_s = False, None, RETRY_S
+                connected, self.steered_s = False, None
+                wait_s, retry_s = retry_s, min(2 * retry_s, MOST_RETRY_S)
             await asyncio.sleep(wait_s)
 
     async def listen(self) -> None:

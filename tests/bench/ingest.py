@@ -23,7 +23,7 @@ GOALS = {"none": 500_000, "ras": 350_000}
 
 
 def rows() -> list[dict]:
-    """Rows `ingest-none` and `ingest-hopper+ras`, and their p99 of one sync under that load."""
+    """Rows `ingest-hopper+none` and `ingest-hopper+ras`, and their p99 of one sync under that load."""
     if (os.cpu_count() or 1) > 1:
         os.sched_setaffinity(0, {1})
     tails = progress_tails(N_TASKS, 300)

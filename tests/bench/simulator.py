@@ -14,7 +14,7 @@ from tests.simulator.simpy_peer import Peer
 
 PLAIN = Scenario(offered_load=0.5, jobs=2_000_000)
 SCENARIOS = {
-    "none": (PLAIN, 1_500_000),
+    "plain": (PLAIN, 1_500_000),
     "relaunch": (replace(PLAIN, policy=PolicyName.RELAUNCH, relaunch_factor=4.43), 1_500_000),
     "redundant": (replace(PLAIN, policy=PolicyName.REDUNDANT_ALL), 850_000),
 }
@@ -28,7 +28,7 @@ def rows() -> list[dict]:
     found = [_row(name, scenario, goal) for name, (scenario, goal) in SCENARIOS.items()]
     ratios = [row["ratio"] for row in found]
     over_peer = {
-        "name": "simulator-over-simpy",
+        "name": "sim-masterworker-over-simpy",
         "value": min(ratios),
         "unit": "times",
         "peer": None,
@@ -55,7 +55,7 @@ def _row(name: str, scenario: Scenario, goal: float) -> dict:
         raise AssertionError(f"{name}: the peer simulates another system: {peer_response_s:.1f} s, {response_s:.1f} s")
     rate = float(np.median(rates))
     return {
-        "name": f"simulator-{name}",
+        "name": f"sim-masterworker-{name}",
         "value": round(rate),
         "unit": "jobs/s",
         "peer": round(peer),

@@ -15,7 +15,7 @@ CYCLES_S = (0.1, 1.0)
 
 
 def rows() -> list[dict]:
-    """Benchmark rows `cluster-<slots>-<policy>-<cycle>`, in processor time; the goals are for the shorter cycle."""
+    """Benchmark rows `sim-cluster-<slots>-<policy>-<cycle>`, in processor time; the goals are for the shorter cycle."""
     return [
         _row(slots, policy, cycle_s)
         for slots in GOALS
@@ -37,7 +37,7 @@ def _row(slots: int, policy: str, cycle_s: float) -> dict:
     per_s.sort()
     value, goal = per_s[RUNS // 2], GOALS[slots] if cycle_s == CYCLES_S[0] else None
     return {
-        "name": f"cluster-{slots}-{policy}-{cycle_s:g}s",
+        "name": f"sim-cluster-{slots}-{policy}-{cycle_s:g}s",
         "value": round(value),
         "unit": "events/s",
         "peer": None,

@@ -36,3 +36,22 @@ def ratio_row(
         "runs": len(values_s),
         "spread": [round(bound, 3) for bound in interval],
     }
+
+
+def effect(cost: np.ndarray, treated: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    """Cost of treated rows over that of the others, other things being equal, and its standard error.
+
+    Least squares with errors that may differ from row to row. `cost` and `treated` are (n,), `others` is (n, k).
+
+    >>> time = np.arange(8.0)
+    >>> treated = np.array([0, 1, 1, 0, 1, 0, 0, 1], dtype=bool)
+    >>> ratio, error = effect(10 + time - time.mean() + treated, treated, time[:, None])
+    >>> round(ratio, 6), round(error, 6)
+    (1.1, 0.0)
+    """
+    design = np.column_stack([np.ones(len(cost)), treated, others - others.mean(axis=0)])
+    inverse = np.linalg.pinv(design.T @ design)
+    base, more, *_ = inverse @ design.T @ cost
+    left = cost - design @ (inverse @ design.T @ cost)
+    covariance = inverse @ (design.T * left**2) @ design @ inverse
+    return float(1 + more / base), float(covariance[1, 1] ** 0.5 / base)
