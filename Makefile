@@ -9,15 +9,16 @@ TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
 SPARK35 := build/spark-3.5/pyspark
 RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
-MAVEN := mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
+# Without noreset Maven resets a colour that it never set, in a log file, too.
+MAVEN := MAVEN_OPTS="$$MAVEN_OPTS -Djansi.noreset=true" mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
 PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 
-.PHONY: help demo demo-yarn test unit test-full bench bench-demo lint jars wheel lock clean
+.PHONY: help demo demo-yarn test unit test-full bench bench-demo bench-rm bench-rm-full lint jars wheel lock clean
 .DELETE_ON_ERROR:
 
 help: ## Show this list.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-14s %s\n", $$1, $$2}'
 
 demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick host: stock against Grasshopper, and the page.
 	@$(BIN)/grasshopper demo $(DEMO)
@@ -44,6 +45,12 @@ bench: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## Measure; prints a tabl
 
 bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The demo's comparison over six rounds in both worlds; half an hour.
 	@$(BIN)/python -m tests.bench demo_ratio
+
+bench-rm: $(VENV)/dev.stamp $(YARN_JAR) ## What the plug-in costs a ResourceManager with 500 applications; five minutes.
+	@$(BIN)/python -m tests.bench rm_overhead
+
+bench-rm-full: $(VENV)/dev.stamp $(YARN_JAR) ## The same for 50, 200, 500 applications; control plane answering, stopped, dead.
+	@$(BIN)/python -m tests.bench rm_grid
 
 lint: $(VENV)/dev.stamp ## Style, types and layers.
 	@$(BIN)/python -m tests.suites lint

@@ -1,4 +1,4 @@
-"""Which checks belong to which tier? Runs them one after the other and ends with one summary line.
+"""Which checks belong to which tier? Runs them, some beside others, and ends with one summary line.
 
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
 What passed for a commit is remembered: `test-full` goes on from there, and writes build/test-full.json, which is
@@ -7,16 +7,21 @@ committed as tests/test-full.json.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"
 SUREFIRE = "jvm-shim/*/target/surefire-reports/TEST-*.xml"
+TIMED_OUT = 124
+"""What `timeout` ends with when it has ended a command."""
 SEED = int(os.environ.get("FULL_SEED", "1"))
 """From which the random stories of `test-full` are drawn."""
 
@@ -28,15 +33,17 @@ class Suite:
     name: str
     command: tuple[str, ...]
     minutes: float
+    beside: tuple[str, ...] = ()
+    """Suites that it leaves a core to, and that may run at the same time."""
 
 
 def _python(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, *arguments)
 
 
-def _pytest(name: str, *arguments: str, minutes: float) -> Suite:
+def _pytest(name: str, *arguments: str, minutes: float, beside: tuple[str, ...] = ()) -> Suite:
     report = f"--junitxml={RESULTS / name}.xml"
-    return Suite(name, _python("-m", "pytest", report, "--durations=5", *arguments), minutes)
+    return Suite(name, _python("-m", "pytest", report, "--durations=5", *arguments), minutes, beside)
 
 
 LINT = (
@@ -52,31 +59,74 @@ UNIT = (
 )
 TEST = (
     *UNIT,
+    _pytest("soak", "-m", "soak", minutes=20, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8),
     _pytest("integration", "-m", "integration and not full", minutes=60),
 )
-FULL = (*TEST, _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600))
+ON_OLDER_SPARK = [
+    f"tests/integration/test_{name}.py"
+    for name in ("attachments", "copies", "modes", "plane_faults", "spark_faults", "targets", "writes")
+]
+OLDER_SPARK = _pytest("spark-3.5", "-m", "integration and not full", *ON_OLDER_SPARK, minutes=60)
+FULL = (
+    *TEST,
+    replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),
+    _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600),
+)
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
 
 
-def run(suite: Suite) -> bool:
-    """Run one suite with its output shown; True if it passed within its budget."""
-    print(f"--- {suite.name}", flush=True)
-    started = time.monotonic()
-    with subprocess.Popen(suite.command, cwd=ROOT, start_new_session=True) as process:
-        try:
-            code = process.wait(timeout=suite.minutes * 60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 15)
-            code = f"no end after {suite.minutes:g} minutes"
-        except BaseException:
-            os.killpg(process.pid, 15)
-            raise
-    verdict = "passed" if code == 0 else f"FAILED ({code})"
-    print(f"--- {suite.name} {verdict} in {time.monotonic() - started:.0f} s", flush=True)
-    return code == 0
+class Running:
+    """A suite that was started; what one says beside others is shown when it is over."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self._started_s = time.monotonic()
+        self._log = RESULTS / f"{suite.name}.log" if suite.beside else None
+        print(f"--- {suite.name}{', beside what follows' if suite.beside else ''}", flush=True)
+        with self._log.open("wb") if self._log else nullcontext() as output:
+            command = ("timeout", f"{suite.minutes}m", *suite.command)
+            self._process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stdout=output, stderr=output)
+
+    def passed(self) -> bool:
+        """Waits for its end; True if it passed within its budget."""
+        code = self._process.wait()
+        took = f" in {time.monotonic() - self._started_s:.0f} s"
+        if self._log:
+            print(self._log.read_text(errors="replace"), end="")
+            took = ""
+        why = f"no end after {self.suite.minutes:g} minutes" if code == TIMED_OUT else code
+        print(f"--- {self.suite.name} {f'FAILED ({why})' if code else 'passed'}{took}", flush=True)
+        return code == 0
+
+    def end(self) -> None:
+        """Ends it with all that it has started."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
+
+
+def run(suites: Sequence[Suite]) -> dict[str, bool]:
+    """Run suites in their order; by name, whether each passed."""
+    results: dict[str, bool] = {}
+    running: list[Running] = []
+
+    def finish(some: list[Running]) -> None:
+        for one in some:
+            results[one.suite.name] = one.passed()
+            running.remove(one)
+
+    try:
+        for suite in suites:
+            finish([one for one in running[::-1] if suite.name not in one.suite.beside])
+            running.append(Running(suite))
+        finish(running[::-1])
+    finally:
+        for one in running:
+            one.end()
+    return results
 
 
 def count() -> tuple[int, int]:
@@ -92,6 +142,7 @@ def count() -> tuple[int, int]:
 
 def main(tier: str) -> int:
     """Run a tier; returns the process's exit code."""
+    started_s = time.monotonic()
     describe = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
     head = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     done = ROOT / "build" / f"passed-{head}"
@@ -100,7 +151,7 @@ def main(tier: str) -> int:
     if any(suite.name == "java" for suite in left):
         for old in ROOT.glob(SUREFIRE):
             old.unlink()
-    results = {suite.name: True for suite in TIERS[tier]} | {suite.name: run(suite) for suite in left}
+    results = {suite.name: True for suite in TIERS[tier]} | run(left)
     done.parent.mkdir(exist_ok=True)
     done.write_text("\n".join(sorted(before - results.keys() | {name for name, ok in results.items() if ok})))
     passed, failed = count()
@@ -110,7 +161,8 @@ def main(tier: str) -> int:
         (ROOT / "build" / "test-full.json").write_text(json.dumps(record, indent=2) + "\n")
     if broken:
         print(f"failed suites: {', '.join(broken)}")
-    print(f"{tier}: {passed} passed, {max(failed, len(broken))} failed")
+    took_min = (time.monotonic() - started_s) / 60
+    print(f"{tier}: {passed} passed, {max(failed, len(broken))} failed in {took_min:.0f} minutes")
     return 1 if broken else 0
 
 

@@ -4,18 +4,27 @@ Reason codes, settings and the snapshot's schema are tables in the code; their p
 """
 
 import ast
-import dataclasses
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
 
 from controlplane.model import snapshot
 from controlplane.model.facts import Capabilities
-from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import TEXTS, WHY_COPIED
 from controlplane.policies.registry import TABLE
+from controlplane.settings import Section, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
+COLUMNS = ("setting", "default", "range", "read at", "meaning")
+STARTUP, RUNTIME = "Startup", "Runtime"
+SECTIONS = {
+    "engine": "`mode`, `allocator` and `speculator` choose what is done; these numbers bound it.",
+    "runtime": "Pace, bounds and patience of the live driver.",
+    "store": "Where decisions are kept, for how long, and how much may wait to be written.",
+}
+"""Those sections that are made from dataclasses, in words."""
 NOTE = "Made from code by `python -m tests.docs.generated`; a test keeps it true.\n"
 
 
@@ -39,7 +48,8 @@ number is what is stored and is never used again for something else.
 
 How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all that is recorded, and
 `grasshopper_copies_refused_total{{reason}}` for what speaks against a copy. Codes of severity 0 are not
-recorded as decisions: they stand in the state, task by task.
+recorded as decisions: they stand in the state, task by task. So does `mode`, of which a job has one record for as long
+as the mode stays off. Where the input `progress` is -1, a sentence with a time left ends by saying that it is guessed.
 
 {NOTE}
 {table("number", "code", "for a copy", "severity", "sentence", rows=rows)}"""
@@ -49,35 +59,69 @@ def settings() -> str:
     """docs/settings.md: what steers each policy, and the engine."""
     policies = []
     for row in TABLE:
-        rows = [(f"`{s.name}`", f"{s.default:g}", f"{s.low:g} to {s.high:g}", s.about) for s in row.settings]
+        rows = [(f"`{s.name}`", f"{s.default:g}", s.want, RUNTIME, s.about) for s in row.settings]
         source = f" Source: {row.source}." if row.source else ""
         needs = f" Needs of the host: {', '.join(f'`{name}`' for name in sorted(row.needs))}." if row.needs else ""
         page = DOCS / "policies" / f"{row.name}.md"
         name = f"[{row.name}](policies/{row.name}.md)" if page.exists() else row.name
-        of_row = table("setting", "default", "range", "meaning", rows=rows) if rows else "Nothing to set.\n"
+        of_row = table(*COLUMNS, rows=rows) if rows else "Nothing to set.\n"
         policies.append(f"### {name} ({row.kind})\n\n{row.about}{needs}{source}\n\n{of_row}")
-    engine = [
-        (f"`{f.name}`", f.default, f"{f.metadata['low']:g} to {f.metadata['high']:g}", f.metadata["about"])
-        for f in dataclasses.fields(EngineSettings)
-        if "about" in f.metadata
-    ]
-    return f"""# Settings of policies and engine
+    sections = []
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        assert isinstance(kind, type)
+        assert issubclass(kind, Section)
+        about = SECTIONS.get(name) or inspect.getdoc(kind)
+        when = RUNTIME if name == "engine" else STARTUP
+        rows = [
+            (f"`{key}`", _default(each), _range(each), when, each.description)
+            for key, each in kind.model_fields.items()
+            if each.description
+        ]
+        sections.append(f"### {name}\n\n{about}\n\n{table(*COLUMNS, rows=rows)}")
+    return f"""# Settings
 
-A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`: in the YAML file, in the
-environment (`GRASSHOPPER__ENGINE__...`), or while running by `PATCH /api/v1/settings`. Names that are not in the table
-and values out of their range are refused by name. `grasshopper config show` prints what a control plane started in this
-shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs of the
-host is one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
+Everything that can be set is in one of the sections at the end of this page: in the YAML file, or in the environment
+(`GRASSHOPPER__SECTION__KEY`). What is read at **Startup** holds until the next one. What is read at **Runtime**, the
+section `engine` and the settings of policies, can also be changed while running: by `PATCH /api/v1/settings`, or in the
+file, which SIGHUP has read again. A file with a mistake is refused whole, and what was in force stays.
+
+A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`. Names that are not in the
+table and values out of their range are refused by name. `grasshopper config show` prints what a control plane started
+in this shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs
+of the host is one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
+
+A change needs its reason, and names settings without the leading `engine.`; null takes back what was changed:
+
+```
+curl -X PATCH http://127.0.0.1:7272/api/v1/settings -H 'Content-Type: application/json' \\
+  -d '{{"reason": "as configured again", "engine": {{"lease_ms": null}}}}'
+```
+
+The mode is not among them: `grasshopper mode set`, or `PUT /api/v1/mode`, changes it.
 
 {NOTE}
 ## Policies
 
 {chr(10).join(policies)}
-## Engine
+## Sections
 
-`mode`, `allocator` and `speculator` choose what is done; these numbers bound it.
+{chr(10).join(sections)}"""
 
-{table("setting", "default", "range", "meaning", rows=engine)}"""
+
+def _default(field: FieldInfo) -> Any:
+    """What holds if nothing is set."""
+    return "none" if field.default is None else field.default
+
+
+def _range(field: FieldInfo) -> str:
+    """What a setting may be: its bounds, its words, or its kind."""
+    low, high = (next((getattr(m, name) for m in field.metadata if hasattr(m, name)), None) for name in ("ge", "le"))
+    if low is not None and high is not None:
+        return f"{low:g} to {high:g}"
+    if words := get_args(field.annotation):
+        return " or ".join(each for each in words if isinstance(each, str)) or "text"
+    return "True or False" if field.annotation is bool else "text"
 
 
 def snapshot_schema() -> str:
