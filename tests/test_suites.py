@@ -1,0 +1,57 @@
+"""Does the run of all checks tell a test that a busy machine disturbed from one that is broken?"""
+
+import pytest
+
+from tests import suites
+
+pytestmark = [pytest.mark.unit, pytest.mark.checkout]
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_ok():
+    pass
+
+def test_disturbed():
+    flag = Path(__file__).with_name("flag")
+    first = not flag.exists()
+    flag.touch()
+    assert not first
+"""
+BROKEN = """
+import pytest
+
+@pytest.mark.parametrize("case", range({cases}))
+def test_broken(case):
+    with open(f"{{__file__}}{{case}}", "a") as tries:
+        tries.write("x")
+    assert False
+"""
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """A function from a file's text to the suite of its tests."""
+    monkeypatch.setattr(suites, "ROOT", tmp_path)
+    monkeypatch.setattr(suites, "RESULTS", tmp_path)
+
+    def write(text):
+        (tmp_path / "test_it.py").write_text(text)
+        return suites._pytest("integration", "test_it.py", minutes=1, disturbed=True)
+
+    return write
+
+
+def test_a_test_that_passes_the_second_time_is_named_and_does_not_fail_the_suite(suite):
+    assert suites.run([suite(FAILS_ONCE)]) == {"integration": True}
+    assert suites.count() == (2, [], ["test_it::test_disturbed"])
+
+
+def test_a_test_that_fails_twice_fails_the_suite(suite):
+    assert suites.run([suite(BROKEN.format(cases=1))]) == {"integration": False}
+    assert suites.count() == (0, ["test_it::test_broken[0]"], [])
+
+
+def test_many_failures_are_not_tried_again(suite, tmp_path):
+    cases = suites.FEW + 1
+    assert suites.run([suite(BROKEN.format(cases=cases))]) == {"integration": False}
+    assert [(tmp_path / f"test_it.py{case}").read_text() for case in range(cases)] == ["x"] * cases
