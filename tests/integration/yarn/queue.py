@@ -94,8 +94,13 @@ EXECUTORS = {
     "spark.dynamicAllocation.maxExecutors": str(SLOTS),
     "spark.dynamicAllocation.executorIdleTimeout": "1s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+    "spark.task.reaper.enabled": "true",
+    "spark.task.reaper.killTimeout": "20s",
 }
-"""Two executors fit on a node of 2200 MB, whether or not it hosts masters of 320 MB: eight slots on four nodes."""
+"""Two executors fit on a node of 2200 MB, whether or not it hosts masters of 320 MB: eight slots on four nodes.
+
+A cancelled task whose interrupt came while its classes were being loaded sleeps on; it ends with its executor then.
+"""
 
 
 def faulty_jar(version: str, folder: Path, switch: Path) -> Path:
