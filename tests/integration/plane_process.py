@@ -47,13 +47,17 @@ app()
 
 
 def eventually(
-    what: Callable[[], Any], *, within_s: float = EVENTUALLY_S, about: Callable[[], Any] | None = None
+    what: Callable[[], Any],
+    *,
+    within_s: float = EVENTUALLY_S,
+    every_s: float = 0.02,
+    about: Callable[[], Any] | None = None,
 ) -> Any:
     """The first true answer of `what`; fails with what `about` says if none comes in time."""
     limit_s = time.monotonic() + within_s
     while not (answer := what()):
         assert time.monotonic() < limit_s, about() if about else f"not within {within_s} s"
-        time.sleep(0.02)
+        time.sleep(every_s)
     return answer
 
 

@@ -29,6 +29,8 @@ MASTER_MB = 300
 TICK_MS = 1000
 TOKEN = "known to both"
 SERVED_S = 30.0
+LOOK_S = 1.0
+"""Between two looks at a crowd, each of which costs the control plane a part of an exchange's time-out."""
 START_S = 180.0
 SITE = {
     "yarn.resourcemanager.cluster-id": CLUSTER,
@@ -69,7 +71,7 @@ def yarn(request, gateway, plane, tmp_path_factory):
         cluster.start(timeout_s=START_S)
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda _: submit(cluster.rm_url, memory_mb=MASTER_MB), range(count)))
-        eventually(lambda: len(queued(plane)) == count, about=lambda: log(cluster)[-5000:])
+        eventually(lambda: len(queued(plane)) == count, every_s=LOOK_S, about=lambda: log(cluster)[-5000:])
         yield cluster
     finally:
         cluster.stop()
@@ -96,7 +98,7 @@ def serves(yarn: LocalYarn, user: str) -> str:
 
 def grants(plane: Plane, yarn: LocalYarn, job: str) -> None:
     """Fix an application's target; returns once the ResourceManager has it."""
-    eventually(lambda: job in queued(plane), about=lambda: log(yarn)[-5000:])
+    eventually(lambda: job in queued(plane), every_s=LOOK_S, about=lambda: log(yarn)[-5000:])
     plane.set_target(SOURCE, job, 1, 1)
     eventually(
         lambda: [one for one in plane.decisions(SOURCE, outcome="applied", job=job) if one["inputs"]["cap"] == 1],
@@ -118,9 +120,9 @@ def test_an_answer_of_50_megabytes_costs_a_time_out_and_nothing_else(yarn, plane
     told = log(yarn).count("answers again")
     gateway.fault = "flood"
     try:
-        eventually(lambda: "the control plane is away" in log(yarn))
+        eventually(lambda: "the control plane is away" in log(yarn), every_s=LOOK_S)
         small = serves(yarn, "bob")
     finally:
         gateway.fault = ""
-    eventually(lambda: log(yarn).count("answers again") > told)
+    eventually(lambda: log(yarn).count("answers again") > told, every_s=LOOK_S)
     grants(plane, yarn, small)
