@@ -19,10 +19,11 @@ from yarn_bridge.rm_client import RmClient
 
 pytestmark = pytest.mark.integration
 ROOMY = {
-    "yarn.scheduler.capacity.maximum-applications": 20_000,
+    "yarn.scheduler.capacity.maximum-applications": 200_000,
     "yarn.scheduler.capacity.maximum-am-resource-percent": 10_000,
     f"yarn.scheduler.capacity.{QUEUE}.user-limit-factor": 0.1,
 }
+"""A user may have a tenth of all applications, as of the slots."""
 NODE_MB = 2200
 MASTER_MB = 300
 """More than a tenth of the node, so that one application fills its user's share."""
