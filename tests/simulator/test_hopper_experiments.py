@@ -5,9 +5,9 @@ import pytest
 
 from controlplane.simulator.cluster_workloads import Facebook
 from controlplane.simulator.experiments import journal
-from controlplane.simulator.experiments.cluster_points import BASELINES, WORLDS
 from controlplane.simulator.experiments.experiment import Scale, Verdict
 from controlplane.simulator.experiments.hopper import EXPERIMENTS
+from controlplane.simulator.experiments.hopper.conditions import BASELINES, WORLDS
 from controlplane.simulator.experiments.hopper.examples import (
     SCHEDULES,
     SLOTS_PER_TASK,
@@ -15,7 +15,7 @@ from controlplane.simulator.experiments.hopper.examples import (
     knee_of,
     one_schedule,
 )
-from controlplane.simulator.experiments.hopper.learned import SHARES, TailLearned, TransferForetold
+from controlplane.simulator.experiments.points.learning import SHARES, TailLearned, TransferForetold
 
 pytestmark = pytest.mark.unit
 
@@ -60,9 +60,7 @@ def test_every_point_says_all_that_it_depends_on(name):
 def test_hopper_is_never_shown_without_both_baselines_in_both_worlds(what):
     """How good it looks depends on what copies of the baseline compete with, and on whether copies help at all."""
     points = BY_ID[f"hopper/{what}"].points(Scale.SMOKE)
-    scenarios = [
-        getattr(point, name) for point in points for name in ("scenario", "theirs", "ours") if hasattr(point, name)
-    ]
+    scenarios = [point.scenario for point in points]
     shown = {(one.policy, one.speculator_settings.get("copy_priority"), one.shared_share) for one in scenarios}
     for base in BASELINES.values():
         priority = base.get("speculator_settings", {}).get("copy_priority")
