@@ -11,10 +11,10 @@ from math import inf, nan
 
 import numpy as np
 
-from controlplane.engine.redundancy import limit_s
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
 from controlplane.policies.hopper.locality import LOCALITY_PERCENT
+from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.simulator.cluster_decisions import OF_ALL, WANTED, Policy
 from controlplane.simulator.cluster_events import Ended, play
