@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from controlplane.engine.allocation import shares
 from controlplane.engine.budgets import copy_room, no_room, over_budget, restart_room, spare_room, within_originals
-from controlplane.engine.redundancy import factor, limit_s
 from controlplane.engine.snapshot_records import (
     claimant_records,
     is_claimant,
@@ -32,6 +31,7 @@ from controlplane.model.reasons import Reason, sentence
 from controlplane.model.snapshot import JobState, PoolState, Snapshot, TaskState
 from controlplane.policies import registry
 from controlplane.policies.interfaces import Records
+from controlplane.policies.redundancy.beforehand import factor, limit_s
 
 SCHEMA_VERSION = 1
 """Of the snapshots that are understood."""

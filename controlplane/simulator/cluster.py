@@ -11,10 +11,10 @@ from math import inf, nan
 
 import numpy as np
 
-from controlplane.engine.redundancy import limit_s
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
 from controlplane.policies.hopper.locality import LOCALITY_PERCENT
+from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.simulator.cluster_decisions import OF_ALL, WANTED, Policy
 from controlplane.simulator.cluster_events import Ended, play
@@ -107,7 +107,11 @@ class ClusterScenario:
     def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, Ended]":
         work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
         work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
-        ended = Ended(response_s=np.full(self.jobs, nan), cost_s=np.full(self.jobs, nan))
+        ended = Ended(
+            response_s=np.full(self.jobs, nan),
+            cost_s=np.full(self.jobs, nan),
+            met_short=np.zeros(self.jobs, dtype=np.bool_),
+        )
         by_finished = parse_policy(self.policy, ROWS)[1].by_finished
         world = self._world(seed)
         state = with_inputs(empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), by_finished), work, world)
@@ -220,7 +224,7 @@ class ClusterSummary:
     restarts_per_task: float
     """Tasks that were started anew, the old attempt killed."""
     short_share: float
-    """Of cycles, those in which virtual sizes exceeded the slots (Hopper's Guideline 2)."""
+    """Of jobs, those that arrived while virtual sizes, theirs included, exceeded the slots (Hopper's Guideline 2)."""
     local_share: float
     """Of originals of first phases, those on a machine with their input; 1 where all machines have it."""
     finished: bool
@@ -287,7 +291,7 @@ def _summary(
         copies_per_task=float(counts["launched"] / work.phase_tasks.sum()),
         won_share=float(counts["won"] / max(counts["launched"], 1)),
         restarts_per_task=float(counts["restarted"] / work.phase_tasks.sum()),
-        short_share=float(counts["short_cycles"] / max(counts["cycles"], 1)),
+        short_share=float(ended.met_short[rows].mean()),
         local_share=float(counts["local"] / counts["inputs"]) if counts["inputs"] else 1.0,
         finished=bool(finished),
         events=int(counts["events"]),

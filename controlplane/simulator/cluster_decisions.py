@@ -95,7 +95,6 @@ def share_out(work: Workload, world: World, policy: Policy, state: State) -> Non
         total += share["virtual_size"]
         row += 1
     state.counts[0]["is_short"] = total > len(state.slots)
-    state.counts[0]["short_cycles"] += total > len(state.slots)
 
 
 @rule

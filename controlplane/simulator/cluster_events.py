@@ -9,7 +9,7 @@ from math import floor, inf
 from typing import NamedTuple
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Floats, Record
+from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
 from controlplane.simulator.cluster_decisions import NO_JOB, Policy, decide, need, wants_copy, whose_turn
 from controlplane.simulator.cluster_inputs import (
@@ -53,6 +53,8 @@ class Ended(NamedTuple):
     response_s: Floats
     cost_s: Floats
     """Slot time, copies and clean-up included."""
+    met_short: Flags
+    """Whether virtual sizes, its own among them, exceeded the slots when it arrived."""
 
 
 @kernel
@@ -68,6 +70,7 @@ def play(work: Workload, world: World, policy: Policy, state: State, counted: Fl
         pass_time(state, counted, state.due_s[leaf])
         if leaf == cycle_leaf(state):
             decide(work, world, policy, state)
+            meet(state, ended)
             end_beaten(world, state)
             plan_cycle(policy, state, True)
             hand_out(work, world, policy, state, ANY_JOB)
@@ -148,6 +151,15 @@ def open_phase(work: Workload, world: World, policy: Policy, state: State, row: 
     job["transferred_s"] = state.counts[0]["now_s"]
     state.counts[0]["n_waiting"] += job["n_tasks"]
     set_due(state, cycle_leaf(state), state.counts[0]["now_s"])
+
+
+@rule
+def meet(state: State, ended: Ended) -> None:
+    """Write down whether slots are short for the jobs that have arrived since the last cycle, all at this instant."""
+    counts = state.counts[0]
+    for job in range(counts["n_met"], counts["next_job"]):
+        ended.met_short[job] = counts["is_short"]
+    counts["n_met"] = counts["next_job"]
 
 
 @rule

@@ -20,7 +20,7 @@ MEASURES = {
     "copies_per_task": "copies per task",
     "won_share": "copies that won",
     "restarts_per_task": "restarts per task",
-    "short_share": "cycles short of slots",
+    "short_share": "jobs that arrived short of slots",
     "local_share": "tasks beside their input",
 }
 """Fields of a ClusterSummary, in words."""

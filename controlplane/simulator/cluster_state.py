@@ -90,7 +90,7 @@ COUNTS = np.dtype(
         ("busy_s", np.float64),  # slot time in the window that is counted, as is the next one
         ("copy_s", np.float64),
         ("is_short", np.bool_),  # virtual sizes exceed the slots, as of the last cycle
-        ("short_cycles", np.int64),  # cycles in which virtual sizes exceeded the slots
+        ("n_met", np.int64),  # jobs that a cycle has allocated slots to
         ("none_in_turn", np.bool_),  # slots were left free when they were last handed out
         ("inputs", np.int64),  # originals started whose input lies somewhere
         ("local", np.int64),  # of them, those beside it

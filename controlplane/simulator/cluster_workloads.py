@@ -131,8 +131,12 @@ class Listed:
 
 def facebook_trace(path: str = "") -> list[TraceJob]:
     """All jobs of a SWIM file, that of 2009 if none is named. Raises ValueError if the file is no SWIM trace."""
-    trace = Path(path) if path else Path(str(files("spark_listener"))) / "traces" / FACEBOOK_2009
-    return parse_trace(trace.read_text())
+    return parse_trace(trace_path(path).read_text())
+
+
+def trace_path(path: str = "") -> Path:
+    """Where a SWIM file lies, that of 2009 if none is named."""
+    return Path(path) if path else Path(str(files("spark_listener"))) / "traces" / FACEBOOK_2009
 
 
 def bing_like(phases: int = 4) -> Synthetic:

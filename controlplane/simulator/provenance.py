@@ -1,16 +1,19 @@
 """Which code made a result? Version, commit and a fingerprint, to be kept beside every number that is written down."""
 
+import ast
 import hashlib
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import controlplane
+from controlplane.simulator.cluster_workloads import trace_path
 
 PACKAGE = Path(controlplane.__file__).parent
-SOURCES = ("simulator/*.py", "policies/**/*.py", "engine/*.py", "estimators/*.py", "model/*.py")
-"""What a simulated number may depend on; how experiments present them is not part of it."""
+MEASURING = PACKAGE / "simulator" / "experiments" / "points"
+"""The code that measures: a result depends on it and on what it imports, not on what judges or presents it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +24,59 @@ class Provenance:
     commit: str | None
     """Marked "-dirty" where files differ from it; None outside a checkout."""
     code: str
-    """A hash of the simulator's sources: results are only put together if theirs are equal."""
+    """A fingerprint of the code that measures: results are only put together if theirs are equal."""
 
 
 @cache
 def provenance() -> Provenance:
     """That of the running code."""
-    digest = hashlib.sha256()
-    for path in sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern)):
-        digest.update(path.read_bytes())
-    return Provenance(version=controlplane.__version__, commit=_commit(), code=digest.hexdigest()[:16])
+    code = fingerprint(PACKAGE, MEASURING.glob("*.py"), trace_path().read_bytes())
+    return Provenance(version=controlplane.__version__, commit=_commit(), code=code)
+
+
+def fingerprint(package: Path, files: Iterable[Path], data: bytes) -> str:
+    """A hash over the meaning of these files and of all of the package that they import, and over their data.
+
+    Comments, docstrings and layout do not count.
+    """
+    digest = hashlib.sha256(data)
+    for path, tree in sorted(import_closure(package, files).items()):
+        digest.update(f"{path.relative_to(package)} {ast.dump(_Bare().visit(tree))}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def import_closure(package: Path, files: Iterable[Path]) -> dict[Path, ast.Module]:
+    """The syntax trees of these files and of all files of the package that they import, directly or not."""
+    trees: dict[Path, ast.Module] = {}
+    left = list(files)
+    while left:
+        path = left.pop()
+        if path not in trees:
+            trees[path] = ast.parse(path.read_text())
+            left += _imported(package, trees[path])
+    return trees
+
+
+def _imported(package: Path, tree: ast.Module) -> Iterator[Path]:
+    """Files of the package that a tree imports, by absolute names; a folder's own file where it is named itself."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    for name in names:
+        if name.split(".")[0] == package.name:
+            place = package.parent.joinpath(*name.split("."))
+            yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
+
+
+class _Bare(ast.NodeTransformer):
+    """Drops texts that are not part of an expression: docstrings of modules, classes, functions and fields."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
 
 
 def _commit() -> str | None:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from controlplane.engine.redundancy import factor
 from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
+from controlplane.policies.redundancy.beforehand import factor
 from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.policies.redundancy.relaunch import latency_optimal_factor
 from controlplane.policies.redundancy.relaunch import relaunched as relaunched_run

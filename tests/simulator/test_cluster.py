@@ -49,6 +49,20 @@ class Later(Listed):
 
 
 @dataclass(frozen=True)
+class Spaced:
+    """Jobs of these numbers of tasks in turn, one long after the other; a task takes 1 s, the very last one 1000."""
+
+    sizes: tuple[int, ...]
+
+    def workload(self, seed: int, jobs: int) -> Workload:
+        tasks = np.resize(self.sizes, jobs)
+        original_s = np.ones(tasks.sum())
+        original_s[-1] = 1000.0
+        work = workload(np.arange(jobs, dtype=float), np.ones(jobs), np.ones(jobs, dtype=np.int64), tasks)
+        return work._replace(original_s=original_s, first_original=np.concatenate([[0], np.cumsum(tasks)]))
+
+
+@dataclass(frozen=True)
 class Chain:
     """One job of these phases, with tasks of 1 s."""
 
@@ -124,6 +138,23 @@ def test_a_chain_of_phases_alone_is_not_slowed_down():
     world = STILL | {"launch_s": 0.5}
     chain = Chain(phase_tasks=(2, 1, 2), transfer_ratio=0.0)
     assert ClusterScenario(policy="fifo+none", workload=chain, jobs=1, machines=2, **world).simulate(1).slowdown == 1.0
+
+
+@pytest.mark.parametrize(("sizes", "short_share"), [((2, 8), 1 / 2), ((2, 2, 8), 1 / 3), ((4,), 0.0), ((5,), 1.0)])
+def test_slots_are_short_for_jobs_that_arrive_so(sizes, short_share):
+    """On four slots a job alone is short of them if it has more tasks. What comes after the last arrival counts not."""
+    scenario = ClusterScenario(
+        policy="hopper+none", workload=Spaced(sizes=sizes), offered_load=0.1, jobs=60, machines=4, slots_per_machine=1,
+        **STILL | {"cycle_s": 0.1},
+    )  # fmt: skip
+    assert scenario.simulate(1).short_share == pytest.approx(short_share)
+
+
+def test_jobs_that_wait_make_those_behind_them_short_of_slots():
+    """Twenty of them want forty of four slots at once, though none is larger than the cluster."""
+    source = Listed(original_s=((1.0, 1.0),) * 20, copy_s=1.0)
+    scenario = ClusterScenario(policy="hopper+none", workload=source, jobs=20, machines=4, slots_per_machine=1, **STILL)
+    assert scenario.simulate(1).short_share == 1.0
 
 
 @pytest.mark.parametrize(("transfer_ratio", "took_s"), [(0.0, 3.0), (0.5, 3.25), (2.0, 4.0)])

@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 
 from controlplane.engine import redundancy
-from controlplane.engine.redundancy import limit_s
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
+from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.simulator import cluster_events
 from controlplane.simulator.cluster import ClusterScenario
 from controlplane.simulator.cluster_decisions import OF_RUNNING, decide

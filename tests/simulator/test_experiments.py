@@ -21,12 +21,12 @@ from controlplane.simulator.experiments.experiment import (
     Claim,
     Experiment,
     Finding,
-    Point,
     Results,
     Scale,
     Series,
     Verdict,
 )
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.report import page
 from controlplane.simulator.provenance import provenance
 

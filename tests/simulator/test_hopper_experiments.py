@@ -1,13 +1,19 @@
 """Are Hopper's experiments complete, and does the exact one come out?"""
 
+from dataclasses import replace
+from functools import cache
+
+import msgspec
 import numpy as np
 import pytest
 
+from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Facebook
 from controlplane.simulator.experiments import journal
-from controlplane.simulator.experiments.cluster_points import BASELINES, WORLDS
 from controlplane.simulator.experiments.experiment import Scale, Verdict
 from controlplane.simulator.experiments.hopper import EXPERIMENTS
+from controlplane.simulator.experiments.hopper.comparisons import at_middle
+from controlplane.simulator.experiments.hopper.conditions import BASELINES, FACEBOOK, WORLDS
 from controlplane.simulator.experiments.hopper.examples import (
     SCHEDULES,
     SLOTS_PER_TASK,
@@ -15,11 +21,18 @@ from controlplane.simulator.experiments.hopper.examples import (
     knee_of,
     one_schedule,
 )
-from controlplane.simulator.experiments.hopper.learned import SHARES, TailLearned, TransferForetold
+from controlplane.simulator.experiments.points.cluster import ClusterRuns
+from controlplane.simulator.experiments.points.learning import SHARES, TailLearned, TransferForetold
 
 pytestmark = pytest.mark.unit
 
 BY_ID = {one.id: one for one in EXPERIMENTS}
+COMPARED = [
+    "copies",
+    "over-fair",
+    "guidelines",
+    *(f"figure-{name}" for name in ("6", "7", "8a", "8b", "9", "10", "13")),
+]
 
 
 def test_table_1_is_reproduced(tmp_path):
@@ -53,20 +66,63 @@ def test_every_point_says_all_that_it_depends_on(name):
     assert all("runs=" in repr(point) and ("policy=" in repr(point) or "source=" in repr(point)) for point in points)
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["copies", "over-fair", "guidelines", *(f"figure-{name}" for name in ("6", "7", "8a", "8b", "9", "10", "13"))],
-)
+@pytest.mark.parametrize("what", COMPARED)
 def test_hopper_is_never_shown_without_both_baselines_in_both_worlds(what):
     """How good it looks depends on what copies of the baseline compete with, and on whether copies help at all."""
     points = BY_ID[f"hopper/{what}"].points(Scale.SMOKE)
-    scenarios = [
-        getattr(point, name) for point in points for name in ("scenario", "theirs", "ours") if hasattr(point, name)
-    ]
+    scenarios = [point.scenario for point in points]
     shown = {(one.policy, one.speculator_settings.get("copy_priority"), one.shared_share) for one in scenarios}
     for base in BASELINES.values():
         priority = base.get("speculator_settings", {}).get("copy_priority")
         assert {(base["policy"], priority, world["shared_share"]) for world in WORLDS.values()} <= shown
+
+
+@pytest.mark.parametrize("what", COMPARED)
+def test_comparisons_run_on_the_papers_cluster(what):
+    """On few slots a single large job fills them all, and it is another question who gets them."""
+    points = BY_ID[f"hopper/{what}"].points(Scale.FULL)
+    assert {(one.scenario.machines, one.scenario.slots_per_machine, one.scenario.jobs) for one in points} == {
+        (200, 16, 6000)
+    }
+    assert {one.runs for one in points} == {5}
+
+
+def test_figure_9_shows_every_speculator_over_both_baselines():
+    """Copies of RAS wait for all originals, too, where they are told to."""
+    points = BY_ID["hopper/figure-9"].points(Scale.SMOKE)
+    shown = {(one.scenario.policy, one.scenario.speculator_settings.get("copy_priority")) for one in points}
+    speculators = ("late", "mantri", "ras")
+    assert shown == {(f"hopper+{one}", None) for one in speculators} | {
+        (f"srpt+{one}", priority) for one in speculators for priority in (None, 1.0)
+    }
+
+
+class Measured:
+    """Results of runs that kept these shares of the slots busy, by offered load and share of slow data."""
+
+    scale = Scale.SMOKE
+
+    def __init__(self, shares: dict[tuple[float, float], float]) -> None:
+        self._shares = shares
+
+    def __call__(self, point: ClusterRuns) -> list:
+        one = point.scenario
+        share = self._shares[one.offered_load, one.shared_share]
+        summary = one_job_summary()
+        return [msgspec.to_builtins(replace(summary, busy_share=share + error)) for error in (-0.01, 0.01)]
+
+
+@cache
+def one_job_summary() -> ClusterSummary:
+    return ClusterScenario(policy="srpt+late", jobs=1).simulate(1)
+
+
+def test_a_figure_at_60_percent_is_judged_where_60_percent_were_measured():
+    """Each world by itself: what is offered is not what slots are seen to do."""
+    results = Measured({(0.6, 0.0): 0.4, (0.7, 0.0): 0.5, (0.8, 0.0): 0.61, (0.6, 0.5): 0.58, (0.7, 0.5): 0.65,
+                        (0.8, 0.5): 0.7})  # fmt: skip
+    loads = [at_middle(results, FACEBOOK, WORLDS[world])["offered_load"] for world in ("own durations", "half shared")]
+    assert loads == [0.8, 0.6]
 
 
 def test_the_learned_tail_index_comes_to_the_true_one():

@@ -5,11 +5,12 @@ seconds on each of its seeds; experiments that need the same one share it. A *cl
 numbers decide.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from controlplane.simulator.experiments.points import Point
 
 
 class Scale(StrEnum):
@@ -17,22 +18,6 @@ class Scale(StrEnum):
 
     SMOKE = "smoke"
     FULL = "full"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point(ABC):
-    """What is computed on seeds 1 to `runs`. Its repr says all that the results depend on, but for the code."""
-
-    runs: int = 1
-
-    @property
-    def seeds(self) -> range:
-        """Each is a computation of its own."""
-        return range(1, self.runs + 1)
-
-    @abstractmethod
-    def measure(self, seed: int) -> Any:
-        """The result on one seed, made of what JSON can hold; takes seconds, not minutes."""
 
 
 class Results:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.processes import write_whole
-from controlplane.simulator.experiments.experiment import Experiment, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.experiment import Experiment, Finding, Results, Scale
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.provenance import provenance
 
 

@@ -9,17 +9,15 @@ from functools import partial
 
 from controlplane.simulator.experiments.experiment import Experiment, experiment
 from controlplane.simulator.experiments.hopper import claims, examples, fairness, gains, learned, locality
+from controlplane.simulator.experiments.hopper.conditions import AT_THE_MIDDLE, PROTOTYPE
 
-PROTOTYPE = (
-    "prototype figure, here in the cluster model: 400 slots, estimates with noise 0.3; gains are of mean response times"
-)
 _experiment = partial(experiment, "hopper", "Hopper (SIGCOMM'15)")
 EXPERIMENTS: tuple[Experiment, ...] = (
     _experiment(
         "Copies",
         "2.1",
         "A quarter of all tasks in Facebook's cluster are copies, with a fifth of the resources.",
-        f"{PROTOTYPE}; under both baselines, in both worlds.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; under both baselines, in both worlds.",
         claims.copies,
         claims.copies_points,
         tried="both workloads, both worlds, both priorities of copies.",
@@ -56,8 +54,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Over fair",
         "4.3",
         "Nearly all jobs end earlier than under fair sharing, even at moderate epsilon.",
-        f"{PROTOTYPE}; Hopper and LATE with epsilon 10 % against fair sharing and LATE, job by job, and both baselines "
-        "against it, too.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; Hopper and LATE with epsilon 10 % against fair sharing and LATE, job by job, "
+        "and both baselines against it, too.",
         claims.over_fair,
         claims.over_fair_points,
         "both workloads, both worlds; what SRPT does against fair sharing stands beside it.",
@@ -111,7 +109,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 7",
         "7.2, Figure 7",
         "Small jobs gain 18 to 32 %, large ones over 50 %.",
-        f"{PROTOTYPE}.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}.",
         gains.figure_7,
         gains.figure_7_points,
         "LATE and RAS, both baselines, both worlds, both workloads.",
@@ -120,7 +118,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 8a",
         "7.2, Figure 8a",
         "Gains exceed 70 % at high percentiles and reach 10 to 15 % at the 10th.",
-        f"{PROTOTYPE}; each job against itself under both baselines, in both worlds.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; each job against itself under both baselines, in both worlds.",
         gains.figure_8a,
         gains.figure_8a_points,
         "LATE and RAS, both workloads.",
@@ -129,7 +127,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 8b",
         "7.2 and 7.4, Figures 8b and 12",
         "Gains hold across lengths of the DAG.",
-        f"{PROTOTYPE}; synthetic jobs whose tasks are spread over more and more pipelined phases.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; synthetic jobs whose tasks are spread over more and more pipelined phases.",
         gains.figure_8b,
         gains.figure_8b_points,
         "LATE and RAS, both baselines, both worlds.",
@@ -138,8 +136,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 9",
         "7.2, Figure 9",
         "Gains are similar with LATE, Mantri and GRASS.",
-        f"{PROTOTYPE}; RAS stands for GRASS, and the baselines are SRPT with the same speculator, copies at their "
-        "job's priority (Prio) or after all originals (Last, which RAS does not know).",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; RAS stands for GRASS, and the baselines are SRPT with the same speculator, "
+        "copies at their job's priority (Prio) or after all originals (Last).",
         gains.figure_9,
         gains.figure_9_points,
         "three speculators, both worlds.",
@@ -148,7 +146,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 10",
         "7.3, Figure 10",
         "Gains rise up to epsilon = 15 %; at 10 % fewer than 4 % of the jobs are slower than under absolute fairness.",
-        f"{PROTOTYPE}; also epsilon = 1, no promise at all; over both baselines, in both worlds.",
+        f"{PROTOTYPE}; {AT_THE_MIDDLE}; also epsilon = 1, no promise at all; over both baselines, in both worlds.",
         fairness.figure_10,
         fairness.figure_10_points,
         "seven values of epsilon, both worlds.",
@@ -157,8 +155,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Figure 13",
         "7.4, Figure 13",
         "A locality allowance of 3 % is best, 7 % as good, more is worse; with one SRPT gains at most 20 %.",
-        "prototype figure, here in the cluster model: 200 machines of 16 slots, inputs on three machines each, twice "
-        "the time elsewhere; gains are of mean response times.",
+        f"{PROTOTYPE}; inputs on three machines each, twice the time elsewhere.",
         locality.figure_13,
         locality.figure_13_points,
         "six allowances, two loads, both worlds.",
@@ -167,7 +164,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Guidelines",
         "7.2",
         "At 80 % utilization 53 % of the jobs are allocated by Guideline 2.",
-        f"{PROTOTYPE}; at the offered load that Prio's measured share says is nearest to 80 %.",
+        f"{PROTOTYPE}; at the offered load whose measured busy share under Prio is nearest to 80 %. A job counts by "
+        "the state that it meets when it arrives, its own virtual size included.",
         fairness.guidelines,
         fairness.guidelines_points,
         "both worlds.",
@@ -176,9 +174,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Conditions",
         "7.1",
         "Gains come from coordination alone; nothing is said of tasks that are slow because of their data.",
-        f"{PROTOTYPE}; one condition changed at a time.",
+        f"{PROTOTYPE}; one condition changed at a time, at an offered load of 0.8.",
         gains.conditions,
         gains.conditions_points,
-        "twelve conditions, each by itself.",
+        "thirteen conditions, each by itself.",
     ),
 )

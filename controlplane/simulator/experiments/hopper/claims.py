@@ -1,26 +1,25 @@
 """Do Hopper's claims in prose come out? On stragglers and copies as such, and on fair sharing."""
 
-from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Synthetic
-from controlplane.simulator.experiments.cluster_points import (
+from controlplane.simulator.experiments.experiment import Claim, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.hopper.comparisons import SURE, at_middle, found, job_gains, where
+from controlplane.simulator.experiments.hopper.conditions import (
     BASELINES,
     HOPPER,
-    SURE,
+    MIDDLE_LOADS,
+    SOURCES,
     WORLDS,
-    ClusterRuns,
     Fields,
-    found,
-    job_gains,
-    paired,
-    runs,
+    at_loads,
+    each_job,
+    grid,
 )
-from controlplane.simulator.experiments.experiment import Claim, Finding, Point, Results, Scale
-from controlplane.simulator.experiments.hopper.examples import KNEE_RUNS, Ends, one_schedule
-from controlplane.simulator.experiments.hopper.gains import FACEBOOK, SOURCES
+from controlplane.simulator.experiments.hopper.examples import KNEE_RUNS, one_schedule
+from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes, Slowest
 from controlplane.simulator.statistics import Estimate, estimate
 
 NEAR = 0.05
@@ -38,19 +37,6 @@ STRAGGLING_TASKS = (10, 50, 250)
 FAIR: Fields = {"policy": "fair+late"}
 FAIR_EXAMPLE: Fields = {"policy": "fair+ras"}
 COORDINATED_S = (12.0, 22.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slowest(Point):
-    """One job alone, whose originals all start at once: its slowest task."""
-
-    scenario: ClusterScenario
-
-    def measure(self, seed: int) -> Any:
-        """How many times as long as the median original it takes."""
-        one = self.scenario
-        median_s = one.launch_s + 2.0 ** (1.0 / one.slowdown_tail_index)
-        return float(one.run(seed)[1].response_s[0]) / median_s
 
 
 def _alone(policy: Fields, tasks: int, **fields: Any) -> ClusterScenario:
@@ -85,28 +71,22 @@ def slowest(results: Results) -> Finding:
 
 def copies_points(scale: Scale) -> list[Point]:
     """Both workloads and worlds under both baselines."""
-    return [
-        runs(scale, _of(name), world, base)
-        for name in SOURCES
-        for world in WORLDS.values()
-        for base in BASELINES.values()
-    ]
-
-
-def _of(name: str) -> Fields:
-    return FACEBOOK | {"workload": SOURCES[name]}
+    variants = [one for source in SOURCES.values() for one in at_loads(source, MIDDLE_LOADS)]
+    return grid(scale, variants, BASELINES.values())
 
 
 def copies(results: Results) -> Finding:
     """How much of a cluster's work is copies?"""
-    return Finding(
-        claims=[
-            _copies(f"{name}, {world_name}, {base_name}", found(results, _of(name), world, base))
-            for name in SOURCES
-            for world_name, world in WORLDS.items()
-            for base_name, base in BASELINES.items()
-        ]
-    )
+    claims = []
+    for name, source in SOURCES.items():
+        for world_name, world in WORLDS.items():
+            at = at_middle(results, source, world)
+            title = f"{name}, {world_name}, {where(results, at, world)}"
+            claims += [
+                _copies(f"{title}, {base_name}", found(results, at, world, base))
+                for base_name, base in BASELINES.items()
+            ]
+    return Finding(claims=claims)
 
 
 def _copies(title: str, ran: list[ClusterSummary]) -> Claim:
@@ -158,7 +138,7 @@ def fair_example_points(scale: Scale) -> list[Point]:
     return [_fair_example()]
 
 
-def _fair_example() -> Ends:
+def _fair_example() -> ResponseTimes:
     return one_schedule(FAIR_EXAMPLE)
 
 
@@ -184,27 +164,30 @@ def fair_example(results: Results) -> Finding:
 def over_fair_points(scale: Scale) -> list[Point]:
     """Hopper and both baselines against fair sharing, job by job."""
     return [
-        paired(scale, ours, FAIR, _of(name), world)
-        for name in SOURCES
+        each_job(scale, one, world, policy)
+        for source in SOURCES.values()
+        for one in at_loads(source, MIDDLE_LOADS)
         for world in WORLDS.values()
-        for ours in (HOPPER, *BASELINES.values())
+        for policy in (FAIR, HOPPER, *BASELINES.values())
     ]
 
 
 def over_fair(results: Results) -> Finding:
     """Who loses if fair sharing is given up?"""
     claims = []
-    for name in SOURCES:
+    for name, source in SOURCES.items():
         for world_name, world in WORLDS.items():
-            one = job_gains(results, HOPPER, FAIR, _of(name), world)
-            others = {label: job_gains(results, base, FAIR, _of(name), world) for label, base in BASELINES.items()}
+            at = at_middle(results, source, world)
+            one = job_gains(results, HOPPER, FAIR, at, world)
+            others = {label: job_gains(results, base, FAIR, at, world) for label, base in BASELINES.items()}
             claims += [
                 Claim(
                     statement=f"{name}, {world_name}: nearly all jobs end earlier than under fair sharing (here: nine "
                     "of ten do).",
                     held=one.quantiles[0] > 0,
-                    numbers=f"{name}, {world_name}: the median job is {one.quantiles[2]:+.1%} shorter, the mean "
-                    f"{one.mean:+.1%}" + "".join(f"; {label} {base.mean:+.1%}" for label, base in others.items()),
+                    numbers=f"{name}, {world_name}, {where(results, at, world)}: the median job is "
+                    f"{one.quantiles[2]:+.1%} shorter, the mean {one.mean:+.1%}"
+                    + "".join(f"; {label} {base.mean:+.1%}" for label, base in others.items()),
                 ),
                 Claim(
                     statement=f"{name}, {world_name}: nearly none ends later (here: no more than a tenth).",

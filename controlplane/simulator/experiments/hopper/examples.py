@@ -9,8 +9,9 @@ import numpy as np
 from controlplane.model.columns import Floats
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Listed, Synthetic
-from controlplane.simulator.experiments.cluster_points import Attempt, ClusterRuns, Ends, Fields, Schedule
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.hopper.conditions import Fields
+from controlplane.simulator.experiments.points.cluster import Attempt, ClusterRuns, ResponseTimes, Schedule
 from controlplane.simulator.statistics import estimate
 
 ORIGINAL_S = ((10.0, 10.0, 10.0, 30.0), (20.0, 20.0, 20.0, 40.0, 10.0))
@@ -58,9 +59,9 @@ def table_1_points(scale: Scale) -> list[Point]:
     return [point for policy, _ in SCHEDULES.values() for point in (one_schedule(policy), _slots(policy))]
 
 
-def one_schedule(policy: Fields) -> Ends:
+def one_schedule(policy: Fields) -> ResponseTimes:
     """The example under one pair of policies."""
-    return Ends(scenario=ClusterScenario(**TABLE_1, **policy))
+    return ResponseTimes(scenario=ClusterScenario(**TABLE_1, **policy))
 
 
 def _slots(policy: Fields) -> Schedule:

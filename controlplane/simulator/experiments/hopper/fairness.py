@@ -1,28 +1,35 @@
 """What does Hopper's unfairness buy, and how often are slots short? Figure 10, and a statement of section 7.2."""
 
-from controlplane.simulator.experiments.cluster_points import (
-    BASELINES,
-    HOPPER,
-    PRIO,
-    WORLDS,
-    Fields,
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.hopper.comparisons import (
+    at_middle,
+    at_share,
     busy,
     clear,
     found,
     gain_chart,
     gains,
     job_gains,
-    paired,
     percent,
-    runs,
+    where,
 )
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale
-from controlplane.simulator.experiments.hopper.gains import FACEBOOK, SOURCES, at_loads, nearest
+from controlplane.simulator.experiments.hopper.conditions import (
+    BASELINES,
+    FACEBOOK,
+    HIGH,
+    HOPPER,
+    MIDDLE_LOADS,
+    WORLDS,
+    Fields,
+    at_loads,
+    each_job,
+    grid,
+)
 from controlplane.simulator.statistics import estimate
 
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 1.0)
-BUSY, SHORT, NEAR = 0.8, 0.53, 0.1
-"""At what utilization which share of the jobs is allocated while slots are short, and how close to it is near."""
+SHORT, NEAR = 0.53, 0.1
+"""Which share of the jobs arrives while slots are short where HIGH of them are busy, and how close to it is near."""
 
 
 def _with_epsilon(epsilon: float) -> Fields:
@@ -30,10 +37,14 @@ def _with_epsilon(epsilon: float) -> Fields:
 
 
 def figure_10_points(scale: Scale) -> list[Point]:
-    """Every epsilon beside both baselines, and one job by job against absolute fairness, in both worlds."""
-    policies = [*BASELINES.values(), *map(_with_epsilon, EPSILONS)]
-    points: list[Point] = [runs(scale, FACEBOOK, world, policy) for world in WORLDS.values() for policy in policies]
-    return points + [paired(scale, _with_epsilon(0.1), _with_epsilon(0.0), FACEBOOK, one) for one in WORLDS.values()]
+    """Every epsilon beside both baselines, and two of them job by job, in both worlds."""
+    loads = at_loads(FACEBOOK, MIDDLE_LOADS)
+    return grid(scale, loads, [*BASELINES.values(), *map(_with_epsilon, EPSILONS)]) + [
+        each_job(scale, load, world, _with_epsilon(epsilon))
+        for load in loads
+        for world in WORLDS.values()
+        for epsilon in (0.0, 0.1)
+    ]
 
 
 def figure_10(results: Results) -> Finding:
@@ -41,28 +52,29 @@ def figure_10(results: Results) -> Finding:
     claims: list[Claim] = []
     charts: list[Chart] = []
     for world_name, world in WORLDS.items():
+        at = at_middle(results, FACEBOOK, world)
         lines = {
-            f"Hopper+LATE over {name}": [gains(results, _with_epsilon(one), base, FACEBOOK, world) for one in EPSILONS]
+            f"Hopper+LATE over {name}": [gains(results, _with_epsilon(one), base, at, world) for one in EPSILONS]
             for name, base in BASELINES.items()
         }
         charts.append(gain_chart(f"Facebook, {world_name}", "fairness epsilon", EPSILONS, lines))
-        claims += _unfairness(results, world_name, world)
+        claims += _unfairness(results, world_name, world, at)
     return Finding(claims=claims, charts=charts)
 
 
-def _unfairness(results: Results, world_name: str, world: Fields) -> list[Claim]:
+def _unfairness(results: Results, world_name: str, world: Fields, at: Fields) -> list[Claim]:
     """Figure 10's statements in one world, over absolute fairness."""
     fairest = _with_epsilon(0.0)
-    bought = {one: gains(results, _with_epsilon(one), fairest, FACEBOOK, world) for one in EPSILONS}
-    over = {name: gains(results, _with_epsilon(0.1), base, FACEBOOK, world) for name, base in BASELINES.items()}
-    hurt = job_gains(results, _with_epsilon(0.1), fairest, FACEBOOK, world)
+    bought = {one: gains(results, _with_epsilon(one), fairest, at, world) for one in EPSILONS}
+    over = {name: gains(results, _with_epsilon(0.1), base, at, world) for name, base in BASELINES.items()}
+    hurt = job_gains(results, _with_epsilon(0.1), fairest, at, world)
     flattens = bought[0.3].mean - bought[0.15].mean < 0.5 * bought[0.15].mean
     told = ", ".join(f"over {name} {percent(one)}" for name, one in over.items())
     return [
         Claim(
             statement=f"{world_name}: gains rise quickly with small epsilon, and little beyond 15 %.",
             held=clear(bought[0.15]) and flattens,
-            numbers=f"{world_name}, {busy(results, FACEBOOK, world, PRIO):.0%} busy, over epsilon 0: "
+            numbers=f"{world_name}, {where(results, at, world)}, over epsilon 0: "
             + ", ".join(f"{one:g} {percent(gain)}" for one, gain in bought.items())
             + f"; at 0.1 {told}",
         ),
@@ -78,28 +90,29 @@ def _unfairness(results: Results, world_name: str, world: Fields) -> list[Claim]
 
 def guidelines_points(scale: Scale) -> list[Point]:
     """Those of figure 6 among which the load of the statement is."""
-    return [
-        runs(scale, load, world, policy)
-        for load in at_loads(SOURCES["Facebook"])
-        for world in WORLDS.values()
-        for policy in (HOPPER, *BASELINES.values())
-    ]
+    return grid(scale, at_loads(FACEBOOK), [HOPPER, *BASELINES.values()])
 
 
 def guidelines(results: Results) -> Finding:
-    """How often are slots short?"""
-    claims, loads = [], at_loads(SOURCES["Facebook"])
+    """How many jobs arrive while slots are short?"""
+    claims = []
+    shown = {"Hopper": HOPPER, **BASELINES}
     for world_name, world in WORLDS.items():
-        load = loads[nearest([busy(results, one, world, PRIO) for one in loads], BUSY)]
-        short = estimate([one.short_share for one in found(results, load, world, HOPPER)])
-        shares = {"Hopper": HOPPER, **BASELINES}
-        told = ", ".join(f"{busy(results, load, world, one):.0%} under {name}" for name, one in shares.items())
+        load = at_share(results, at_loads(FACEBOOK), world, HIGH)
+        shares = {
+            name: estimate([one.short_share for one in found(results, load, world, policy)])
+            for name, policy in shown.items()
+        }
+        told = ", ".join(
+            f"{name} {one.mean:.0%} ({one.error:.0%}) at {busy(results, load, world, shown[name]):.0%} busy"
+            for name, one in shares.items()
+        )
         claims.append(
             Claim(
-                statement=f"{world_name}: at 80 % utilization, 53 % of the jobs are allocated by Guideline 2 (here: of "
-                "the cycles).",
-                held=abs(short.mean - SHORT) <= NEAR,
-                numbers=f"{world_name}: {short.mean:.0%} ({short.error:.0%}) of the cycles; busy {told}",
+                statement=f"{world_name}: at 80 % utilization, 53 % of the jobs are allocated by Guideline 2: they "
+                "arrive while virtual sizes exceed the slots (here: within ten points).",
+                held=abs(shares["Hopper"].mean - SHORT) <= NEAR,
+                numbers=f"{world_name}, offered {load['offered_load']:g}: {told}",
             )
         )
     return Finding(claims=claims)

@@ -1,26 +1,15 @@
-"""How much shorter do Hopper's slots make jobs on a shared cluster? Figures 6, 7, 8 and 9, and where the gains end.
+"""How much shorter do Hopper's slots make jobs on a shared cluster? Figures 6, 7, 8 and 9, and where the gains end."""
 
-The paper's utilizations are measured ones, and so are ours: copies cut stragglers short, so that slots are seen to be
-busy for less than what originals alone would have kept them busy. A claim about 60 % is tried at the offered load whose
-measured share under Prio is nearest to 60 %.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from controlplane.simulator.cluster import BINS
 from controlplane.simulator.cluster_decisions import OF_RUNNING
-from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like
-from controlplane.simulator.experiments.cluster_points import (
-    BASELINES,
-    EAGER,
-    HOPPER,
-    LAST,
-    PRIO,
-    PRIO_EAGER,
+from controlplane.simulator.cluster_workloads import Facebook, Synthetic
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.hopper.comparisons import (
     QUANTILES,
-    WORLDS,
-    Fields,
     JobGains,
+    at_middle,
     bin_name,
     busy,
     clear,
@@ -28,20 +17,36 @@ from controlplane.simulator.experiments.cluster_points import (
     gains,
     job_gains,
     listed,
-    paired,
+    nearest,
     percent,
+    where,
+)
+from controlplane.simulator.experiments.hopper.conditions import (
+    BASELINES,
+    COPIES_LAST,
+    EAGER,
+    FACEBOOK,
+    HIGH,
+    HOPPER,
+    LAST,
+    LOW,
+    MIDDLE,
+    MIDDLE_LOADS,
+    PRIO,
+    PRIO_EAGER,
+    SOURCES,
+    WORLDS,
+    Fields,
+    at_loads,
+    each_job,
+    grid,
     runs,
 )
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
 from controlplane.simulator.statistics import Estimate
 
-LOADS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4)
-SOURCES: dict[str, Source] = {"Facebook": Facebook(), "Bing-like": bing_like()}
-FACEBOOK: Fields = {"workload": SOURCES["Facebook"], "offered_load": 0.8}
-"""Measured at about 60 % under Prio where copies draw their own durations."""
 PHASES = (1, 2, 4, 8)
+CHAINS = [Synthetic(phases=phases, transfer_ratio=0.5) for phases in PHASES]
 SPECULATORS = {"LATE": "late", "Mantri": "mantri", "GRASS's RAS": "ras"}
-COPIES_LAST: Fields = {"speculator_settings": {"copy_priority": 1.0}}
 COMPARED = {"Hopper+LATE": HOPPER, "Hopper+RAS": EAGER, "SRPT+RAS": PRIO_EAGER}
 """What is held against the baselines; the third has the copies of the second without Hopper's slots."""
 PLAIN, KINDEST = "Hopper+LATE over Prio", "Hopper+RAS over Last"
@@ -49,20 +54,18 @@ PLAIN, KINDEST = "Hopper+LATE over Prio", "Hopper+RAS over Last"
 PAIRS = {
     f"{name} over {base_name}": (ours, base) for name, ours in COMPARED.items() for base_name, base in BASELINES.items()
 }
-JOB_BY_JOB = {label: pair for label, pair in PAIRS.items() if pair[0] is not PRIO_EAGER}
+HOPPERS = {label: pair for label, pair in PAIRS.items() if pair[0] is not PRIO_EAGER}
 Lines = dict[str, list[Estimate]]
+Pairs = dict[str, tuple[Fields, Fields]]
 
 
-def _grid(scale: Scale, variants: Iterable[Fields], policies: Iterable[Fields]) -> list[Point]:
-    policies = list(policies)
-    return [runs(scale, one, world, policy) for one in variants for world in WORLDS.values() for policy in policies]
-
-
-def _lines(results: Results, variants: Sequence[Fields], world: Fields, size: int | None = None) -> Lines:
-    """Gains of everything in COMPARED over both baselines, a line each over the variants."""
+def _lines(
+    results: Results, variants: Sequence[Fields], world: Fields, size: int | None = None, pairs: Pairs = PAIRS
+) -> Lines:
+    """Gains of the pairs, a line each over the variants."""
     return {
         label: [gains(results, ours, base, one, world, size=size) for one in variants]
-        for label, (ours, base) in PAIRS.items()
+        for label, (ours, base) in pairs.items()
     }
 
 
@@ -73,24 +76,10 @@ def _told(lines: Lines, at: int | None = None) -> str:
     )
 
 
-def at_loads(source: Source) -> list[Fields]:
-    """The source's jobs at each of LOADS."""
-    return [{"workload": source, "offered_load": load} for load in LOADS]
-
-
-def nearest(measured: Sequence[float], share: float) -> int:
-    """The place of the busy share that is nearest to this one.
-
-    >>> nearest([0.3, 0.55, 0.8], 0.6)
-    1
-    """
-    return min(range(len(measured)), key=lambda at: abs(measured[at] - share))
-
-
 def figure_6_points(scale: Scale) -> list[Point]:
     """All policies over the loads, both workloads and worlds."""
     policies = [*BASELINES.values(), *COMPARED.values()]
-    return [point for source in SOURCES.values() for point in _grid(scale, at_loads(source), policies)]
+    return [point for source in SOURCES.values() for point in grid(scale, at_loads(source), policies)]
 
 
 def figure_6(results: Results) -> Finding:
@@ -107,35 +96,35 @@ def figure_6(results: Results) -> Finding:
 
 def _load_claims(title: str, measured: list[float], lines: Lines) -> list[Claim]:
     """The statements about 60, 80 and 30 %, each at the nearest measured share."""
-    at = {share: nearest(measured, share) for share in (0.3, 0.6, 0.8)}
+    at = {share: nearest(measured, share) for share in (LOW, MIDDLE, HIGH)}
     told = {share: f"{title}, {measured[i]:.0%} busy: {_told(lines, i)}" for share, i in at.items()}
     plain = {share: lines[PLAIN][i] for share, i in at.items()}
     return [
         *(
             Claim(
                 statement=f"{title}, {label}: at 60 % utilization jobs are 50 to 60 % shorter.",
-                held=lines[label][at[0.6]].mean >= 0.5,
-                numbers=told[0.6] if label == PLAIN else f"{label} {percent(lines[label][at[0.6]])}",
+                held=lines[label][at[MIDDLE]].mean >= 0.5,
+                numbers=told[MIDDLE] if label == PLAIN else f"{label} {percent(lines[label][at[MIDDLE]])}",
             )
             for label in (PLAIN, KINDEST)
         ),
         Claim(
             statement=f"{title}: from 80 % on there are gains, below 20 %.",
-            held=clear(plain[0.8]) and plain[0.8].mean < 0.2,
-            numbers=told[0.8],
+            held=clear(plain[HIGH]) and plain[HIGH].mean < 0.2,
+            numbers=told[HIGH],
         ),
         Claim(
             statement=f"{title}: at 30 % and below, gains are no more than 14 %.",
-            held=plain[0.3].mean <= 0.14,
-            numbers=told[0.3],
+            held=plain[LOW].mean <= 0.14,
+            numbers=told[LOW],
         ),
     ]
 
 
 def figure_7_points(scale: Scale) -> list[Point]:
-    """As for figure 6, at one load."""
-    variants = [FACEBOOK | {"workload": source} for source in SOURCES.values()]
-    return _grid(scale, variants, [*BASELINES.values(), *COMPARED.values()])
+    """As for figure 6, at the middle loads."""
+    variants = [one for source in SOURCES.values() for one in at_loads(source, MIDDLE_LOADS)]
+    return grid(scale, variants, [*BASELINES.values(), *COMPARED.values()])
 
 
 def figure_7(results: Results) -> Finding:
@@ -144,13 +133,12 @@ def figure_7(results: Results) -> Finding:
     names = [bin_name(size) for size in range(len(BINS))]
     for name, source in SOURCES.items():
         for world_name, world in WORLDS.items():
-            at = FACEBOOK | {"workload": source}
+            at = at_middle(results, source, world)
             by_size = [_lines(results, [at], world, size=size) for size in range(len(BINS))]
             lines = {label: [one[label][0] for one in by_size] for label in by_size[0]}
             title = f"{name}, {world_name}"
             charts.append(gain_chart(title, f"size bin: {', '.join(names)}", range(1, len(BINS) + 1), lines))
-            share = busy(results, at, world, PRIO)
-            told = {PLAIN: f"{title}, {share:.0%} busy, tasks {', '.join(names)}: {_told(lines)}"}
+            told = {PLAIN: f"{title}, {where(results, at, world)}, tasks {', '.join(names)}: {_told(lines)}"}
             for label in (PLAIN, KINDEST):
                 small, large = lines[label][0], lines[label][-1]
                 claims.append(
@@ -164,12 +152,13 @@ def figure_7(results: Results) -> Finding:
 
 
 def figure_8a_points(scale: Scale) -> list[Point]:
-    """Job by job over both baselines, both workloads and worlds."""
+    """Job by job under Hopper and both baselines, both workloads and worlds."""
     return [
-        paired(scale, ours, base, FACEBOOK, {"workload": source}, world)
+        each_job(scale, one, world, policy)
         for source in SOURCES.values()
+        for one in at_loads(source, MIDDLE_LOADS)
         for world in WORLDS.values()
-        for ours, base in JOB_BY_JOB.values()
+        for policy in (HOPPER, EAGER, *BASELINES.values())
     ]
 
 
@@ -179,9 +168,10 @@ def figure_8a(results: Results) -> Finding:
     charts: list[Chart] = []
     for name, source in SOURCES.items():
         for world_name, world in WORLDS.items():
-            title, series = f"{name}, {world_name}", []
-            for label, (ours, base) in JOB_BY_JOB.items():
-                one = job_gains(results, ours, base, FACEBOOK, {"workload": source}, world)
+            at = at_middle(results, source, world)
+            title, series = f"{name}, {world_name}, {where(results, at, world)}", []
+            for label, (ours, base) in HOPPERS.items():
+                one = job_gains(results, ours, base, at, world)
                 series.append(Series(label=label, x=[100 * gain for gain in one.quantiles], y=QUANTILES))
                 claims.append(_single_jobs(f"{title}, {label}", one))
             charts.append(Chart(title=title, x_label="shorter, %", y_label="share of jobs", series=series))
@@ -198,45 +188,42 @@ def _single_jobs(title: str, one: JobGains) -> Claim:
     )
 
 
-def _chains() -> list[Fields]:
-    return [FACEBOOK | {"workload": Synthetic(phases=phases, transfer_ratio=0.5)} for phases in PHASES]
-
-
 def figure_8b_points(scale: Scale) -> list[Point]:
     """Chains of phases, in both worlds."""
-    return _grid(scale, _chains(), [*BASELINES.values(), *COMPARED.values()])
+    variants = [one for chain in CHAINS for one in at_loads(chain, MIDDLE_LOADS)]
+    return grid(scale, variants, [HOPPER, EAGER, *BASELINES.values()])
 
 
 def figure_8b(results: Results) -> Finding:
     """Gains over the length of the DAG."""
     claims, charts = [], []
     for world_name, world in WORLDS.items():
-        lines = _lines(results, _chains(), world)
+        at = [at_middle(results, chain, world) for chain in CHAINS]
+        lines = _lines(results, at, world, pairs=HOPPERS)
         charts.append(gain_chart(f"Synthetic, {world_name}", "phases", PHASES, lines))
         claims.append(
             Claim(
                 statement=f"{world_name}: gains hold for all lengths of the DAG.",
                 held=all(map(clear, lines[PLAIN])),
-                numbers=f"{world_name}, {', '.join(map(str, PHASES))} phases: {_told(lines)}",
+                numbers=f"{world_name}, {', '.join(map(str, PHASES))} phases, "
+                f"{', '.join(f'{busy(results, one, world, PRIO):.0%}' for one in at)} busy: {_told(lines)}",
             )
         )
     return Finding(claims=claims, charts=charts)
 
 
 def _speculators(base_name: str) -> list[tuple[str, Fields, Fields]]:
-    """Each speculator's name, under Hopper and under the baseline; RAS has no copies that wait for all originals."""
-    is_last = base_name == "Last"
+    """Each speculator's name, under Hopper and under the baseline."""
+    priority = COPIES_LAST if base_name == "Last" else {}
     return [
-        (name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}", **(COPIES_LAST if is_last else {})})
-        for name, one in SPECULATORS.items()
-        if not (is_last and one == "ras")
+        (name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}", **priority}) for name, one in SPECULATORS.items()
     ]
 
 
 def figure_9_points(scale: Scale) -> list[Point]:
     """Every speculator under Hopper and under both baselines."""
     pairs = [pair for base_name in BASELINES for _, *pair in _speculators(base_name)]
-    return _grid(scale, [FACEBOOK], [policy for pair in pairs for policy in pair])
+    return grid(scale, at_loads(FACEBOOK, MIDDLE_LOADS), [policy for pair in pairs for policy in pair])
 
 
 def figure_9(results: Results) -> Finding:
@@ -244,9 +231,10 @@ def figure_9(results: Results) -> Finding:
     claims, charts = [], []
     for world_name, world in WORLDS.items():
         lines: Lines = {}
+        at = at_middle(results, FACEBOOK, world)
         for base_name in BASELINES:
             speculators = _speculators(base_name)
-            each = {name: gains(results, ours, base, FACEBOOK, world) for name, ours, base in speculators}
+            each = {name: gains(results, ours, base, at, world) for name, ours, base in speculators}
             means = [one.mean for one in each.values()]
             lines[f"over {base_name}"] = list(each.values())
             claims.append(
@@ -254,7 +242,7 @@ def figure_9(results: Results) -> Finding:
                     statement=f"{world_name}: Hopper gains over {base_name} with the same speculator, alike for all "
                     f"{len(each)}.",
                     held=all(map(clear, each.values())) and max(means) - min(means) < 0.1,
-                    numbers=f"{world_name}, over {base_name}: "
+                    numbers=f"{world_name}, {where(results, at, world)}, over {base_name}: "
                     + ", ".join(f"{name} {percent(one)}" for name, one in each.items()),
                 )
             )
@@ -263,6 +251,8 @@ def figure_9(results: Results) -> Finding:
     return Finding(claims=claims, charts=charts)
 
 
+CHANGED: Fields = {"workload": FACEBOOK, "offered_load": 0.8}
+"""Under which conditions are changed one by one."""
 FREE_MOVES: Fields = {"workload": Facebook(most_transfer_ratio=0.0)}
 """Output moves in no time; a transfer ratio of 0 counts as 1."""
 NO_PROMISE: Fields = {"allocator_settings": {"fairness_epsilon": 1.0}}
@@ -276,13 +266,14 @@ CONDITIONS: dict[str, tuple[Fields, Fields]] = {
     "slots counted for copies of running tasks only": ({}, {"foresight": OF_RUNNING}),
     "a tenth of the machines three times as slow": ({"slow_machine_share": 0.1}, {}),
     "0.2 s to clean up after a kill": ({"kill_s": 0.2}, {}),
+    "400 slots": ({"machines": 100, "slots_per_machine": 4}, {}),
 }
 """What changes for all, and what for Hopper alone."""
 
 
 def _under(policy: Fields, change: tuple[Fields, Fields]) -> Fields:
     is_hopper = policy["policy"].startswith("hopper")
-    return {**FACEBOOK, **change[0], **policy, **(change[1] if is_hopper else {})}
+    return {**CHANGED, **change[0], **policy, **(change[1] if is_hopper else {})}
 
 
 def conditions_points(scale: Scale) -> list[Point]:
@@ -305,7 +296,7 @@ def conditions(results: Results) -> Finding:
             Claim(
                 statement=f"Hopper+LATE gains over Prio: {name}.",
                 held=clear(lines[PLAIN][0]),
-                numbers=f"{name}: {_told(lines, 0)}",
+                numbers=f"{name}, {busy(results, _under(PRIO, change)):.0%} busy: {_told(lines, 0)}",
             )
         )
     return Finding(claims=claims)

@@ -1,17 +1,12 @@
 """What does it bring to serve jobs first that have a task with its input at hand? Figure 13, a claim of section 7.4.
 
-Each task of a first phase has its input on three of the machines and takes `remote_factor` times as long elsewhere. A
-share of the jobs is a whole number of them, so the cluster is as large as the paper's and many jobs are live at once.
+Each task of a first phase has its input on three of the machines and takes `remote_factor` times as long elsewhere.
 """
 
 from itertools import pairwise
 
-from controlplane.simulator.experiments.cluster_points import (
-    BASELINES,
-    HOPPER,
-    PRIO,
-    WORLDS,
-    Fields,
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.hopper.comparisons import (
     busy,
     clear,
     found,
@@ -19,10 +14,16 @@ from controlplane.simulator.experiments.cluster_points import (
     gains,
     listed,
     percent,
-    runs,
 )
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
-from controlplane.simulator.experiments.hopper.gains import FACEBOOK
+from controlplane.simulator.experiments.hopper.conditions import (
+    BASELINES,
+    FACEBOOK,
+    HOPPER,
+    PRIO,
+    WORLDS,
+    Fields,
+    grid,
+)
 from controlplane.simulator.statistics import Estimate, estimate
 
 PERCENTS = (0.0, 3.0, 5.0, 7.0, 10.0, 20.0)
@@ -31,8 +32,9 @@ PAPERS, DROPS_FROM = 3.0, 7.0
 STEADY = 0.02
 """How little gains change while they are steady."""
 MOST_WITH_SRPT = 0.2
-LOCAL: Fields = FACEBOOK | {"machines": 200, "slots_per_machine": 16, "replicas": 3}
-LOADS: dict[str, Fields] = {f"offered load {load:g}": {"offered_load": load} for load in (0.8, 1.2)}
+LOADS: dict[str, Fields] = {
+    f"offered load {load:g}": {"workload": FACEBOOK, "offered_load": load, "replicas": 3} for load in (0.7, 1.0)
+}
 
 
 def _allowing(policy: Fields, share: float) -> Fields:
@@ -41,13 +43,8 @@ def _allowing(policy: Fields, share: float) -> Fields:
 
 def figure_13_points(scale: Scale) -> list[Point]:
     """Hopper and both baselines with every allowance, both worlds and loads."""
-    return [
-        runs(scale, LOCAL, load, world, _allowing(policy, share))
-        for load in LOADS.values()
-        for world in WORLDS.values()
-        for policy in (HOPPER, *BASELINES.values())
-        for share in PERCENTS
-    ]
+    policies = [_allowing(policy, share) for policy in (HOPPER, *BASELINES.values()) for share in PERCENTS]
+    return grid(scale, LOADS.values(), policies)
 
 
 def figure_13(results: Results) -> Finding:
@@ -56,7 +53,7 @@ def figure_13(results: Results) -> Finding:
     charts: list[Chart] = []
     for load_name, load in LOADS.items():
         for world_name, world in WORLDS.items():
-            at, title = LOCAL | load | world, f"Facebook, {load_name}, {world_name}"
+            at, title = {**load, **world}, f"Facebook, {load_name}, {world_name}"
             lines = {
                 f"{name} over {base_name}": [
                     gains(results, _allowing(policy, share), _allowing(base, 0.0), at) for share in PERCENTS

@@ -9,6 +9,7 @@ from controlplane.policies.redundancy.redundant_small import best_threshold_s, e
 from controlplane.policies.redundancy.relaunch import best_common_factor, straggler_relaunch
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
+from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.points import (
     ALL_TWICE,
     FACTORS,
@@ -16,7 +17,6 @@ from controlplane.simulator.experiments.redundancy.points import (
     RELAUNCH,
     SYSTEM,
     Fields,
-    Runs,
     largest_miss,
     line,
     plan,

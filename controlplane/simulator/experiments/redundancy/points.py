@@ -4,7 +4,6 @@ The paper's simulations take 30 runs of 100,000 jobs each (section II, "System c
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import nan
 from typing import Any
@@ -14,7 +13,8 @@ import numpy as np
 
 from controlplane.policies.redundancy.relaunch import best_common_factor
 from controlplane.policies.redundancy.system import System
-from controlplane.simulator.experiments.experiment import Chart, Claim, Point, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
+from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.run import Outcome, outcome
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.statistics import Estimate, Summary, estimate
@@ -28,17 +28,6 @@ JOBS = {Scale.SMOKE: 10_000, Scale.FULL: 100_000}
 RUNS = {Scale.SMOKE: 10, Scale.FULL: 30}
 SURE = 3.0
 """Standard errors by which means must differ to be called different."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs(Point):
-    """One scenario."""
-
-    scenario: Scenario
-
-    def measure(self, seed: int) -> Any:
-        """A Summary."""
-        return msgspec.to_builtins(self.scenario.simulate(seed))
 
 
 def plan(scale: Scale, **fields: Any) -> Runs:

@@ -13,6 +13,7 @@ from controlplane.policies.redundancy.relaunch import (
     straggler_relaunch,
 )
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
+from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.points import (
     FACTORS,
     LOADS,
@@ -20,7 +21,6 @@ from controlplane.simulator.experiments.redundancy.points import (
     SMALL,
     SYSTEM,
     TAIL,
-    Runs,
     agrees,
     below,
     common_factor,

@@ -10,13 +10,13 @@ from controlplane.policies.redundancy.queue import busy_share, response_time_s
 from controlplane.policies.redundancy.redundant_small import redundant_small
 from controlplane.policies.redundancy.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale
+from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.assumptions import chart, gain, listed, relaunch, small
 from controlplane.simulator.experiments.redundancy.points import (
     ALL_TWICE,
     NONE,
     SYSTEM,
     Fields,
-    Runs,
     below,
     line,
     plan,

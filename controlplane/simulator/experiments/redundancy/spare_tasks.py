@@ -9,6 +9,7 @@ import msgspec
 from controlplane.policies.redundancy.queue import response_time_s
 from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
+from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.points import (
     ALL_THREE,
     ALL_TWICE,
@@ -20,7 +21,6 @@ from controlplane.simulator.experiments.redundancy.points import (
     SYSTEM,
     THRESHOLDS_S,
     PolicyAtLoad,
-    Runs,
     at_load,
     below,
     largest_miss,

@@ -1,0 +1,20 @@
+"""What is measured of the master-worker system?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from controlplane.simulator.experiments.points import Point
+from controlplane.simulator.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs(Point):
+    """One scenario."""
+
+    scenario: Scenario
+
+    def measure(self, seed: int) -> Any:
+        """A Summary."""
+        return msgspec.to_builtins(self.scenario.simulate(seed))
