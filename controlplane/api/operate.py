@@ -84,8 +84,11 @@ class ModeState(Struct, frozen=True, kw_only=True):
     """The mode everywhere, the effective one of each source, and what operators have chosen, oldest first."""
 
     mode: Mode
+    """The mode for everybody."""
     sources: dict[str, Mode]
+    """The mode of each source: the lower of its user's and the server's."""
     choices: list[Choice]
+    """What operators have chosen, oldest first."""
     recorded: bool
     """False while the store cannot record what was chosen: it is in force, and is written when the store recovers."""
 
@@ -94,6 +97,7 @@ class SettingsState(Struct, frozen=True, kw_only=True):
     """Settings that can be changed at run time."""
 
     engine: dict[str, Any]
+    """Every engine setting that is in force, by name; docs/settings.md lists them."""
     recorded: bool = True
     """False while the store cannot record a change: it is in force, and is written when the store recovers."""
 
