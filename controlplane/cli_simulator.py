@@ -75,7 +75,10 @@ TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
 """Of slowdowns, where none is given."""
 POLICY = {Model.MASTERWORKER: PolicyName.NONE.value, Model.CLUSTER: "hopper+late"}
 """Where none is given."""
-
+PANELS = {model: f"Only with --model {model}" for model in Model}
+"""Headings of the help, below which each model's own options stand."""
+of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
+of_cluster = partial(typer.Option, rich_help_panel=PANELS[Model.CLUSTER])
 
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
 ScaleChoice = Annotated[Scale, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
@@ -87,14 +90,15 @@ OnMaster = Annotated[
 
 @app.command()
 def simulate(
+    context: typer.Context,
     model: Annotated[Model, typer.Option(help="What is simulated.")] = Model.MASTERWORKER,
     policy: Annotated[
         str | None, typer.Option(help=f"{', '.join(PolicyName)}; for the cluster a pair, as in hopper+late.")
     ] = None,
     rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
-    d: Annotated[float | None, typer.Option(help="redundant-small: largest demand, s; else the best.")] = None,
-    rate: Annotated[float, typer.Option(help="Tasks started per task needed.")] = 2.0,
-    spare: Annotated[int | None, typer.Option(help="Spare tasks for every job, instead of a rate.")] = None,
+    d: Annotated[float | None, of_masterworker(help="redundant-small: largest demand, s; else the best.")] = None,
+    rate: Annotated[float, of_masterworker(help="Tasks started per task needed.")] = 2.0,
+    spare: Annotated[int | None, of_masterworker(help="Spare tasks for every job, instead of a rate.")] = None,
     w: Annotated[
         float | None, typer.Option(help="relaunch: its time in service times; else the best (cluster: needed).")
     ] = None,
@@ -102,36 +106,37 @@ def simulate(
     seeds: Annotated[str, typer.Option(help='Seeds, as in "1..20" or "1,5,9".')] = "1..10",
     nodes: Annotated[int, typer.Option(help="Worker nodes.")] = 20,
     slots: Annotated[int, typer.Option(help="Slots of a node.")] = 10,
-    max_tasks: Annotated[int, typer.Option(help="Tasks of the largest job; sizes follow Zipf's law.")] = 10,
-    max_task_slots: Annotated[int, typer.Option(help="Slots of a task: 1 to this, each equally likely.")] = 1,
-    min_service_s: Annotated[float, typer.Option(help="Least service time of a task.")] = 10.0,
-    max_service_s: Annotated[float, typer.Option(help="Largest service time; none by default.")] = float("inf"),
-    service_tail_index: Annotated[float, typer.Option(help="Pareto tail index of service times.")] = 3.0,
+    max_tasks: Annotated[int, of_masterworker(help="Tasks of the largest job; sizes follow Zipf's law.")] = 10,
+    max_task_slots: Annotated[int, of_masterworker(help="Slots of a task: 1 to this, each equally likely.")] = 1,
+    min_service_s: Annotated[float, of_masterworker(help="Least service time of a task.")] = 10.0,
+    max_service_s: Annotated[float, of_masterworker(help="Largest service time; none by default.")] = float("inf"),
+    service_tail_index: Annotated[float, of_masterworker(help="Pareto tail index of service times.")] = 3.0,
     slowdown_tail_index: Annotated[float | None, typer.Option(help="Pareto tail index of slowdowns.")] = None,
-    service_noise: Annotated[float, typer.Option(help="Noise of service times as the master knows them.")] = 0.0,
-    cancel_s: Annotated[float, typer.Option(help="For how long a cancelled task holds its slots.")] = 0.0,
-    workload: Annotated[WorkloadName, typer.Option(help="cluster: its jobs.")] = WorkloadName.SYNTHETIC,
-    shared: Annotated[float, typer.Option(help="cluster: share of tasks slow because of their data.")] = 0.0,
-    noise: Annotated[float, typer.Option(help="cluster: noise of estimated remaining times.")] = 0.3,
-    replicas: Annotated[int, typer.Option(help="cluster: machines that hold a task's input; 0 for all.")] = 0,
+    service_noise: Annotated[float, of_masterworker(help="Noise of service times as the master knows them.")] = 0.0,
+    cancel_s: Annotated[float, of_masterworker(help="For how long a cancelled task holds its slots.")] = 0.0,
+    workload: Annotated[WorkloadName, of_cluster(help="Its jobs.")] = WorkloadName.SYNTHETIC,
+    shared: Annotated[float, of_cluster(help="Share of tasks slow because of their data.")] = 0.0,
+    noise: Annotated[float, of_cluster(help="Noise of estimated remaining times.")] = 0.3,
+    replicas: Annotated[int, of_cluster(help="Machines that hold a task's input; 0 for all.")] = 0,
     locality: Annotated[
-        float | None, typer.Option(help="cluster: share of jobs, %, that may go first for it; hopper: 3, else 0.")
+        float | None, of_cluster(help="Share of jobs, %, that may go first for it; hopper: 3, else 0.")
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option(help="cluster: jobs of this trace in SWIM format, instead of --workload's.")
+        Path | None, of_cluster(help="Jobs of this trace in SWIM format, instead of --workload's.")
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help='cluster: what synthetic jobs weigh, each equally likely, as in "1,3".')
+        str | None, of_cluster(help='What synthetic jobs weigh, each equally likely, as in "1,3".')
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="cluster: name=value, also allocator.NAME and speculator.NAME; may be repeated."),
+        of_cluster("--set", help="name=value, also allocator.NAME and speculator.NAME; may be repeated."),
     ] = None,
     on: OnMaster = None,
     output: AsOption = Output.TABLE,
     to: Annotated[Path | None, typer.Option(help="Write the JSON record here, too.")] = None,
 ) -> None:
     """Simulate jobs under one policy; means with standard errors, all parameters kept. Ctrl-C keeps the seeds done."""
+    _refuse_others(context, model)
     policy = policy or POLICY[model]
     tail_index = TAIL_INDEX[model] if slowdown_tail_index is None else slowdown_tail_index
     with _refusals():
@@ -152,8 +157,6 @@ def simulate(
             }
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
             scenario: Any = ClusterScenario(**given | parse_set([*factor, *(set_ or ())]))
-        elif set_:
-            raise BadSetting("set", got=set_[0], want="--model cluster")
         else:
             scenario = Scenario(
                 policy=_policy_name(policy),
@@ -340,6 +343,16 @@ def _refusals() -> Iterator[None]:
         yield
     except BadSetting as bad:
         fail(f"{_option(bad.field)} = {bad.got!r}, want {bad.want}", USAGE)
+
+
+def _refuse_others(context: typer.Context, model: Model) -> None:
+    """Exits with code 2 if an option of another model was given: it would change nothing."""
+    of_others = {panel: other for other, panel in PANELS.items() if other is not model}
+    for option in context.command.params:
+        other = of_others.get(getattr(option, "rich_help_panel", None) or "")
+        source = context.get_parameter_source(option.name or "")
+        if other and source and source.name == "COMMANDLINE":
+            fail(f"{option.opts[0]} belongs to --model {other}, not to {model}", USAGE)
 
 
 def _option(field: str) -> str:

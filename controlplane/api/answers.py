@@ -8,7 +8,8 @@ from fastapi import Query
 from msgspec import Struct
 from starlette.responses import Response
 
-from controlplane.api.problems import TITLES, Problem
+from controlplane.api.meanings import described
+from controlplane.api.problems import CONTENT, TITLES, Problem
 
 Item = TypeVar("Item")
 _encode = msgspec.json.Encoder().encode
@@ -19,7 +20,9 @@ class Page(Struct, Generic[Item], frozen=True, kw_only=True):
     """Some of many; `cursor` asks for the next page and is null on the last one."""
 
     items: list[Item]
+    """Those on this page."""
     cursor: str | None = None
+    """What to ask the next page with; null on the last one."""
     complete: bool = True
     """False while the store cannot be read, so older items may be missing."""
 
@@ -41,15 +44,14 @@ def shows(kind: Any, *problems: int, status: int = 200) -> dict[str, Any]:
         status: {"description": "Done", "content": {"application/json": {"schema": reference}}}
     }
     for code in sorted({400, 401, 403, 413, 500, *problems}):
-        content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-        responses[code] = {"description": TITLES[code][1], "content": content}
+        responses[code] = {"description": TITLES[code][1], "content": CONTENT}
     return {"responses": responses, "status_code": status}
 
 
 def shown_schemas() -> dict[str, Any]:
     """Schemas of everything that any route shows, by name."""
     kinds = list(dict.fromkeys(_shown.values()))
-    return msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1]
+    return described(msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")[1], kinds)
 
 
 def page(items: Iterable[Item], key: Callable[[Item], str], cursor: str | None, limit: int) -> Page[Item]:

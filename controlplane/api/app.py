@@ -12,6 +12,7 @@ from controlplane.api import decide, decisions, docs, events, health, operate, p
 from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.limits import BodyLimit
+from controlplane.api.meanings import described
 from controlplane.api.paths import EncodedPaths
 from controlplane.api.shim import DOORBELL_PATH, PATH, ShimEndpoint
 from controlplane.runtime.live import Runtime
@@ -19,8 +20,6 @@ from controlplane.wire import schema
 
 REST_BODY_BYTES = 2**20
 """No operator's wish is longer."""
-
-_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
 def build(
@@ -61,7 +60,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         document = get_openapi(title=app.title, version=app.version, routes=app.routes)
         document.setdefault("components", {}).setdefault("schemas", {})
         (request, reply, doorbell_request, doorbell_reply), envelope = schema.components("#/components/schemas/{name}")
-        document["components"]["schemas"] |= shown_schemas() | envelope
+        document["components"]["schemas"] |= shown_schemas() | described(envelope, schema.BODIES)
         document["paths"][PATH] = {"post": _operation("sync", "Facts up, orders down", request, reply)}
         document["paths"][DOORBELL_PATH] = {
             "post": _operation("doorbell", "Do orders wait? Answered once they do", doorbell_request, doorbell_reply)
@@ -78,6 +77,6 @@ def _operation(name: str, summary: str, request: dict[str, Any], reply: dict[str
         "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
         "responses": {
             "200": {"description": summary, "content": {"application/json": {"schema": reply}}},
-            **{str(code): {"description": problems.TITLES[code][1], "content": _PROBLEM} for code in refusals},
+            **{str(code): {"description": problems.TITLES[code][1], "content": problems.CONTENT} for code in refusals},
         },
     }

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from controlplane.api.problems import TITLES
+from controlplane.api.problems import CONTENT, TITLES
 from controlplane.api.reads import runtime_of
 from controlplane.api.views import decision_view
 from controlplane.runtime.feed import Feed, Listener
@@ -20,10 +20,9 @@ STILL_HERE_S = 15.0
 """A quiet stream says so this often, so that nobody in between takes it for dead."""
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
 _SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events named `decision`; their data is a DecisionView", "content": {"text/event-stream": {}}},
-    503: {"description": TITLES[503][1], "content": {"application/problem+json": _PROBLEM}},
+    503: {"description": TITLES[503][1], "content": CONTENT},
 }
 _encode = msgspec.json.Encoder().encode
 

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
+from controlplane.api.problems import CONTENT
 from controlplane.api.reads import runtime_of
 
 router = APIRouter()
@@ -18,7 +19,11 @@ async def livez() -> Response:
     return PlainTextResponse("ok\n")
 
 
-@router.get("/readyz", response_class=PlainTextResponse, responses={503: {"description": "Nothing is decided"}})
+@router.get(
+    "/readyz",
+    response_class=PlainTextResponse,
+    responses={503: {"description": "Nothing is decided"}, "default": {"description": "A problem", "content": CONTENT}},
+)
 @router.get("/healthz", response_class=PlainTextResponse, include_in_schema=False)
 async def readyz(request: Request, verbose: str | None = None) -> Response:
     """Whether facts become decisions; `?verbose` names every check."""

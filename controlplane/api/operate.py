@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -84,8 +85,11 @@ class ModeState(Struct, frozen=True, kw_only=True):
     """The mode everywhere, the effective one of each source, and what operators have chosen, oldest first."""
 
     mode: Mode
+    """The mode for everybody."""
     sources: dict[str, Mode]
+    """The mode of each source: the lower of its user's and the server's."""
     choices: list[Choice]
+    """What operators have chosen, oldest first."""
     recorded: bool
     """False while the store cannot record what was chosen: it is in force, and is written when the store recovers."""
 
@@ -94,6 +98,7 @@ class SettingsState(Struct, frozen=True, kw_only=True):
     """Settings that can be changed at run time."""
 
     engine: dict[str, Any]
+    """Every engine setting that is in force, by name; docs/settings.md lists them."""
     recorded: bool = True
     """False while the store cannot record a change: it is in force, and is written when the store recovers."""
 
@@ -182,14 +187,14 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
     if wish.cap is not None and wish.target > wish.cap:
         raise BadSetting("target", wish.target, f"at most the cap ({wish.cap})")
     stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
-    return await _post(request, stimulus, "target", wish.reason, target=wish.target, cap=wish.cap, job=job)
+    return await _post(request, stimulus, "target", wish.reason)
 
 
 @router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
     """Takes a fixed target back."""
     _find(request, lambda live: find_job(live, source, job))
-    return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason, target=None, job=job)
+    return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason)
 
 
 @router.post("/attempts/{source:id}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
@@ -197,7 +202,7 @@ async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_
     """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
     _find(request, lambda live: find_attempt(live, source, attempt))
     stimulus = KillWish(source=source, attempt=attempt, reason=wish.reason)
-    return await _post(request, stimulus, "kill", wish.reason, attempt=attempt)
+    return await _post(request, stimulus, "kill", wish.reason)
 
 
 @router.post("/tasks/{source:id}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, 422, status=202))
@@ -215,7 +220,7 @@ async def copy(
         host=wish.host,
         before_waiting=wish.before_waiting,
     )
-    return await _post(request, stimulus, "copy", wish.reason, stage=stage, index=index, copies=wish.copies)
+    return await _post(request, stimulus, "copy", wish.reason)
 
 
 @router.get("/audit", **shows(Page[AuditEntry], 422))
@@ -267,9 +272,10 @@ async def _set_policy(request: Request, source: str, policy: str, reason: str) -
     return await _told(request, decision, source)
 
 
-async def _post(request: Request, stimulus: Any, action: str, reason: str, **details: Any) -> Response:
+async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, action: str, reason: str) -> Response:
+    """The answer to a wish, which is audited with all of its fields."""
+    _audit(request, action, **asdict(stimulus) | {"reason": reason})
     decision = await runtime_of(request).post(stimulus)
-    _audit(request, action, reason, source=stimulus.source, **details)
     status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
     return await _told(request, decision, stimulus.source, status)
 

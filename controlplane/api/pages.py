@@ -33,6 +33,7 @@ PER_TASK = 20
 GRANTS_DRAWN = 400
 DECISIONS = 10
 HISTORY_JOBS = 20
+CHANGES = 200
 REFRESH_S = 5
 
 _ASSETS = {
@@ -215,6 +216,12 @@ async def decision_page(
     if told is None:
         return _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
     return _page(request, read, "decision.html", told=told)
+
+
+@router.get("/audit")
+async def audit_page(request: Request, read: Read) -> Response:
+    """Who changed what, and why."""
+    return _page(request, read, "audit.html", refresh_s=REFRESH_S, changes=read.changes(CHANGES))
 
 
 @router.get("/demo")

@@ -19,19 +19,30 @@ class FieldProblem(Struct, frozen=True, kw_only=True):
     """One field and what is wrong with it."""
 
     field: str
+    """Name or path of the field."""
     detail: str
+    """What is wrong with it."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """RFC 9457. `code` is stable and meant for programs, `detail` is meant for people."""
 
     title: str
+    """What kind of problem, in words."""
     status: int
+    """HTTP status."""
     code: str
+    """What kind of problem, for programs."""
     type: str = "about:blank"
+    """A URI, which says nothing more here."""
     detail: str = ""
+    """What happened, for people."""
     errors: list[FieldProblem] = []
+    """Fields that are not allowed."""
 
+
+CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+"""How OpenAPI speaks of the body of any problem."""
 
 _MOST_SAID = 1000
 

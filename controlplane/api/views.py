@@ -1,9 +1,9 @@
 """What do REST answers look like where the model's own structs do not say everything?"""
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
@@ -49,8 +49,9 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     user_mode: Mode
     mode: Mode
     last_heard_s: float
-    plan_age_s: Annotated[float | None, Meta(description="Since it last applied an order; null for never.")]
+    plan_age_s: float | None
     jobs: list[str]
+    """Ids of its live jobs."""
     listed: ListedState | None
 
 
@@ -87,10 +88,14 @@ class JobHistory(Struct, frozen=True, kw_only=True):
     job: str
     name: str
     submitted_s: float
+    """Seconds on the engine's clock."""
     ended_s: float | None
+    """Seconds on the engine's clock; null while it runs."""
     outcome: Outcome | None
     attempts: list[AttemptRecord]
+    """In order of arrival."""
     attempts_left_out: int
+    """How many are no longer kept."""
     containers: list[Holding]
     """Of an application of a leaf queue, as they changed; empty for a driver's job."""
 
@@ -112,38 +117,54 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     """A decision with what it was made from, what else there was, and what came of it."""
 
     id: int
+    """Grows with time; never used twice."""
     at_unix_ms: int
     cycle: int
     mode: Mode
+    """The mode in which it was made."""
     policy: str
     action: str
     reason: str
     sentence: str
     severity: int
+    """How much it matters: 0 (as it should be) to 3 (acted)."""
     source: str
     job: str
     stage: int
     stage_attempt: int
     index: int
     attempt: int
+    """The attempt that it is about; -1 for none."""
     host: str
+    """Machine of that attempt; empty for none."""
     to_host: str
+    """Machine that a copy was ordered to; empty where the host's scheduler may choose."""
     order: int
+    """Id of the order that went out for it; 0 for none."""
     inputs: dict[str, float | None]
     alternatives: list[tuple[str, float | None]]
-    result: Annotated[Result | None, Meta(description="The newest outcome; null where nothing was to be ordered.")]
+    """What else there was, each with its score, best first; higher is better, null is not known."""
+    result: Result | None
+    """The newest outcome; null where nothing was to be ordered."""
     outcomes: list["OutcomeView"]
+    """What was heard of it later, oldest first."""
 
 
 class OutcomeView(Struct, frozen=True, kw_only=True):
     """One piece of later news of a decision; savings are estimates."""
 
     result: Result
+    """What came of it."""
     after_s: float
+    """Seconds since the decision."""
     reason: str
+    """What the host said of it; may be empty."""
     attempt: int
+    """The attempt that was launched or ended; -1 for none."""
     saved_s: float
+    """Seconds that the task ended earlier, by estimate."""
     cost_core_s: float
+    """Core-seconds that a losing copy took, or a copy in shadow mode would have taken."""
 
 
 class WhyView(Struct, frozen=True, kw_only=True):
@@ -154,14 +175,19 @@ class WhyView(Struct, frozen=True, kw_only=True):
     stage: int
     stage_attempt: int
     index: int
-    copied: Annotated[bool, Meta(description="Whether a copy that was ordered has started.")]
-    fate: Annotated[str, Meta(description="In words, what came of the decision to copy it, or that there was none.")]
-    reason: Annotated[str, Meta(description="Why so: of that decision, else the present or last one against a copy.")]
+    copied: bool
+    """Whether a copy that was ordered has started."""
+    fate: str
+    """In words, what came of the decision to copy it, or that there was none."""
+    reason: str
+    """Why so: of that decision, else the present or last one against a copy."""
     sentence: str
-    since: Annotated[str, Meta(description="What has spoken against another copy since; empty where nothing has.")]
+    since: str
+    """What has spoken against another copy since; empty where nothing has."""
     inputs: dict[str, float | None]
     decisions: list[DecisionView]
-    complete: Annotated[bool, Meta(description="False while the store cannot be read, so older ones may be missing.")]
+    complete: bool
+    """False while the store cannot be read, so older ones may be missing."""
 
 
 def copy_fields(kind: type[Struct], state: Struct, **more: Any) -> Any:

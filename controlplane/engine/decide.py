@@ -82,6 +82,7 @@ class ClaimantAdvice(Struct, frozen=True, kw_only=True):
     """-1 for none."""
     virtual_size: float
     running: int
+    """Attempts that run, copies included."""
     remaining_tasks: int
 
 
@@ -105,9 +106,11 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
     source: str
     slots: int
     targets: list[ClaimantAdvice]
+    """Slots for each job."""
     copies: list[TaskAdvice]
     """Best first."""
     refusals: list[TaskAdvice]
+    """Tasks that run and that it would not copy."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -115,9 +118,11 @@ class Advice(Struct, frozen=True, kw_only=True):
 
     policy: str
     seed: int
+    """As it was asked with."""
     cycle: int
     """The cycle of the snapshot."""
     pools: list[PoolAdvice]
+    """One answer for each."""
 
 
 def read_snapshot(body: bytes) -> Snapshot:

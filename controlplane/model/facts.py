@@ -65,14 +65,21 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     max_copies: Count = 0
     """Extra attempts that one task may have running at once; 0 for a host that can only be watched."""
     named_host: bool = False
+    """Whether a copy can be ordered to a host by name."""
     kill_copy: bool = False
+    """Whether it can end a single attempt."""
     order_pending: bool = False
+    """Whether it heeds slot targets."""
     hold_slots: bool = False
+    """Whether it can keep slots free within a target."""
     avoid_hosts: bool = False
+    """Whether it can keep originals off named hosts."""
     cap_executors: bool = False
     """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
     partial_result: bool = False
+    """Whether a stage may end without all of its tasks."""
     byte_offset: bool = False
+    """Whether a copy can begin in the middle of its input."""
 
 
 class DriverAttached(Fact, frozen=True, tag="driver_attached"):

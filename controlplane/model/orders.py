@@ -27,6 +27,7 @@ class LaunchCopy(Order, frozen=True, tag="launch_copy"):
     host: Text = ""
     """The host to use, empty for any that `avoid_hosts` leaves."""
     avoid_hosts: list[Key] = []
+    """Hosts that it must not start on."""
     before_waiting: bool = False
     """Whether the copy goes before originals that wait for a slot."""
     byte_offset: Count = 0
@@ -49,6 +50,7 @@ class KillAttempt(Order, frozen=True, tag="kill_attempt"):
     stage_attempt: Id
     index: Id
     reason: Text = ""
+    """Why, in words."""
 
 
 class StopJob(Order, frozen=True, tag="stop_job"):
@@ -56,6 +58,7 @@ class StopJob(Order, frozen=True, tag="stop_job"):
 
     job: Key
     reason: Text = ""
+    """Why, in words."""
 
 
 class ContainerGrant(Order, frozen=True, tag="container_grant"):
@@ -78,6 +81,7 @@ class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):
     patience_ms: Age
     """A task set that has launched nothing for so long goes anywhere."""
     hosts: list[Key] = []
+    """Those to keep off."""
     waves: list[Count] = []
     """One for each host: a job's originals stay off it while fewer than so many times its target wait.
 

@@ -17,7 +17,9 @@ class HostState(Struct, frozen=True, kw_only=True):
     confidence: float
     """0 (nothing known) to 1."""
     sick: bool
+    """Whether it is so slow, for so long, that originals are better kept off it."""
     slots: int
+    """Slots of all applications together."""
     running: int
 
 
@@ -45,6 +47,7 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     host: str
     speculative: bool
     order: int
+    """The order that asked for it; 0 where the host launched it by itself."""
     elapsed_s: float
     progress: float
     """0 to 1; -1 where unknown."""
@@ -66,7 +69,9 @@ class TaskState(Struct, frozen=True, kw_only=True):
     index: int
     running_attempts: int
     input_bytes: int
+    """Bytes of input; -1 where unknown."""
     preferred_hosts: list[str]
+    """Hosts that hold its input; empty for no preference."""
     reason: str
     """Label of the current reason code."""
     sentence: str
@@ -82,13 +87,17 @@ class StageState(Struct, frozen=True, kw_only=True):
     stage_attempt: int
     name: str
     n_tasks: int
+    """Tasks of the stage."""
     n_done: int
+    """Tasks of it that are finished."""
     n_waiting: int
+    """Tasks of it that neither run nor are finished."""
     n_running: int
     n_copies: int
     verdict: str
     """`safe`, `unsafe` or `unknown`: may its tasks run twice?"""
     verdict_reason: str
+    """What the verdict rests on."""
     age_s: float
 
 
@@ -97,17 +106,21 @@ class QueuedState(Struct, frozen=True, kw_only=True):
 
     user: str
     kind: str
+    """`SPARK`, `MAPREDUCE` ..., as it was submitted."""
     tags: list[str]
+    """As it was submitted."""
     running: int
     """Containers, without its master's."""
     pending: int
     """Containers that it asks for."""
     reserved: int
+    """Nodes on which room is being kept for it."""
     driver: str
     """The source by whose jobs it counts; empty where it counts by its containers."""
     wanted: float
     """Containers that what is left to do would fill, before any copy."""
     container_slots: float
+    """Slots of its driver in each container; 1 where that is not known."""
     reason: str
     """Label of the code that says by what it counts."""
     sentence: str
@@ -119,6 +132,7 @@ class ListedState(Struct, frozen=True, kw_only=True):
     queue: str
     """The source of the queue that lists it; empty where none does."""
     reason: str
+    """Label of the code that says whether its jobs count in that queue."""
     sentence: str
 
 
@@ -129,11 +143,14 @@ class JobState(Struct, frozen=True, kw_only=True):
     job: str
     name: str
     host_ids: list[int]
+    """The Spark jobs that it is made of."""
     mode: Mode
     weight: float
     age_s: float
     stages: list[StageState]
+    """Its stages, also those that are over and still have attempts."""
     edges: list[tuple[int, int]]
+    """(parent stage, child stage) pairs."""
     remaining_tasks: int
     n_running: int
     n_copies: int
@@ -167,14 +184,19 @@ class RequestState(Struct, frozen=True, kw_only=True):
 
     source: str
     request: int
+    """Id of the request in its source."""
     job: str
     stage: int
+    """Id of the stage that it is for; -1 for none."""
     count: int
     """Slots that it still waits for."""
     cores: int
     memory_bytes: int
+    """Bytes of memory of each; -1 where unknown."""
     priority: int
+    """The host's own number; -1 where unknown."""
     nodes: list[str]
+    """Nodes or racks asked for; empty for any."""
     age_s: float
 
 
@@ -191,7 +213,6 @@ class PoolState(Struct, frozen=True, kw_only=True):
     ui_url: str
     capabilities: Capabilities
     stock_speculation: bool = False
-    """Whether the host's own speculation stands in where we do not decide."""
     user_mode: Mode
     mode: Mode
     policy: str
@@ -207,19 +228,21 @@ class PoolState(Struct, frozen=True, kw_only=True):
     """Share of the slots that originals alone would keep busy."""
     startup_s: float
     last_heard_s: float
-    """Seconds since its last report."""
     plan_age_s: float | None = None
-    """Seconds since it last said that it has applied an order; of a queue, the age of its newest grant."""
     executors: list[ExecutorState]
     jobs: list[JobState]
     tasks: list[TaskState]
+    """Tasks that run; left out of a state without tasks."""
     attempts: list[AttemptState]
+    """Attempts that run; left out with the tasks."""
     requests: list[RequestState]
+    """What it has asked for and slots have not answered."""
     finished: list[FinishedState] = []
     """Of the open stages in which tasks have finished; left out with the tasks."""
     executor_slots: int = 0
     """Of each executor that it asks for; 0 where unknown."""
     is_queue: bool = False
+    """Whether it is a leaf queue; else it is a driver."""
     listed: ListedState | None = None
 
 
@@ -227,10 +250,15 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """Everything that is live, at one moment."""
 
     schema_version: int = 1
+    """Of this document."""
     cycle: int
     now_s: float
+    """The moment, in seconds on the engine's clock, whose zero means nothing."""
     mode: Mode
+    """The mode for everybody."""
     pools: list[PoolState]
+    """One for each source."""
     hosts: list[HostState]
+    """Machines that have slots."""
     accuracy: dict[str, float]
     """How right the estimates were: median ratio and spread of predicted to actual t_rem, t_new, transfer_ratio."""

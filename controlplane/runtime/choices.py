@@ -29,9 +29,13 @@ class Choice(Struct, frozen=True, kw_only=True):
     """What an operator set; an empty source means everywhere."""
 
     what: Literal["mode", "policy"]
+    """What was chosen."""
     source: str = ""
+    """Empty for everybody."""
     value: str
+    """The mode, or the policy as in `hopper+ras`."""
     reason: str
+    """Why, in the operator's words."""
     at_unix_ms: int
 
 

@@ -41,9 +41,12 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     order: int
     """The order that asked for it; 0 where the host launched it by itself."""
     start_s: float
+    """Seconds on the engine's clock."""
     end_s: float | None = None
+    """Seconds on the engine's clock; null while it runs."""
     outcome: Outcome | None = None
     reason: str = ""
+    """What the host said of its end; may be empty."""
 
 
 class JobRecord(Struct, kw_only=True):

@@ -12,8 +12,11 @@ class Holding(Struct, frozen=True, kw_only=True):
     """What its queue told of an application from `at_s` on, on the engine's clock. Its master counts in neither."""
 
     at_s: float
+    """Seconds on the engine's clock."""
     running: int
+    """Containers that it held."""
     pending: int
+    """Containers that it asked for besides."""
 
 
 def note_change(holdings: list[Holding], at_s: float, running: int, pending: int) -> None:

@@ -37,9 +37,13 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
     at_unix_ms: int
     role: str
+    """Under which token's role; `local` where there are no tokens."""
     action: str
+    """What was changed."""
     reason: str
+    """Why, in the operator's words."""
     details: dict[str, Any] = {}
+    """What was asked for, field by field."""
 
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode

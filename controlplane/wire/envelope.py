@@ -46,22 +46,29 @@ class Claim(Struct, frozen=True):
 
     job: Key
     lease_ms: Age
+    """Milliseconds that the claim holds for, from its arrival."""
 
 
 class SyncReply(Struct, frozen=True, omit_defaults=True):
     """Orders for the source that asked, and when it should ask again."""
 
     protocol: Count
+    """Version of the protocol."""
     plane_epoch: Id
     """Start of this control plane; a change means that it has forgotten running work."""
     acknowledged: Id
+    """Sequence number of the exchange that this answers."""
     cycle: Id
     """Number of the decision cycle that saw these facts; a claim counts only while this number grows."""
     next_interval_ms: Count
+    """Milliseconds after which the source should exchange again."""
     mode: Mode
     want_full: bool = False
+    """Whether the next request should report everything there is."""
     orders: list[AnyOrder] = []
+    """What the host is asked to do."""
     claims: list[Claim] = []
+    """Jobs for which the control plane speculates."""
 
 
 class DoorbellRequest(Struct, frozen=True):
@@ -76,7 +83,9 @@ class DoorbellReply(Struct, frozen=True):
     """How many orders wait for the source's next exchange; 0 where the time was over, or the source asked anew."""
 
     protocol: Count
+    """Version of the protocol."""
     orders_waiting: Count
+    """Orders that wait for the next exchange."""
 
 
 decode_request = msgspec.json.Decoder(SyncRequest).decode

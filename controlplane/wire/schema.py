@@ -11,11 +11,13 @@ import msgspec
 
 from controlplane.wire.envelope import DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
+BODIES = (SyncRequest, SyncReply, DoorbellRequest, DoorbellReply)
+"""What is sent and answered, of a sync and of the doorbell."""
+
 
 def components(ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """References to the schemas of request and reply, of a sync and of the doorbell, and all schemas by name."""
-    bodies = (SyncRequest, SyncReply, DoorbellRequest, DoorbellReply)
-    return msgspec.json.schema_components(bodies, ref_template=ref_template)
+    """References to the schemas of the bodies, and all schemas by name."""
+    return msgspec.json.schema_components(BODIES, ref_template=ref_template)
 
 
 def schema() -> dict[str, Any]:

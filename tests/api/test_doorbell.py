@@ -10,6 +10,7 @@ import pytest
 from controlplane.api import shim
 from controlplane.model.orders import KillAttempt
 from tests.plane import message, running, while_another_reports, working
+from tests.waiting import eventually, in_time
 
 pytestmark = pytest.mark.unit
 
@@ -41,10 +42,7 @@ def asking(attended):
 
         def ask_in_background(body):
             answer = threads.submit(ask, attended, body)
-            limit_s = time.monotonic() + 5
-            while len(attended.runtime.doorbell) == 0:
-                assert time.monotonic() < limit_s
-                time.sleep(0.01)
+            assert eventually(lambda: len(attended.runtime.doorbell))
             return answer
 
         yield ask_in_background
@@ -144,8 +142,7 @@ def test_a_thousand_wait_without_work_and_one_hears(attended):
     async def scenario():
         sources = [*runtime.sources]
         waits = [asyncio.ensure_future(runtime.doorbell.wait(source, 30.0)) for source in sources]
-        await asyncio.sleep(0.1)
-        assert len(runtime.doorbell) == len(waits) == 1001
+        assert await in_time(lambda: len(runtime.doorbell) == len(waits) == 1001)
         cycle = runtime.cycle
         source = runtime.sources.get("spark:app-1")
         order = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
@@ -193,13 +190,11 @@ def test_nobody_waits_for_a_client_that_has_gone(attended):
         place = {"path": shim.DOORBELL_PATH, "client": ("127.0.0.1", 1)}
         scope = {"type": "http", "method": "POST", "headers": headers, **place}
         exchange = asyncio.ensure_future(attended.client.app(scope, receive, send))
-        await asyncio.sleep(0.05)
-        assert len(attended.runtime.doorbell) == 1
+        assert await in_time(lambda: len(attended.runtime.doorbell) == 1)
         hung_up.set()
         async with asyncio.timeout(5):
             await exchange
-        await asyncio.sleep(0)
-        assert len(attended.runtime.doorbell) == 0
+        assert await in_time(lambda: len(attended.runtime.doorbell) == 0)
 
     attended.client.portal.call(scenario)
     assert sent[0]["status"] == 200

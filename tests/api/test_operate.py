@@ -188,6 +188,45 @@ def test_a_pool_may_have_a_policy_of_its_own(busy):
     assert busy.client.get(f"/api/v1/pools/{SOURCE}").json()["policy"] == "hopper+ras"
 
 
+JOB, TASK = f"jobs/{SOURCE}/job-1/target", f"tasks/{SOURCE}/1/0/2:copy"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "wish", "action", "details"),
+    [
+        ("PUT", "mode", {"mode": "shadow"}, "mode", {"mode": "shadow", "source": ""}),
+        ("PUT", "mode", {"mode": "off", "source": SOURCE}, "mode", {"mode": "off", "source": SOURCE}),
+        ("PATCH", "settings", {"engine": {"lease_ms": 900}}, "settings", {"lease_ms": 900}),
+        ("PUT", f"pools/{SOURCE}/policy", {"policy": "fair+late"}, "policy", {"policy": "fair+late", "source": SOURCE}),
+        ("PUT", JOB, {"target": 3, "cap": 5}, "target", {"source": SOURCE, "job": "job-1", "target": 3, "cap": 5}),
+        ("POST", f"attempts/{SOURCE}/10:kill", {}, "kill", {"source": SOURCE, "attempt": 10}),
+        (
+            "POST",
+            TASK,
+            {"copies": 2, "host": "host-1", "before_waiting": False},
+            "copy",
+            {"source": SOURCE, "stage": 1, "stage_attempt": 0, "index": 2}
+            | {"copies": 2, "host": "host-1", "before_waiting": False},
+        ),
+    ],
+)
+def test_a_wish_is_audited_with_everything_that_was_asked(busy, method, path, wish, action, details):
+    """Who looks for the cause of something months later has nothing else."""
+    busy.client.request(method, f"/api/v1/{path}", json=wish | {"reason": "<so> it goes"})
+    (entry,) = busy.client.get("/api/v1/audit").json()["items"]
+    assert entry.pop("at_unix_ms") > 0
+    assert entry == {"role": "local", "action": action, "reason": "<so> it goes", "details": details}
+    page = busy.client.get("/audit").text.partition("</main>")[0]
+    told = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert told.keys() == {name.replace("_", " ") for name in details}
+    assert "&lt;so&gt; it goes" in page
+
+
+def test_the_page_of_changes_says_where_to_begin(busy):
+    assert "Nobody has changed anything yet" in busy.client.get("/audit").text
+    assert 'href="/audit"' in busy.client.get("/").text
+
+
 def test_a_chosen_attempt_is_killed(busy):
     response = busy.client.post(f"/api/v1/attempts/{SOURCE}/10:kill", json={"reason": "try"})
     assert response.status_code == 202

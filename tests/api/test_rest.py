@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from controlplane.api.meanings import ALWAYS
 from controlplane.api.paths import segment
 from tests.plane import attached, ended, message, running, started, working
 
@@ -291,21 +292,34 @@ def test_the_reason_why_a_task_is_not_copied_is_told(busy):
     assert busy.client.get(f"/api/v1/attempts/{SOURCE}/2/why").json() == why
 
 
+def references(node):
+    """The names of schemas that a part of the OpenAPI document refers to."""
+    if isinstance(node, dict):
+        yield from ([node["$ref"].removeprefix("#/components/schemas/")] if "$ref" in node else [])
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from references(each)
+
+
+def test_every_field_of_every_answer_says_what_it_means(busy):
+    """Who reads the document has no other place to learn a field's unit from."""
+    document = busy.client.get("/api/v1/openapi.json").json()
+    schemas, shown = document["components"]["schemas"], set()
+    new = set(references([way["responses"] for ways in document["paths"].values() for way in ways.values()]))
+    while new:
+        shown |= new
+        new = {name for each in new for name in references(schemas[each])} - shown
+    fields = {(kind, name): field for kind in shown for name, field in schemas[kind].get("properties", {}).items()}
+    assert len(fields) > 300
+    assert [of for of, field in fields.items() if not field.get("description")] == []
+    assert ALWAYS.keys() <= {name for _, name in fields}
+
+
 def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
     document = busy.client.get("/api/v1/openapi.json").json()
     assert "/shim/v1/sync" in document["paths"]
-
-    def references(node):
-        if isinstance(node, dict):
-            yield from ([node["$ref"]] if "$ref" in node else [])
-            node = list(node.values())
-        if isinstance(node, list):
-            for each in node:
-                yield from references(each)
-
-    schemas = document["components"]["schemas"]
-    wanted = {reference.removeprefix("#/components/schemas/") for reference in references(document)}
-    assert wanted <= schemas.keys()
+    assert set(references(document)) <= document["components"]["schemas"].keys()
     assert "/shim/v1/sync" in busy.client.get("/docs").text
 
 

@@ -29,7 +29,7 @@ FLAGS = [
     "--disable-sync",
 ]
 JOIN = job_path("spark:app-1", "join")
-PAGES = ("/", JOIN, "/decisions", "/decisions?action=launch_copy", job_path("spark:app-1", HOSTILE_ID))
+PAGES = ("/", JOIN, "/audit", "/decisions", "/decisions?action=launch_copy", job_path("spark:app-1", HOSTILE_ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     with httpx.Client(base_url=address) as client:
         driver = ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1")
         driver.run_into_race("join")
+        client.put("/api/v1/mode", json={"mode": "control", "reason": "as it was"}).raise_for_status()
         yield Plane(address, driver)
     server.should_exit = True
     thread.join()
@@ -165,7 +166,7 @@ def test_hostile_names_are_shown_as_they_are(open_page) -> None:
     expect(page.locator("h1")).to_have_text(HOSTILE_NAME)
 
 
-@pytest.mark.parametrize("path", ["/", JOIN, "/decisions"])
+@pytest.mark.parametrize("path", ["/", JOIN, "/audit", "/decisions"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_light_and_dark(open_page, scheme: str, path: str) -> None:
     """Every text has a contrast of at least 4.5 to 1 against what it stands on (WCAG 2.2, AA)."""

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from controlplane.api.meanings import meaning
 from controlplane.model import snapshot
 from controlplane.model.facts import Capabilities
 from controlplane.model.reasons import TEXTS, WHY_COPIED
@@ -159,15 +160,11 @@ can differ from the engine's. `seed` is repeated in the answer, for policies tha
 
 
 def _fields(kind: type) -> list[tuple[str, str, str]]:
-    """(name, type, meaning) of a struct's fields; the meaning is the string below the field."""
+    """(name, type, meaning) of a struct's fields."""
     (body,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(body, ast.ClassDef)
-    rows = []
-    for line, below in zip(body.body, [*body.body[1:], None], strict=True):
-        if isinstance(line, ast.AnnAssign):
-            told = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-            rows.append((f"`{ast.unparse(line.target)}`", f"`{ast.unparse(line.annotation)}`", " ".join(told.split())))
-    return rows
+    fields = [(ast.unparse(line.target), line.annotation) for line in body.body if isinstance(line, ast.AnnAssign)]
+    return [(f"`{name}`", f"`{ast.unparse(of)}`", meaning(kind, name)) for name, of in fields]
 
 
 PAGES = {"reasons.md": reasons, "settings.md": settings, "snapshot.md": snapshot_schema}

@@ -17,6 +17,7 @@ from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
 from tests.plane import attached, message, running, working
+from tests.waiting import in_time
 
 pytestmark = pytest.mark.unit
 
@@ -162,11 +163,7 @@ def test_a_timer_runs_a_cycle_without_facts(tmp_path):
     async def scenario(runtime, engine):
         engine.due_s = runtime.clock() + 0.03
         await runtime.sync(request("app"))
-        for _ in range(100):
-            if engine.batches[-1][1] == []:
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError("the timer never ran")
+        assert await in_time(lambda: engine.batches[-1][1] == []), "the timer never ran"
 
     run(tmp_path, scenario)
 

@@ -64,6 +64,23 @@ def test_every_number_and_every_setting_of_both_policies_can_be_set_by_name():
     assert scenario["speculator_settings"] == {"copy_share": 0.3}
 
 
+@pytest.mark.parametrize(
+    ("model", "other", "arguments"),
+    [
+        ("cluster", "masterworker", ("--d", "35")),
+        ("cluster", "masterworker", ("--max-service-s", "60")),
+        ("masterworker", "cluster", ("--locality", "0")),
+        ("masterworker", "cluster", ("--set", "detect_s=1")),
+        ("masterworker", "cluster", ("--workload", "synthetic")),
+    ],
+)
+def test_an_option_of_the_other_model_is_refused(model, other, arguments):
+    """It would change nothing, even where it says what holds anyway; its user would not know."""
+    told = grasshopper("--model", model, *arguments)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr.strip().endswith(f"{arguments[0]} belongs to --model {other}, not to {model}")
+
+
 def test_jobs_come_from_any_trace_in_swim_format(tmp_path):
     """One's own cluster has one; its jobs are what is simulated."""
     rows = [f"job{row}\t{10 * row}\t10\t{(1 + row % 2) * 2**27}\t0\t0" for row in range(90)]

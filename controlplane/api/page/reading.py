@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from prometheus_client.metrics import MetricWrapperBase
 
 from controlplane.api.page.overview import Effect
-from controlplane.api.page.told import Told
+from controlplane.api.page.told import Change, Told
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import Snapshot
@@ -73,6 +73,10 @@ class Reader:
             saved_s=_total(metrics.saved),
             not_ordered=int(_total(metrics.decisions, action=Action.LAUNCH_COPY.label, mode=Mode.SHADOW.value)),
         )
+
+    def changes(self, limit: int) -> list[Change]:
+        """What operators have wished, newest first."""
+        return [Change(entry) for entry in self._runtime.store.audit_log(limit)]
 
     async def decision(self, decision: int) -> Told | None:
         """One decision."""

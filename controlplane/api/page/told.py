@@ -1,9 +1,11 @@
 """How is a decision told, and what do a task's decisions say about one of its attempts?"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from controlplane.api.page.formats import number, seconds, words
 from controlplane.api.page.timeline import label, task_of
@@ -13,9 +15,32 @@ from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.model.snapshot import TaskState
 from controlplane.runtime.history import AttemptRecord
 from controlplane.store.recent import RecordedDecision
+from controlplane.store.store import AuditEntry
 
 _NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=s\b)")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def _utc(at_unix_ms: int) -> str:
+    return datetime.fromtimestamp(at_unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an operator wished, as it is told."""
+
+    entry: AuditEntry
+
+    @property
+    def wall_utc(self) -> str:
+        """When: ISO time in UTC."""
+        return _utc(self.entry.at_unix_ms)
+
+    @property
+    def asked(self) -> Iterator[tuple[str, str]]:
+        """Everything that was asked for, by name."""
+        for name, value in self.entry.details.items():
+            yield words(name), value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +83,7 @@ class Told:
     @property
     def wall_utc(self) -> str:
         """When it was made: ISO time in UTC."""
-        return datetime.fromtimestamp(self.recorded.at_unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _utc(self.recorded.at_unix_ms)
 
     @property
     def alternatives(self) -> str:

@@ -1,0 +1,36 @@
+"""Does the head of the first page agree with itself?"""
+
+import re
+
+import pytest
+
+from tests.plane import ended, message, started, working
+
+pytestmark = pytest.mark.unit
+
+SOURCE = "spark:app-1"
+
+
+def lost(plane):
+    """What the sentence and the strip of the first page say of core time that was lost."""
+    page = plane.client.get("/").text
+    (sentence,) = re.findall(r"([\d.]+) core-seconds\s+spent on losing copies", page)
+    (strip,) = re.findall(r"<dt>Core time lost</dt><dd>(.*?)</dd>", page)
+    return sentence, re.sub(r"<[^>]+>", "", strip)
+
+
+def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
+    """The sentence tells it since the start, and so does the strip below it."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json={"reason": "try"})
+    (order,) = [order for order in plane.reply(message(2))["orders"] if order["type"] == "launch_copy"]
+    copy = {"index": 2, "host": 3, "speculative": True, "order": order["order"]}
+    plane.reply(message(3, [started(9, **copy)]))
+    plane.clock.advance(4.0)
+    original = ended(2, host=2, duration_ms=8000)
+    plane.reply(message(4, [original, ended(9, outcome="killed", duration_ms=2000, **copy)]))
+    plane.clock.advance(2.0)
+    assert lost(plane) == ("2", "2 core-s, 20 % of those attached")
+    plane.reply(message(5, [{"type": "driver_detached"}]))
+    plane.clock.advance(2.0)
+    assert lost(plane) == ("2", "2 core-s")
