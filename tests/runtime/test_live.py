@@ -48,6 +48,9 @@ class Engine:
     def learned(self):
         return {}
 
+    def sick_hosts(self, now_s):
+        return set()
+
 
 def request(name, sequence=1):
     return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=sequence == 1)
