@@ -27,13 +27,20 @@ class Scenario:
         user_mode: f.Mode = f.Mode.CONTROL,
         source: str = SOURCE,
         user: str = "",
+        executor_limit: int = 0,
     ) -> None:
         self.now_s = 0.0
         self.source = source
         self.scheduler = Scheduler(settings or EngineSettings(mode=f.Mode.CONTROL))
         self.host_of: dict[int, int] = {}
         application = source.partition(":")[2]
-        self.attached = f.DriverAttached(application=application, user=user, capabilities=capabilities, mode=user_mode)
+        self.attached = f.DriverAttached(
+            application=application,
+            user=user,
+            capabilities=capabilities,
+            mode=user_mode,
+            executor_limit=executor_limit,
+        )
         self.executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=slots) for i in range(hosts)]
         self.decisions: list[Decision] = []
         self.tell([self.attached, *self.executors], full=True)

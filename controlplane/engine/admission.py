@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.engine.budgets import Budgets
+from controlplane.engine.growth import Growth, growth_of, tasks_of
 from controlplane.engine.ledger import Ledger
+from controlplane.engine.steering import Steering
 from controlplane.estimators.host_slowness import HostHealth, rank_hosts
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Ints
 from controlplane.model.errors import LawBroken
-from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 
 
@@ -28,15 +29,21 @@ class Candidate:
     before_waiting: bool
     relaunches: bool = False
     """Whether the attempt that it is copied from ends once the copy runs."""
+    beyond_target: bool = False
+    """Whether its job holds its target already, so that an executor must come for the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a copy goes: a named host, or any but those to avoid. `ranking` is (host, negative rank), best first."""
+    """Where a copy goes: a named host, any but those to avoid, or one to come, whose executor has yet to start.
+
+    `ranking` is (host, negative rank), best first.
+    """
 
     host: str = ""
     row: int = -1
     avoid: list[str] = field(default_factory=list)
+    is_to_come: bool = False
     ranking: list[tuple[str, float]] = field(default_factory=list)
 
 
@@ -46,13 +53,13 @@ class Admission:
     def __init__(
         self,
         cluster: Cluster,
-        settings: EngineSettings,
+        steering: Steering,
         budgets: Budgets,
         health: HostHealth,
         ledger: Ledger,
         now_s: float,
     ) -> None:
-        self._cluster, self._settings, self._budgets, self._now_s = cluster, settings, budgets, now_s
+        self._cluster, self._steering, self._budgets, self._now_s = cluster, steering, budgets, now_s
         self._on_their_way = ledger.on_their_way(now_s)
         self._bound_for: dict[str, dict[tuple[int, int, int], list[int]]] = {}
         self._health = health
@@ -60,6 +67,8 @@ class Admission:
         """By pool: (free slots, running attempts, whether there are any slots) by host row."""
         self._taken: dict[int, list[int]] = {}
         """By task, the host rows of the copies ordered in this cycle."""
+        self._growth: dict[int, Growth] = {}
+        """By pool."""
 
     @staticmethod
     def check_allocation(slots: int, target: Ints) -> None:
@@ -101,7 +110,7 @@ class Admission:
         over = self._budgets.refusal(int(tasks.job[task]), source.row)
         if over:
             return over, Placement()
-        return self._place(source, task, to_host)
+        return self._place(source, candidate, to_host)
 
     def spend(self, source: SourceState, task: int, placement: Placement) -> None:
         """Account for a copy that is ordered."""
@@ -127,12 +136,13 @@ class Admission:
                 bound.setdefault(order.task, []).append(self._cluster.host_rows[order.host])
         return self._bound_for[source.name]
 
-    def _place(self, source: SourceState, task: int, to_host: str) -> tuple[Reason, Placement]:
-        cluster = self._cluster
+    def _place(self, source: SourceState, candidate: Candidate, to_host: str) -> tuple[Reason, Placement]:
+        cluster, task = self._cluster, candidate.task
         free, running, has_slots = self._pool_hosts(source)
         named = cluster.host_rows.get(to_host, -1)
-        if np.count_nonzero(has_slots) == 1 and (not to_host or (named >= 0 and has_slots[named])):
-            return self._place_on_only_host(source, task)
+        is_only_host = np.count_nonzero(has_slots) == 1 and (not to_host or (named >= 0 and has_slots[named]))
+        if is_only_host and not candidate.beyond_target and self._has_other_executor(source, task):
+            return Reason.NONE, Placement()
         own = np.zeros(cluster.hosts.size, dtype=bool)
         for row in cluster.attempts_of(task):
             own[cluster.attempts.host[row]] = True
@@ -147,20 +157,32 @@ class Admission:
         best = rank_hosts(
             slots_free=free, running=running, slowness=self._health.slowness, sick=sick, local=local, forbidden=own
         ).tolist()
-        if not best and not (has_slots & ~own & ~sick).any():
-            return Reason.NO_OTHER_HOST, Placement()
         names = cluster.host_names
         ranking = [(f"host {names[row]}", -float(rank)) for rank, row in enumerate(best)]
-        if best and source.attached.capabilities.named_host:
-            return Reason.NONE, Placement(host=names[best[0]], row=best[0], ranking=ranking)
         avoid = [names[row] for row in np.flatnonzero(has_slots & (own | sick)).tolist()]
+        if not best or candidate.beyond_target:
+            refusal = self._growth_refusal(source, candidate)
+            may_wait = not candidate.beyond_target and (has_slots & ~own & ~sick).any()
+            placement = Placement(avoid=avoid, ranking=ranking, is_to_come=not refusal)
+            return Reason.NONE if may_wait else refusal, placement
+        if source.attached.capabilities.named_host:
+            return Reason.NONE, Placement(host=names[best[0]], row=best[0], ranking=ranking)
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
-    def _place_on_only_host(self, source: SourceState, task: int) -> tuple[Reason, Placement]:
-        """The host itself gives the copy an executor of its own, if there is one without an attempt of the task."""
-        attempts = self._cluster.attempts
-        taken = np.unique(attempts.executor[self._cluster.attempts_of(task)])
-        return Reason.NONE if len(source.executors) > len(taken) else Reason.NO_OTHER_HOST, Placement()
+    def _has_other_executor(self, source: SourceState, task: int) -> bool:
+        """Whether one is without an attempt of the task: on an only host, the host itself gives the copy that one."""
+        taken = np.unique(self._cluster.attempts.executor[self._cluster.attempts_of(task)])
+        return len(source.executors) > len(taken)
+
+    def _growth_refusal(self, source: SourceState, candidate: Candidate) -> Reason:
+        """Why no executor comes for one more copy; `NONE` if one does."""
+        otherwise = Reason.NO_SLOT_IN_TARGET if candidate.beyond_target else Reason.NO_OTHER_HOST
+        if not source.attached.executor_limit:
+            return otherwise
+        if source.row not in self._growth:
+            self._growth[source.row] = growth_of(self._cluster, self._steering, source, self._now_s)
+        tasks = tasks_of(self._cluster, source, self._budgets.ordered_by_job)
+        return self._growth[source.row].refusal(tasks, otherwise)
 
     def _local(self, task: int) -> np.ndarray:
         cluster = self._cluster

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from controlplane.engine.allocation import shares
 from controlplane.engine.budgets import copy_room, no_room, over_budget, restart_room, spare_room, within_originals
+from controlplane.engine.growth import Growth, slots_each
 from controlplane.engine.snapshot_records import (
     claimant_records,
     is_claimant,
@@ -25,6 +26,7 @@ from controlplane.engine.snapshot_records import (
     task_records,
 )
 from controlplane.engine.steering import Steering
+from controlplane.model.columns import Ints
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason, sentence
@@ -191,22 +193,23 @@ class _Books:
             self.by_job.update({(pool.source, job.job): job.n_copies for job in pool.jobs})
             self.by_job.update((pool.source, task.job) for task in pool.tasks if is_pending(task))
 
-    def refusal(self, pool: PoolState, task: TaskState, hosts: set[str]) -> Reason:
-        """Why one more copy is over budget or has nowhere to go; `NONE` if it is not. `hosts` run the task."""
+    def over_budget(self, pool: PoolState, task: TaskState) -> Reason:
+        """Why one more copy is over budget; `NONE` if it is not."""
         of_pool = sum(n for (source, _), n in self.by_job.items() if source == pool.source)
-        over = over_budget(
+        return over_budget(
             self.settings,
             losing_core_s=pool.losing_core_s,
             total_core_s=pool.total_core_s,
             copies=(self.by_job[pool.source, task.job], of_pool, self.by_job.total()),
             slots=(pool.slots, self.slots_everywhere),
         )
-        if over:
-            return over
+
+    def has_other_host(self, pool: PoolState, task: TaskState, hosts: set[str]) -> bool:
+        """Whether a copy has somewhere to go as it is; `hosts` run the task."""
         all_hosts = {executor.host for executor in pool.executors if executor.slots}
         if len(all_hosts) == 1:
-            return Reason.NONE if len(pool.executors) > task.running_attempts else Reason.NO_OTHER_HOST
-        return Reason.NONE if all_hosts - hosts - self.sick else Reason.NO_OTHER_HOST
+            return len(pool.executors) > task.running_attempts
+        return bool(all_hosts - hosts - self.sick)
 
 
 def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
@@ -242,11 +245,8 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     )
     before = np.full(len(free), speculator.before_waiting)
     room = copy_room(free, waiting, ordered, before)
-    rooms = [
-        dict(zip(spare, each.tolist(), strict=True)) for each in (room, np.maximum(room, restart_room(free, ordered)))
-    ]
-    full = {job: Reason(code) for job, code in zip(spare, no_room(waiting, before).tolist(), strict=True)}
-    _pick(pool, answer, reasons, rooms, full, books)
+    in_target = np.stack([room, np.maximum(room, restart_room(free, ordered))])
+    _pick(pool, answer, reasons, _Rooms.of(pool, in_target, waiting, no_room(waiting, before)), books)
     verdicts = [
         _verdict(task, float(score), reason, targets.get(task.job, 0))
         for task, score, reason in zip(pool.tasks, answer["score"], reasons, strict=True)
@@ -284,33 +284,69 @@ def _room(pool: PoolState, targets: dict[str, int]) -> Records:
     return np.array(rooms, dtype=np.int64).reshape(-1, 3).T
 
 
-def _pick(
-    pool: PoolState,
-    answer: Records,
-    reasons: list[Reason],
-    rooms: list[dict[str, int]],
-    full: dict[str, Reason],
-    books: _Books,
-) -> None:
-    """Of the wanted copies keep those with room and budget, best first; the others' reasons say what is in the way.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rooms:
+    """How many more copies each job of a pool may have, by its key."""
 
-    `rooms` are those of each job for copies, and for restarts.
-    """
-    hosts, taken = defaultdict(set), Counter[str]()
+    in_target: list[dict[str, int]]
+    """For copies, and for restarts."""
+    to_come: dict[str, int]
+    """Those that executors would come for."""
+    full: dict[str, Reason]
+    """Why there are no more."""
+    growth: Growth
+    tasks: int
+    """What runs, waits or is ordered in the pool."""
+
+    @classmethod
+    def of(cls, pool: PoolState, in_target: Ints, waiting: Ints, full: Ints) -> "_Rooms":
+        """Of a job whose originals wait, executors that come are theirs; shapes (2, n_jobs) and (n_jobs,)."""
+        executors = len(pool.executors)
+        growth = Growth(
+            executors=executors,
+            slots=slots_each(slots=pool.slots, executors=executors),
+            limit=pool.executor_limit,
+            queue_limit=pool.queue_limit,
+        )
+        tasks = sum(job.n_running + sum(stage.n_waiting for stage in job.stages) for job in pool.jobs)
+        tasks += sum(map(is_pending, pool.tasks))
+        no_slot = growth.refusal(tasks, Reason.NO_SLOT_IN_TARGET) or Reason.NO_SLOT_IN_TARGET
+        keys = [job.job for job in pool.jobs]
+        return cls(
+            in_target=[dict(zip(keys, room.tolist(), strict=True)) for room in in_target],
+            to_come={key: 0 if n else growth.copies(tasks) for key, n in zip(keys, waiting.tolist(), strict=True)},
+            full={
+                key: Reason(code) if n else no_slot
+                for key, n, code in zip(keys, waiting.tolist(), full.tolist(), strict=True)
+            },
+            growth=growth,
+            tasks=tasks,
+        )
+
+
+def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: _Rooms, books: _Books) -> None:
+    """Of the wanted copies keep those with room and budget, best first; the others' reasons say what is in the way."""
+    hosts, taken, ordered = defaultdict(set), Counter[str](), Counter[str]()
     for attempt in pool.attempts:
         hosts[task_key(attempt)].add(attempt.host)
     for row in np.argsort(-answer["score"], kind="stable").tolist():
         if not answer["wanted"][row]:
             continue
         task = pool.tasks[row]
-        room = rooms[int(answer["kill"][row])][task.job]
+        in_target = rooms.in_target[int(answer["kill"][row])][task.job]
+        room = in_target + rooms.to_come[task.job]
         is_full = taken[task.job] >= room
         taken[task.job] += room > 0
-        refusal = full[task.job] if is_full else books.refusal(pool, task, hosts[task_key(task)])
+        refusal = rooms.full[task.job] if is_full else books.over_budget(pool, task)
+        if not refusal and ordered[task.job] >= in_target:
+            refusal = rooms.growth.refusal(rooms.tasks + ordered.total(), Reason.NO_SLOT_IN_TARGET)
+        elif not refusal and not books.has_other_host(pool, task, hosts[task_key(task)]):
+            refusal = rooms.growth.refusal(rooms.tasks + ordered.total(), Reason.NO_OTHER_HOST)
         if refusal:
             answer["wanted"][row], reasons[row] = False, refusal
         else:
             books.by_job[pool.source, task.job] += 1
+            ordered[task.job] += 1
 
 
 def _target(job: JobState, share: Records) -> ClaimantAdvice:

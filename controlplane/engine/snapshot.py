@@ -8,6 +8,7 @@ from msgspec import structs
 
 from controlplane.engine import applications
 from controlplane.engine.budgets import copy_limit
+from controlplane.engine.growth import queue_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import JobSums, is_known, job_sums
@@ -128,6 +129,8 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         requests=_requests(moment, source),
         finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
         executor_slots=attached.executor_slots,
+        executor_limit=attached.executor_limit,
+        queue_limit=queue_limit(cluster, moment.steering, source, moment.now_s),
         is_queue=source.name in cluster.queues,
         listed=_listed(moment, source) if source.standing else None,
     )

@@ -8,6 +8,7 @@ from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets, copy_room, no_room, restart_room, spare_room, within_originals
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.growth import growth_of, tasks_of
 from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
@@ -54,7 +55,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None
     cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
         before_waiting = _ask(cycle, due)
-        _pick(cycle, before_waiting, sums, budgets)
+        _pick(cycle, due, before_waiting, sums, budgets)
         _end_beaten(cycle)
         _note_reasons(cycle)
 
@@ -107,8 +108,8 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     return before_waiting
 
 
-def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> None:
-    """Within each job's target, order the best candidates; everything refused says why in the answers.
+def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> None:
+    """Within each job's target, and as executors come, order the best candidates; who is refused is told why.
 
     Of more than `ORDERS_PER_CYCLE` the rest is looked at again in the next cycle.
     """
@@ -127,8 +128,10 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
     room = copy_room(free, waiting, budgets.ordered_by_job, before)
     rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
     rooms = np.stack([room, np.maximum(room, restart_room(free, budgets.ordered_by_job))])
-    queue = choose(view.rows, tasks.records, rooms, no_room(waiting, before), view.answer, rivals)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
+    full, ordered = no_room(waiting, before), budgets.ordered_by_job.copy()
+    to_come = _room_to_come(cycle, due, waiting, budgets, full)
+    queue = choose(view.rows, tasks.records, rooms + to_come, full, view.answer, rivals)
+    admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
     left = np.append(score[queue], DONE)
     for _ in range(ORDERS_PER_CYCLE):
         at = int(left.argmax())
@@ -136,13 +139,14 @@ def _pick(cycle: Cycle, before_waiting: Flags, sums: views.JobSums, budgets: Bud
             return
         place, left[at] = int(queue[at]), DONE
         row = int(view.rows[place])
-        job, pool = int(tasks.job[row]), int(tasks.pool[row])
+        job, pool, relaunches = int(tasks.job[row]), int(tasks.pool[row]), bool(view.answer["kill"][place])
         candidate = Candidate(
             task=row,
             score=float(score[place]),
             reason=Reason(int(code[place])),
-            before_waiting=bool(before_waiting[pool] or view.answer["kill"][place]),
-            relaunches=bool(view.answer["kill"][place]),
+            before_waiting=bool(before_waiting[pool]) or relaunches,
+            relaunches=relaunches,
+            beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
         answer = order_copy(
@@ -177,6 +181,23 @@ def _end_beaten(cycle: Cycle) -> None:
         row = int(view.rows[place])
         last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])
         order_kill(cycle, cycle.cluster.source_of_pool[int(tasks.pool[row])], last, Reason.BEATEN, "")
+
+
+def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:
+    """Copies that executors would come for beyond each job's target; where its queue leaves none, `full` says so.
+
+    None for a job whose target is fixed, or whose originals wait: the executors would be theirs.
+    """
+    jobs, to_come = cycle.cluster.jobs, np.zeros(len(waiting), dtype=np.int64)
+    for source in due:
+        if source.attached.executor_limit:
+            growth = growth_of(cycle.cluster, cycle.steering, source, cycle.now_s)
+            tasks = tasks_of(cycle.cluster, source, budgets.ordered_by_job)
+            rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
+            rows = rows[(waiting[rows] == 0) & (jobs.fixed_target[rows] < 0)]
+            to_come[rows] = growth.copies(tasks)
+            full[rows] = growth.refusal(tasks, Reason.NO_SLOT_IN_TARGET) or Reason.NO_SLOT_IN_TARGET
+    return to_come
 
 
 def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:

@@ -54,7 +54,7 @@ def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:
     if task is None:
         return
     budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
-    admission = Admission(cycle.cluster, cycle.settings, budgets, cycle.health, cycle.ledger, cycle.now_s)
+    admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(wish.copies):
         candidate = Candidate(task=task, score=0.0, reason=Reason.OPERATOR, before_waiting=wish.before_waiting)
         order_copy(cycle, source, candidate, admission, inputs={}, alternatives=[], to_host=wish.host)

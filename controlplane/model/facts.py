@@ -97,6 +97,8 @@ class DriverAttached(Fact, frozen=True, tag="driver_attached"):
     """Whether the host's own speculation takes over when our lease ends."""
     executor_slots: Count = 0
     """Slots of each executor that it asks for; 0 where unknown."""
+    executor_limit: Count = 0
+    """Executors that it may have, where they come and go with its work; 0 where they are allocated statically."""
     ui_url: Text = ""
 
 

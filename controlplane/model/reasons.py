@@ -71,6 +71,7 @@ class Reason(IntEnum):
     LEFT_ALONE = 41
     NOT_TRIED = 42
     TASK_OVER = 43
+    NO_ROOM_IN_QUEUE = 44
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -195,6 +196,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.LEFT_ALONE: ReasonText("Its last order was refused or expired, so it is left alone for a moment.", 0),
     Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
     Reason.TASK_OVER: ReasonText("The task has ended, or none of its attempts runs.", 1),
+    Reason.NO_ROOM_IN_QUEUE: ReasonText("A copy needs one more executor, and its queue leaves its driver none.", 2),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),

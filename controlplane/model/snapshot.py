@@ -241,6 +241,10 @@ class PoolState(Struct, frozen=True, kw_only=True):
     """Of the open stages in which tasks have finished; left out with the tasks."""
     executor_slots: int = 0
     """Of each executor that it asks for; 0 where unknown."""
+    executor_limit: int = 0
+    """Executors that it may have, where they come and go with its work; 0 where they are allocated statically."""
+    queue_limit: int = -1
+    """Executors that its queue leaves it; -1 for as many as it likes."""
     is_queue: bool = False
     """Whether it is a leaf queue; else it is a driver."""
     listed: ListedState | None = None

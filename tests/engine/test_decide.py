@@ -115,6 +115,19 @@ def test_an_order_in_control_mode_is_decided_alike():
     assert [Reason.SAVES_SLOT_TIME.label] in seen
 
 
+@pytest.mark.parametrize("policy", ["hopper+ras", "budgeted+late", "fifo+mantri"])
+@pytest.mark.parametrize(("hosts", "executor_limit"), [(1, 0), (1, 1), (1, 2), (4, 4), (4, 5)])
+def test_executors_that_come_for_copies_are_decided_alike(policy, hosts, executor_limit):
+    """Eight busy slots on one host or on four; a copy needs a ninth one, or one elsewhere."""
+    scenario = Scenario(settings_of(policy), hosts=hosts, slots=8 // hosts, executor_limit=executor_limit)
+    scenario.run_with_straggler(seconds=0.1)
+    copied = 0
+    for _ in range(60):
+        scenario.go_on(3, 8, 0.1)
+        copied += len(assert_decides_as_the_engine(scenario, policy).copies)
+    assert bool(copied) == (executor_limit > 1)
+
+
 def test_another_policy_may_be_asked_than_the_one_that_ran():
     """The question on call: would `fair+late` have copied this?"""
     scenario = Scenario(settings_of("fifo+none"))

@@ -56,7 +56,8 @@ def everything(whole: bool = True) -> list[f.AnyFact]:
         f.StageSubmitted(job="j", stage=UNSAFE, stage_attempt=0, n_tasks=TASKS, kind="result", action="foreach"),
     ]
     executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=SLOTS) for i in range(HOSTS)]
-    return [f.DriverAttached(application="a", capabilities=SPARK), *executors, *stages[: 2 if whole else 0]]
+    attached = f.DriverAttached(application="a", capabilities=SPARK, executor_limit=HOSTS + 1)
+    return [attached, *executors, *stages[: 2 if whole else 0]]
 
 
 def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:

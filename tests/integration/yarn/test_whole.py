@@ -22,6 +22,8 @@ THREE_EXECUTORS = {
     "spark.driver.memoryOverhead": "256m",
 }
 """A node has room for two, so that there is a host for the copy."""
+ONE_A_NODE = {"spark.executor.memory": "1g"}
+"""The second executor is on another node than the first."""
 
 
 @pytest.fixture(scope="module", params=[FULL["3.4.3"], "3.5.0"])
@@ -103,6 +105,25 @@ def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_
         attempts = whole.plane.ended(source, "group-submitted")
     outcomes = {(attempt["index"], attempt["speculative"]): attempt["outcome"] for attempt in attempts}
     assert (outcomes[0, False], outcomes[0, True]) == ("killed", "success")
+
+
+def test_a_straggler_on_a_drivers_only_executor_gets_its_copy_on_one_that_comes(whole, tmp_path, gate):
+    """Nothing else asks for a second one, and an order of usual life would expire before it has started."""
+    conf = plugged(whole.plane.address) | ONE_A_NODE
+    work = {"group": "alone", "tasks": 1, "held": [0], "gate": str(gate)}
+    with (
+        whole.plane.engine(order_ttl_ms=1000),
+        submitted(tmp_path, "client", "squares", conf=conf, **work) as answer,
+    ):
+        source = f"spark:{whole.queue.named(tmp_path.name)}"
+        (original,) = whole.plane.running(source, "alone", 0)
+        assert len(whole.plane.pool(source)["executors"]) == 1
+        whole.plane.copy(original, source)
+        assert json.loads(eventually(lambda: answer.is_file() and answer.read_text())) == [0]
+        attempts = whole.plane.ended(source, "group-alone")
+    straggler, copy = sorted(attempts, key=lambda each: each["speculative"])
+    assert (straggler["outcome"], copy["outcome"]) == ("killed", "success")
+    assert straggler["host"] != copy["host"]
 
 
 def test_a_cap_keeps_a_slot_free_for_a_copy_that_is_still_to_come(whole, gate):

@@ -11,6 +11,9 @@ final class SparkAttached {
   /** As the jar's manifest has it. */
   static final String SHIM_VERSION = SparkAttached.class.getPackage().getImplementationVersion();
 
+  /** Of the wire. */
+  private static final int LARGEST_COUNT = 1_000_000_000;
+
   private SparkAttached() {}
 
   /**
@@ -28,6 +31,7 @@ final class SparkAttached {
     capabilities.put("cap_executors", capsExecutors);
     capabilities.put("partial_result", false);
     capabilities.put("byte_offset", false);
+    int most = context.conf().getInt("spark.dynamicAllocation.maxExecutors", Integer.MAX_VALUE);
     String uiUrl = Scala.orNull(context.uiWebUrl());
     return Fact.timeless("driver_attached")
         .withKey("application", context.applicationId())
@@ -39,6 +43,7 @@ final class SparkAttached {
         .with("capabilities", capabilities)
         .with("stock_speculation", context.conf().getBoolean("spark.speculation", false))
         .with("executor_slots", executorSlots(context))
+        .with("executor_limit", executorLimit(context.executorAllocationManager().isDefined(), most))
         .withText("ui_url", uiUrl);
   }
 
@@ -46,5 +51,10 @@ final class SparkAttached {
   private static long executorSlots(SparkContext context) {
     int cores = context.conf().getInt("spark.executor.cores", context.master().startsWith("yarn") ? 1 : 0);
     return (long) (cores / Double.parseDouble(context.conf().get("spark.task.cpus", "1")));
+  }
+
+  /** The most that dynamic allocation asks for, as far as the wire holds it; 0 where executors are allocated statically. */
+  static int executorLimit(boolean isDynamic, int most) {
+    return isDynamic ? Math.min(most, LARGEST_COUNT) : 0;
   }
 }

@@ -1,0 +1,98 @@
+"""Does an executor come for a copy? Where a driver's executors are allocated as its work demands, a copy is demand.
+
+Spark's ExecutorAllocationManager asks for as many executors as running, waiting and speculative tasks fill, and for a
+second one beside a single one of several slots, since a copy belongs on another host. The shim tells it of each copy
+that waits, by the event that Spark's own speculation posts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from controlplane.engine.applications import listings
+from controlplane.engine.steering import Steering
+from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.columns import Ints
+from controlplane.model.facts import Mode
+from controlplane.model.reasons import Reason
+
+
+def copies_to_come(executors: int, slots: int, tasks: int, limit: int) -> int:
+    """Copies that further executors would come for and hold; 0 where none is asked for.
+
+    `executors` of `slots` each are there, at most `limit` may be; `tasks` run, wait for a slot, or are copies ordered.
+
+    >>> [copies_to_come(executors=2, slots=4, tasks=tasks, limit=3) for tasks in (7, 8, 11, 12)]
+    [0, 4, 1, 0]
+    >>> [copies_to_come(executors=1, slots=slots, tasks=1, limit=2) for slots in (1, 4)]
+    [1, 4]
+    """
+    has_slots_elsewhere = executors > 1 and tasks < executors * slots
+    return 0 if has_slots_elsewhere or not executors else max(0, limit * slots - max(tasks, executors * slots))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The executors that a driver has, of `slots` each, and those that it may have."""
+
+    executors: int
+    slots: int
+    limit: int
+    """By its own settings; 0 where they are allocated statically."""
+    queue_limit: int
+    """By its queue; -1 for as many as it likes."""
+
+    def copies(self, tasks: int) -> int:
+        """Copies that executors would come for, beyond so many tasks that run, wait or are ordered."""
+        limit = self.limit if self.queue_limit < 0 else min(self.limit, self.queue_limit)
+        return copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=limit)
+
+    def refusal(self, tasks: int, otherwise: Reason) -> Reason:
+        """`NONE` if an executor comes for one more copy; its queue's no, or `otherwise` where it is not the queue's."""
+        if self.copies(tasks):
+            return Reason.NONE
+        would_come = copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=self.limit)
+        return Reason.NO_ROOM_IN_QUEUE if would_come else otherwise
+
+
+def growth_of(cluster: Cluster, steering: Steering, source: SourceState, now_s: float) -> Growth:
+    """How far a source's executors may grow."""
+    executors = len(source.executors)
+    return Growth(
+        executors=executors,
+        slots=slots_each(slots=int(cluster.pools.slots[source.row]), executors=executors),
+        limit=source.attached.executor_limit,
+        queue_limit=queue_limit(cluster, steering, source, now_s),
+    )
+
+
+def slots_each(slots: int, executors: int) -> int:
+    """Slots of one of these executors, which all are alike.
+
+    >>> slots_each(slots=8, executors=2), slots_each(slots=0, executors=0)
+    (4, 1)
+    """
+    return max(1, slots // max(1, executors))
+
+
+def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s: float) -> int:
+    """Executors that its queue leaves a driver: a cap, or what it was told to do with; -1 for no limit."""
+    if source.standing is not Reason.JOINED:
+        return -1
+    limits = [
+        limit
+        for listed in listings(cluster, source.name.partition(":")[2], now_s)
+        if steering.mode(cluster.sources[listed.source]) is Mode.CONTROL
+        for limit in (int(cluster.jobs.cap[listed.row]), source.most_executors)
+        if limit is not None and limit >= 0
+    ]
+    return min(limits, default=-1)
+
+
+def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int:
+    """A source's attempts that run, originals that wait, and copies that are ordered."""
+    stages, jobs = cluster.stages, list(source.jobs.values())
+    rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
+    rows = rows[~stages.closing[rows]]
+    waiting = (stages.n_tasks[rows] - stages.n_done[rows] - stages.n_active[rows]).sum()
+    return len(source.attempts) + int(waiting) + int(ordered_by_job[jobs].sum())
