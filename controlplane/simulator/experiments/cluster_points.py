@@ -19,7 +19,7 @@ from controlplane.simulator.cluster import BINS, ClusterScenario, ClusterSummary
 from controlplane.simulator.experiments.experiment import Chart, Point, Results, Scale, Series
 from controlplane.simulator.statistics import Estimate, estimate
 
-Fields = Mapping[str, Any]
+Fields = dict[str, Any]
 
 PRIO: Fields = {"policy": "srpt+late"}
 LAST: Fields = {"policy": "srpt+late", "speculator_settings": {"copy_priority": 1.0}}
