@@ -73,7 +73,6 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
     stop_job: bool = False
     """Whether its user lets whole jobs be ended: `spark.grasshopper.late.job` is `kill`."""
-    partial_result: bool = False
     byte_offset: bool = False
 
 

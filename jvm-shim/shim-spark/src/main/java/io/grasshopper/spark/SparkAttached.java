@@ -29,7 +29,6 @@ final class SparkAttached {
     capabilities.put("avoid_hosts", true);
     capabilities.put("cap_executors", capsExecutors);
     capabilities.put("stop_job", endsLateJobs);
-    capabilities.put("partial_result", false);
     capabilities.put("byte_offset", false);
     String uiUrl = Scala.orNull(context.uiWebUrl());
     return Fact.timeless("driver_attached")
