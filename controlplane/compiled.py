@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether kernels run as plain Python."""
 PACKAGE = Path(__file__).parent
-OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 """Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
 RULE_OPTIONS = {**OPTIONS, "_nrt": False}
 """A rule makes no array, so it need not count references to those it is given, which takes longer than most rules."""
@@ -34,11 +34,11 @@ def kernel(function: F) -> F:
     import numba
 
     folder = cache_folder()
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # type: ignore[attr-defined]
     try:
         return cast(F, numba.njit(cache=folder is not None, **OPTIONS)(function))
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
 
 def rule(function: F) -> F:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import suites
+from tests import conftest, suites
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 FAILS_ONCE = """
@@ -55,3 +55,11 @@ def test_many_failures_are_not_tried_again(suite, tmp_path):
     cases = suites.FEW + 1
     assert suites.run([suite(BROKEN.format(cases=cases))]) == {"integration": False}
     assert [(tmp_path / f"test_it.py{case}").read_text() for case in range(cases)] == ["x"] * cases
+
+
+def test_a_test_without_a_suite_s_marker_stops_the_collection(tmp_path, capsys):
+    """Whichever suite is asked for."""
+    (tmp_path / "test_it.py").write_text("def test_lost():\n    pass\n")
+    asked = (str(tmp_path), "-c", str(suites.ROOT / "pyproject.toml"), "-m", "unit", "--collect-only")
+    assert pytest.main(list(asked), plugins=[conftest]) == pytest.ExitCode.USAGE_ERROR
+    assert "test_it.py::test_lost" in capsys.readouterr().err

@@ -134,7 +134,7 @@ def _shared(layout: Layout) -> dict[str, object]:
 
 def _addresses(ports: Mapping[str, int], suffix: str = "") -> dict[str, object]:
     services = {f"yarn.resourcemanager.{name}{suffix}": f"{RM_HOST}:{port}" for name, port in ports.items()}
-    return {f"yarn.resourcemanager.hostname{suffix}": RM_HOST} | services
+    return {f"yarn.resourcemanager.hostname{suffix}": RM_HOST, **services}
 
 
 def _pair(layout: Layout) -> dict[str, object]:

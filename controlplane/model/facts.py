@@ -76,8 +76,8 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     """Whether it can keep originals off named hosts."""
     cap_executors: bool = False
     """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
-    partial_result: bool = False
-    """Whether a stage may end without all of its tasks."""
+    stop_job: bool = False
+    """Whether its user lets whole jobs be ended: `spark.grasshopper.late.job` is `kill`."""
     byte_offset: bool = False
     """Whether a copy can begin in the middle of its input."""
 

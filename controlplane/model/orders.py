@@ -54,7 +54,7 @@ class KillAttempt(Order, frozen=True, tag="kill_attempt"):
 
 
 class StopJob(Order, frozen=True, tag="stop_job"):
-    """End a whole job early; only where its user said `late_job=kill`."""
+    """End a whole job early; only where its user set `spark.grasshopper.late.job` to `kill`."""
 
     job: Key
     reason: Text = ""

@@ -1,6 +1,7 @@
 """Which kernel does a number stand for? One entry for each axis, so that a loop over many policies is compiled once."""
 
 from controlplane.compiled import kernel
+from controlplane.model.columns import Record
 from controlplane.policies.baselines.budgeted import budgeted
 from controlplane.policies.baselines.fair import fair
 from controlplane.policies.baselines.fifo import fifo
@@ -13,18 +14,16 @@ from controlplane.policies.baselines.stock_spark import stock_spark
 from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.grass.ras import ras
 from controlplane.policies.hopper.allocation import hopper
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.redundancy.relaunching import relaunch
 from controlplane.policies.redundancy.starting import redundant_all, redundant_small
 
 FIFO, FAIR, SRPT, FIXED, BUDGETED, HOPPER = range(6)
 NONE, LATE, MANTRI, STOCK_SPARK, RAS, REDUNDANT_ALL, REDUNDANT_SMALL, RELAUNCH = range(8)
-N_SETTINGS = 8
-"""Settings of one policy, of which it reads the first few."""
 
 
 @kernel
-def allocate(code: int, slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def allocate(code: int, slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """How many slots may each claimant of one pool hold now? Fills in `answer`, shape (n_claimants,)."""
     slots = max(slots, 0)
     answer["target"][:] = 0
@@ -46,7 +45,7 @@ def allocate(code: int, slots: int, claimants: Records, settings: Floats, answer
 
 
 @kernel
-def speculate(code: int, tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def speculate(code: int, tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Which running tasks deserve one more attempt? Fills in `answer`, shape (n_tasks,)."""
     for row in range(len(answer)):
         answer[row]["wanted"] = answer[row]["kill"] = answer[row]["end_last"] = False
@@ -55,16 +54,16 @@ def speculate(code: int, tasks: Records, finished: Records, settings: Floats, an
         none(tasks, finished, settings, answer)
     elif code == LATE:
         late(tasks, finished, settings, answer)
-        hold_back(tasks, settings[2], answer)
+        hold_back(tasks, settings["copy_priority"], answer)
     elif code == MANTRI:
         mantri(tasks, finished, settings, answer)
-        hold_back(tasks, settings[2], answer)
+        hold_back(tasks, settings["copy_priority"], answer)
     elif code == STOCK_SPARK:
         stock_spark(tasks, finished, settings, answer)
-        hold_back(tasks, settings[7], answer)
+        hold_back(tasks, settings["copy_priority"], answer)
     elif code == RAS:
         ras(tasks, finished, settings, answer)
-        hold_back(tasks, settings[1], answer)
+        hold_back(tasks, settings["copy_priority"], answer)
     elif code == REDUNDANT_ALL:
         redundant_all(tasks, finished, settings, answer)
     elif code == REDUNDANT_SMALL:

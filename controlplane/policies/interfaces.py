@@ -1,8 +1,8 @@
 """What does a policy see, and what does it answer? Two axes: allocators per pool, speculators per job.
 
 Everything here is records: one a claimant (a job in a driver's pool), one a running task, one an answer. A policy is a
-kernel: it reads records and its settings, in the registry's order, and fills in the answers given to it; it reads no
-clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
+kernel: it reads records and its settings, a record with the registry's names, and fills in the answers given to it; it
+reads no clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
 """
 
 import numpy as np

@@ -1,14 +1,15 @@
 """What is a row of the policies' table? A name, the kernel behind it, what it needs of a host, and what can be set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
+from controlplane.model.columns import Record
 from controlplane.model.errors import BadSetting
 from controlplane.policies import dispatch
-from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Records
+from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Records
 
 
 class Kind(StrEnum):
@@ -64,7 +65,8 @@ class Policy:
     needs: frozenset[str] = frozenset()
     """Capabilities that a host must have for its orders to be given."""
     settings: tuple[Setting, ...] = ()
-    """In the order in which its kernel reads them."""
+    record: np.dtype = np.dtype([])
+    """What its kernel reads its settings from, by name: all that rows of its table have."""
     keeps: frozenset[Keeps] = frozenset()
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
@@ -76,7 +78,7 @@ class Policy:
     def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
         """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
         answer = np.zeros(len(claimants), dtype=ALLOCATION)
-        dispatch.allocate(self.code, slots, claimants, self.vector(settings or {}), answer)
+        dispatch.allocate(self.code, slots, claimants, self.setting_record(settings or {}), answer)
         return answer
 
     def speculate(
@@ -84,14 +86,15 @@ class Policy:
     ) -> Records:
         """One `SPECULATION` for each `RUNNING_TASK`, likewise."""
         answer = np.zeros(len(tasks), dtype=SPECULATION)
-        dispatch.speculate(self.code, tasks, finished, self.vector(settings or {}), answer)
+        dispatch.speculate(self.code, tasks, finished, self.setting_record(settings or {}), answer)
         return answer
 
-    def vector(self, given: Mapping[str, float]) -> Floats:
-        """All settings as the kernel reads them, shape (N_SETTINGS,). Raises BadSetting."""
-        vector = np.zeros(dispatch.N_SETTINGS)
-        vector[: len(self.settings)] = list(self.complete(given).values())
-        return vector
+    def setting_record(self, given: Mapping[str, float]) -> Record:
+        """All settings as the kernel reads them; nan for those of other rows. Raises BadSetting."""
+        record = np.full(1, np.nan, dtype=self.record)[0]
+        for name, value in self.complete(given).items():
+            record[name] = value
+        return record
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
@@ -110,3 +113,10 @@ class Policy:
             if not known[name].allows(value):
                 raise BadSetting(field, got=value, want=known[name].want)
         return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
+
+
+def table(*rows: Policy) -> tuple[Policy, ...]:
+    """The rows with one type of record for their settings, so that a loop over many policies is compiled once."""
+    names = dict.fromkeys(setting.name for row in rows for setting in row.settings)
+    record = np.dtype([(name, np.float64) for name in names])
+    return tuple(replace(row, record=record) for row in rows)

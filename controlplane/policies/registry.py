@@ -6,7 +6,7 @@ from dataclasses import replace
 from controlplane.model.errors import BadSetting
 from controlplane.policies import dispatch
 from controlplane.policies.copy_priority import JOB, LAST
-from controlplane.policies.policy import Keeps, Kind, Policy, Setting
+from controlplane.policies.policy import Keeps, Kind, Policy, Setting, table
 
 _ORDERING = frozenset({"order_pending"})
 _COPYING = frozenset({"max_copies"})
@@ -26,7 +26,7 @@ _COPY_PRIORITY = Setting(
     switch=True,
 )
 
-TABLE: tuple[Policy, ...] = (
+TABLE = table(
     Policy(
         name="fifo",
         kind=Kind.ALLOCATOR,

@@ -144,9 +144,9 @@ class ClusterScenario:
         usual_percent = LOCALITY_PERCENT if is_hopper else 0.0
         return Policy(
             allocator=allocator.code,
-            allocator_settings=allocator.vector(self.allocator_settings),
+            allocator_settings=allocator.setting_record(self.allocator_settings),
             speculator=speculator.code,
-            speculator_settings=speculator.vector(self.speculator_settings),
+            speculator_settings=speculator.setting_record(self.speculator_settings),
             copies_first=speculator.before_waiting,
             foresight=(OF_ALL if is_hopper else WANTED) if self.foresight is None else self.foresight,
             holds=is_hopper if self.holds is None else self.holds,

@@ -15,7 +15,6 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
-from controlplane.policies.interfaces import Floats
 from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster_world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
@@ -29,9 +28,9 @@ class Policy(NamedTuple):
     """A pair of policies, and what surrounds them."""
 
     allocator: int
-    allocator_settings: Floats
+    allocator_settings: Record
     speculator: int
-    speculator_settings: Floats
+    speculator_settings: Record
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
     foresight: int

@@ -4,6 +4,7 @@ A source gives jobs by seed; their arrivals matter by proportion only, since a s
 tasks of a job have one service time, what the fastest of them takes: the factors on it are `cluster_world`'s.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from importlib.resources import files
 from math import inf
@@ -20,7 +21,7 @@ from controlplane.simulator.cluster_world import Workload
 FACEBOOK_2009 = "FB-2009_samples_24_times_1hr_0.tsv"
 
 
-class Source(Protocol):
+class Source(Hashable, Protocol):
     """A frozen, hashable description of jobs."""
 
     def workload(self, seed: int, jobs: int) -> Workload:

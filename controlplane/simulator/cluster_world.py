@@ -12,6 +12,8 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from controlplane.compiled import rule
 from controlplane.model.columns import Floats, Ints, Record
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
@@ -93,7 +95,7 @@ def machine_factor(world: World, machine: int) -> float:
 
 
 @rule
-def attempt_factor(world: World, key: int, task: int, attempt: int) -> float:
+def attempt_factor(world: World, key: np.uint64, task: int, attempt: int) -> float:
     """An attempt's factor on its job's service time."""
     if world.shared_share > 0 and uniform(key, task, IS_SHARED) <= world.shared_share:
         attempt = 0
@@ -109,7 +111,7 @@ def attempt_work_s(work: Workload, world: World, job: Record, task: int, attempt
 
 
 @rule
-def noise_factor(world: World, key: int, task: int, attempt: int) -> float:
+def noise_factor(world: World, key: np.uint64, task: int, attempt: int) -> float:
     """Estimated over true remaining time (Box and Muller's normal draw)."""
     if world.noise == 0:
         return 1.0
@@ -118,6 +120,6 @@ def noise_factor(world: World, key: int, task: int, attempt: int) -> float:
 
 
 @rule
-def home_of(world: World, key: int, task: int, replica: int) -> int:
+def home_of(world: World, key: np.uint64, task: int, replica: int) -> int:
     """A machine for one replica of a task's input."""
     return min(int(uniform(key, task, FIRST_HOME + replica) * world.machines), world.machines - 1)

@@ -4,10 +4,7 @@ Two policies that simulate one seed meet the same luck, attempt by attempt, what
 difference is the policies' and not the dice's.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from controlplane.compiled import rule
 
@@ -15,9 +12,6 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 UNIT_SHIFT, UNIT = np.uint64(11), 2.0**-53
-
-Law = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Turns uniform numbers into draws of a distribution, its quantile function."""
 
 
 @rule

@@ -121,7 +121,7 @@ def driver_task(
     """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs."""
     task = {
         "name": name,
-        "conf": COMMON_CONF | conf,
+        "conf": {**COMMON_CONF, **conf},
         "server": server,
         "warm_up_url": TRACE_PATH.as_uri(),
         "warm_executors": warm_executors,
@@ -136,7 +136,7 @@ def driver_task(
 
 def was_steered(server: str, app_id: str) -> bool:
     """Whether the control plane made any decision about the application: a run without one shows stock Spark."""
-    wanted = {"source": f"spark:{app_id}", "limit": 1}
+    wanted: dict[str, str | int] = {"source": f"spark:{app_id}", "limit": 1}
     answer = requests.get(f"{server}/api/v1/decisions", params=wanted, timeout=30)
     answer.raise_for_status()
     return bool(answer.json()["items"])

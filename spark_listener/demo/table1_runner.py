@@ -80,6 +80,7 @@ def run_schedules(cluster: LocalCluster, address: str, work_dir: Path, console: 
                 results.add((event["job"], event["result"]))
             elif event["event"] in ("ready", "drained"):
                 if not left:
+                    assert driver.stdin is not None
                     driver.stdin.close()
                     continue
                 schedule = left.pop()
@@ -100,7 +101,7 @@ def choose(address: str, schedule: Schedule) -> None:
         "allocator_settings": schedule.allocator_settings,
         "speculator": schedule.speculator,
     }
-    wish = {"reason": f"Table 1: {schedule.name}", "engine": engine}
+    wish: dict[str, Any] = {"reason": f"Table 1: {schedule.name}", "engine": engine}
     requests.patch(f"{address}/api/v1/settings", json=wish, timeout=30).raise_for_status()
 
 

@@ -33,9 +33,9 @@ def driver(hosts, gateway, tmp_path_factory):
 def misled(plane, gateway, driver, nothing_left):
     """Orders a copy of an attempt's task, in place of which something else arrives; answers the decision."""
 
-    def order(original, /, **instead):
+    def order(original, /, at=driver, **instead):
         gateway.instead = instead
-        (decision,) = plane.copy(original, driver.source)["decisions"]
+        (decision,) = plane.copy(original, at.source)["decisions"]
         assert decision["action"] == "launch_copy", decision
         return decision["id"]
 
@@ -115,16 +115,30 @@ def test_a_copy_that_should_resume_in_the_middle_is_refused(plane, driver, misle
     assert [a["speculative"] for a in plane.ended(driver.source, "group-offset")] == [False]
 
 
-def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, driver, misled, told, gate):
-    """A stop ends this job and no other; who keeps his job to himself has it to the end, and so has everybody else."""
-    kept = held(driver, "kept", gate, properties={"spark.grasshopper.mode": "shadow"})
-    late = held(driver, "late", gate, tasks=2)
-    plane.running(driver.source, "kept", 0)
-    original = plane.running(driver.source, "late", 0)[0]
-    assert told(misled(original, type="stop_job", job="group-kept")) == ("refused", "mode")
-    assert told(misled(original, type="stop_job", job="group-nobody")) == ("refused", "unknown_job")
-    misled(original, type="stop_job", reason="nobody waits for it any more")
-    with pytest.raises(JobError, match="grasshopper: nobody waits for it any more"):
-        late.result(timeout=JOB_S)
+def test_no_job_is_stopped_unless_its_user_has_said_so(plane, driver, misled, told, gate):
+    """Whoever sends such an order: the driver's own word decides, and the control plane knows it."""
+    assert not plane.pool(driver.source)["capabilities"].get("stop_job", False)
+    job = held(driver, "dear", gate)
+    original = plane.running(driver.source, "dear", 0)[0]
+    assert told(misled(original, type="stop_job")) == ("refused", "late_jobs_kept")
     gate.touch()
-    assert kept.result(timeout=JOB_S) == [0]
+    assert job.result(timeout=JOB_S) == [0]
+
+
+def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, hosts, gateway, misled, told, gate, tmp_path):
+    """A stop ends this job and no other; who keeps his job to himself has it to the end, and so has everybody else."""
+    conf = plugged(gateway.address) | {"spark.grasshopper.late.job": "kill"}
+    with Driver(hosts, tmp_path / "driver", **conf) as hasty:
+        hasty.run("squares", group="warm", tasks=2 * SLOTS)
+        assert plane.pool(hasty.source)["capabilities"].get("stop_job", False)
+        kept = held(hasty, "kept", gate, properties={"spark.grasshopper.mode": "shadow"})
+        late = held(hasty, "late", gate, tasks=2)
+        plane.running(hasty.source, "kept", 0)
+        original = plane.running(hasty.source, "late", 0)[0]
+        assert told(misled(original, at=hasty, type="stop_job", job="group-kept")) == ("refused", "mode")
+        assert told(misled(original, at=hasty, type="stop_job", job="group-nobody")) == ("refused", "unknown_job")
+        misled(original, at=hasty, type="stop_job", reason="nobody waits for it any more")
+        with pytest.raises(JobError, match="grasshopper: nobody waits for it any more"):
+            late.result(timeout=JOB_S)
+        gate.touch()
+        assert kept.result(timeout=JOB_S) == [0]

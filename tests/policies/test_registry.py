@@ -1,9 +1,13 @@
 """Does the one table of policies name them, check their settings and know what a host must be able to do?"""
 
+import inspect
+import re
+
 import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Capabilities
+from controlplane.policies import dispatch
 from controlplane.policies.policy import Kind
 from controlplane.policies.registry import (
     TABLE,
@@ -75,3 +79,12 @@ def test_defaults_lie_in_their_ranges_and_needs_are_capabilities():
     for row in TABLE:
         assert all(setting.low <= setting.default <= setting.high for setting in row.settings)
         assert row.needs <= set(Capabilities.__struct_fields__)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_a_kernel_reads_no_other_row_s_settings(row):
+    """The settings of all rows are in one record, where another's name is no error."""
+    kernel = getattr(dispatch, row.name.replace("-", "_"))
+    source = inspect.getsource(getattr(kernel, "py_func", kernel))
+    read = {name.strip('"') for name in re.findall(r"settings\[([^]]+)\]", source)}
+    assert read <= {setting.name for setting in row.settings}

@@ -9,6 +9,7 @@ import pytest
 from controlplane.model import facts, orders
 from controlplane.wire.envelope import PROTOCOL, SyncReply, decode_request, encode_reply
 
+pytestmark = pytest.mark.unit
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.model.columns import Record
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable, whole
 
 
@@ -22,7 +23,7 @@ def reserved_slots(slots: int, reserved_share: float) -> int:
 
 
 @kernel
-def budgeted(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def budgeted(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """The least work first, twice: for originals over the unreserved slots, then for copies over the reserve.
 
     The cap is the target, so the reserve stays idle while there is nothing to copy.
@@ -32,7 +33,7 @@ def budgeted(slots: int, claimants: Records, settings: Floats, answer: Records) 
     tasks, copies = most.copy(), np.zeros(len(most), dtype=np.int64)
     for row in range(len(claimants)):
         tasks[row] = min(most[row], whole(slots=claimants[row]["remaining_tasks"]))
-    reserved = reserved_slots(slots=slots, reserved_share=settings[0])
+    reserved = reserved_slots(slots=slots, reserved_share=settings["reserved_share"])
     answer["originals"][:] = 0
     hand_out(slots - reserved, tasks, order, answer["originals"])
     hand_out(reserved, most - tasks, order, copies)

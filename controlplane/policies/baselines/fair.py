@@ -1,12 +1,13 @@
 """How many slots may each job hold? Weighted max-min fairness."""
 
 from controlplane.compiled import kernel
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.model.columns import Record
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import by_arrival, most_usable, share_out
 
 
 @kernel
-def fair(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def fair(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """Slots in proportion to the weights; what one cannot use goes to the others in the same proportion.
 
     Odd slots go to the largest remainders; of equal ones, to the job that arrived first, then to the upper

@@ -3,12 +3,13 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.model.columns import Record
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import by_arrival, hand_out, most_usable, share_out
 
 
 @kernel
-def fixed(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def fixed(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """Set targets first, in order of arrival while slots last; then the rest of the slots by weight.
 
     No target exceeds the job's cap or what it can use, so slots may stay free.

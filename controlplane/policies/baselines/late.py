@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Flags, Floats, Records
 from controlplane.policies.skew import EFFICIENT_RATE_SHARE, has_more_to_do
@@ -15,7 +16,7 @@ LONGEST_S = float(np.finfo(np.float64).max)
 
 
 @kernel
-def late(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def late(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Longest Approximate Time to End: slow tasks without a copy, while the pool has room for copies.
 
     The minimum age and the choice of a host that is not slow are the engine's. A task that has not moved at
@@ -23,7 +24,7 @@ def late(tasks: Records, finished: Records, settings: Floats, answer: Records) -
     first.
     Source: LATE (OSDI'08), section 4: SpeculativeCap and SlowTaskThreshold.
     """
-    copy_share, slow_task_share = settings[0], settings[1]
+    copy_share, slow_task_share = settings["copy_share"], settings["slow_task_share"]
     slow, has_more = is_slow(tasks, slow_task_share), has_more_to_do(tasks)
     candidate = np.zeros(len(tasks), dtype=np.bool_)
     score, reason = answer["score"], answer["reason"]

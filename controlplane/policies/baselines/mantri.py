@@ -9,7 +9,7 @@ from math import inf
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -64,7 +64,7 @@ def mean_new_s(task: Record, finished: Records) -> float:
 
 
 @kernel
-def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def mantri(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
 
     P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. While all slots are
@@ -72,7 +72,8 @@ def mantri(tasks: Records, finished: Records, settings: Floats, answer: Records)
     on average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
     Source: Mantri (OSDI'10), section 5.1.
     """
-    confidence, max_attempts, margin_s = settings[0], settings[1], settings[3]
+    confidence, max_attempts = settings["confidence"], settings["max_attempts"]
+    margin_s = settings["kill_margin_s"]
     for row in range(len(tasks)):
         task = tasks[row]
         attempts, t_rem_s, t_new_s = task["running_attempts"], task["t_rem_s"], task["t_new_s"]

@@ -1,11 +1,12 @@
 """Which running tasks deserve one more attempt? None of them."""
 
 from controlplane.compiled import kernel
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 
 
 @kernel
-def none(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def none(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """No copies at all."""
     answer["reason"][:] = Reason.NO_SPECULATOR

@@ -1,12 +1,13 @@
 """How many slots may each job hold? Shortest remaining processing time first."""
 
 from controlplane.compiled import kernel
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.model.columns import Record
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable
 
 
 @kernel
-def srpt(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def srpt(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """Each job all that it can use, the one with the least work left first; unknown work goes last.
 
     Of jobs equally short, the one that arrived first goes first, then the upper row.

@@ -9,8 +9,9 @@ stands for their median, whatever share of them has finished.
 from math import floor, inf
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 NOTHING, MEDIAN, DURATION = 0, 1, 2
@@ -75,13 +76,14 @@ def is_inefficient(
 
 
 @kernel
-def stock_spark(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def stock_spark(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Tasks with one attempt that is older than the threshold, the oldest first; at most one copy.
 
     Spark looks at them in no order.
     """
-    quantile, multiplier, min_runtime_s, duration_threshold_s = settings[0], settings[1], settings[2], settings[3]
-    checks_rate, rate_multiplier, long_run_factor = settings[4] > 0, settings[5], settings[6]
+    quantile, multiplier, min_runtime_s = settings["quantile"], settings["multiplier"], settings["min_runtime_s"]
+    duration_threshold_s, checks_rate = settings["duration_threshold_s"], settings["efficiency"] > 0
+    rate_multiplier, long_run_factor = settings["process_rate_multiplier"], settings["long_run_factor"]
     for row in range(len(tasks)):
         task = tasks[row]
         first, n_known = task["finished_from"], task["finished_to"] - task["finished_from"]

@@ -3,8 +3,9 @@
 import math
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -47,13 +48,13 @@ def ras_reason(running_attempts: float, t_rem_s: float, t_new_s: float, has_more
 
 
 @kernel
-def ras(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def ras(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
     The engine runs waiting originals as the paper's "default" does; here only copies are proposed.
     Source: GRASS (NSDI'14), section 3.1.
     """
-    greedy_when_idle = settings[0] > 0
+    greedy_when_idle = settings["greedy_when_idle"] > 0
     has_more = has_more_to_do(tasks)
     for row in range(len(tasks)):
         task = tasks[row]

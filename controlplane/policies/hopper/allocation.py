@@ -3,21 +3,22 @@
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.model.columns import Record
 from controlplane.policies.hopper.fairness import fair_floor, with_fair_floor
 from controlplane.policies.hopper.virtual_size import precedence, virtual_size
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import by_key_and_arrival, most_usable
 
 
 @kernel
-def hopper(slots: int, claimants: Records, settings: Floats, answer: Records) -> None:
+def hopper(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
     """Virtual sizes for the smallest jobs when slots are short, a proportional split when they are not.
 
     Of jobs equally small, the one that arrived first goes first, then the upper row. With `hold_slots` a job's target
     counts copies of tasks that wait, too, and is its cap: a slot for a copy yet to come stays free.
     Source: Hopper (SIGCOMM'15), section 4, Pseudocode 1.
     """
-    fairness_epsilon, cap, round_up = settings[0], settings[1], settings[2] > 0
+    cap, round_up, holds = settings["multiplier_cap"], settings["round_up"] > 0, settings["hold_slots"] > 0
     size, first = answer["virtual_size"], claimants["remaining_tasks"].copy()
     for row in range(len(claimants)):
         claimant = claimants[row]
@@ -34,11 +35,10 @@ def hopper(slots: int, claimants: Records, settings: Floats, answer: Records) ->
             transfer_ratio=claimant["transfer_ratio"],
             cap=cap,
         )
-    holds = settings[3] > 0
     order, most = by_key_and_arrival(first, claimants), most_usable(claimants)
     if holds:
         most = np.maximum(claimants["foreseen"], most)
-    floor = fair_floor(slots, claimants["weight"], most, order, fairness_epsilon)
+    floor = fair_floor(slots, claimants["weight"], most, order, settings["fairness_epsilon"])
     with_fair_floor(slots, floor, size, most, order, round_up, answer["target"])
     if holds:
         answer["cap"][:] = answer["target"]

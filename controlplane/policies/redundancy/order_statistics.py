@@ -46,20 +46,6 @@ def order_statistic_for_many(started: int, needed: int, tail_index: float) -> fl
     return (1.0 - needed / started) ** (-1.0 / tail_index)
 
 
-def order_statistic_bounds(started: int, needed: int, tail_index: float) -> tuple[float, float]:
-    """What E[S_{n:k}] lies between, n > k, by Gautschi's inequality.
-
-    The print's upper bound has n for n + 1: it holds, but is loose, and undefined at n = k + 1.
-    Source: Redundancy and relaunch, section IV, before Table I.
-
-    >>> order_statistic_bounds(started=4, needed=3, tail_index=1.0)
-    (2.0, 5.000000000000001)
-    """
-    low = (1.0 - (needed - 1) / started) ** (-1.0 / tail_index)
-    high = (1.0 - (needed + 1) / (started + 1)) ** (-1.0 / tail_index) if needed < started else inf
-    return low, high
-
-
 def slot_time(started: int, needed: int, tail_index: float) -> float:
     """E[C_{n,k}]: slot time of n tasks that all end with the k-th finished one.
 
@@ -81,18 +67,6 @@ def slot_time(started: int, needed: int, tail_index: float) -> float:
         statistic *= left / (left - 1.0 / tail_index)
         total += statistic
     return total + (started - needed) * statistic
-
-
-def slot_time_for_many(expansion_rate: float, tail_index: float) -> float:
-    """f: E[C_{n,k}] per task for k without end, tail_index > 1; f(1) is the mean slowdown.
-
-    Source: Redundancy and relaunch, section IV, before equation (7).
-
-    >>> slot_time_for_many(expansion_rate=1.0, tail_index=3.0)
-    1.5
-    """
-    left = (1.0 - 1.0 / expansion_rate) ** (1.0 - 1.0 / tail_index)
-    return expansion_rate / (tail_index - 1.0) * (tail_index - left)
 
 
 def free_expansion_rate(tail_index: float) -> float:

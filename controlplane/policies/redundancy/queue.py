@@ -61,13 +61,3 @@ def response_time_s(system: System, offered_load: float, execution: Execution, a
     queueing = busy if at_large_scale else queueing_probability(servers, busy)
     idle_rate = arrival_rate(system, offered_load) * (1.0 - busy)
     return execution.latency + execution.variation / 2.0 * queueing * busy / idle_rate
-
-
-def largest_stable_load(system: System, execution: Execution) -> float:
-    """The offered load at which the slots are all busy; the system is stable below.
-
-    >>> from controlplane.policies.redundancy.redundant_small import redundant_small
-    >>> round(largest_stable_load(System(), redundant_small(System(), 2.0, threshold_s=inf)), 4)
-    0.6304
-    """
-    return 1.0 / busy_share(system, 1.0, execution)

@@ -3,8 +3,9 @@
 import math
 
 from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -25,20 +26,21 @@ def relaunch_reason(elapsed_s: float, expected_s: float, attempts_started: int, 
 
 
 @kernel
-def relaunch(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def relaunch(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Kill and restart, the oldest first; with a `relaunch_factor` of 0 each stage has its own best one.
 
     The order is a copy with `kill`: the engine ends the old attempt when the new one runs, so that no task is ever
     without one.
     Source: Redundancy and relaunch, section V, "Straggler-relaunch".
     """
+    factor = settings["relaunch_factor"]
     for row in range(len(tasks)):
         task = tasks[row]
         reason = relaunch_reason(
             elapsed_s=task["elapsed_s"],
             expected_s=task["expected_s"],
             attempts_started=task["attempts_started"],
-            factor=settings[0] if settings[0] > 0 else task["relaunch_factor"],
+            factor=factor if factor > 0 else task["relaunch_factor"],
         )
         answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
         answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]

@@ -4,7 +4,6 @@ A task with c copies ends with the fastest: the least of c Pareto variables is P
 """
 
 from functools import cache
-from math import inf
 
 from controlplane.policies.redundancy.execution import Execution, plain
 from controlplane.policies.redundancy.redundant_small import best_threshold_s
@@ -33,18 +32,3 @@ def replication_threshold_s(system: System, offered_load: float, copies: int) ->
     sizes = range(1, system.max_tasks + 1)
     small = tuple(replicated(tasks, copies, system.slowdown_tail_index) for tasks in sizes)
     return best_threshold_s(system, offered_load, small)
-
-
-def copies_at_start(system: System, offered_load: float, tasks: int, service_s: float, copies: int) -> int:
-    """Attempts to start of every task of a job: `copies` if its demand is within the best threshold, else 1.
-
-    Of a job with more tasks than the system reckons with nothing is known but that it is large.
-
-    >>> copies_at_start(System(), offered_load=0.2, tasks=3, service_s=10.0, copies=2)
-    2
-    >>> copies_at_start(System(), offered_load=0.95, tasks=3, service_s=10.0, copies=2)
-    1
-    """
-    threshold_s = replication_threshold_s(system, offered_load, copies)
-    small = 0.0 < tasks * service_s <= threshold_s and (tasks <= system.max_tasks or threshold_s == inf)
-    return copies if small else 1

@@ -9,7 +9,7 @@ import math
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Records
+from controlplane.policies.interfaces import Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -41,26 +41,28 @@ def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float,
 
 
 @kernel
-def redundant_all(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def redundant_all(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Copies for every task, the one with fewest attempts first.
 
     Source: Redundancy and relaunch, section III, "Redundant-all".
     """
+    attempts_at_start = int(settings["attempts_at_start"])
     for row in range(len(tasks)):
-        answer_start(tasks[row], int(settings[0]), math.inf, answer, row)
+        answer_start(tasks[row], attempts_at_start, math.inf, answer, row)
 
 
 @kernel
-def redundant_small(tasks: Records, finished: Records, settings: Floats, answer: Records) -> None:
+def redundant_small(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Copies for every task of a small job. Of a job with more than `max_tasks` nothing is known but that it is large.
 
     Source: Redundancy and relaunch, section IV, "Redundant-small policy".
     """
+    attempts_at_start, max_tasks = int(settings["attempts_at_start"]), settings["max_tasks"]
     for row in range(len(tasks)):
         small_s = tasks[row]["small_demand_s"]
-        if tasks[row]["job_tasks"] > settings[1] and small_s < math.inf:
+        if tasks[row]["job_tasks"] > max_tasks and small_s < math.inf:
             small_s = 0.0
-        answer_start(tasks[row], int(settings[0]), small_s, answer, row)
+        answer_start(tasks[row], attempts_at_start, small_s, answer, row)
 
 
 @rule

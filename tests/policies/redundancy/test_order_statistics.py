@@ -13,10 +13,8 @@ from controlplane.policies.redundancy.order_statistics import (
     expanded_tasks,
     free_expansion_rate,
     order_statistic,
-    order_statistic_bounds,
     order_statistic_for_many,
     slot_time,
-    slot_time_for_many,
 )
 
 pytestmark = pytest.mark.unit
@@ -112,7 +110,8 @@ def test_without_variability_everything_takes_its_service_time():
 @pytest.mark.parametrize(("started", "tasks"), [(7, 6), (10, 6), (40, 20)])
 def test_gautschis_bounds_hold_and_the_upper_one_is_defined_at_one_spare_task(started, tasks):
     """As printed, with n for n + 1, the upper bound is looser, and 1 / 0 at n = k + 1."""
-    low, high = order_statistic_bounds(started, tasks, 3.0)
+    low = (1 - (tasks - 1) / started) ** (-1 / 3)
+    high = (1 - (tasks + 1) / (started + 1)) ** (-1 / 3)
     assert low < order_statistic(started, tasks, 3.0) < high < inf
     printed = (1 - (tasks + 1) / started) ** (-1 / 3) if started > tasks + 1 else inf
     assert high < printed
@@ -127,6 +126,11 @@ def test_spare_tasks_lower_the_cost_of_large_jobs_only(tail_index, first):
         return any(slot_time(started, tasks, tail_index) < without for started in range(tasks + 1, 3 * tasks + 2))
 
     assert [tasks for tasks in range(1, first + 1) if pays(tasks)] == [first]
+
+
+def slot_time_for_many(rate: float, tail_index: float) -> float:
+    """The paper's f(a, r): E[C_{n,k}] per task for k without end, before equation (7)."""
+    return rate / (tail_index - 1) * (tail_index - (1 - 1 / rate) ** (1 - 1 / tail_index))
 
 
 def test_at_the_free_rate_expanding_costs_what_it_saves():

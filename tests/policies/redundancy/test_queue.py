@@ -8,7 +8,6 @@ import pytest
 from controlplane.policies.redundancy.execution import Execution
 from controlplane.policies.redundancy.queue import (
     busy_share,
-    largest_stable_load,
     queueing_probability,
     response_time_s,
 )
@@ -64,7 +63,7 @@ def test_one_server_of_exponential_jobs_is_the_textbook_queue():
 def test_all_jobs_expanded_is_stable_up_to_its_known_load():
     """r = 2: the paper finds instability beyond 0.6, the formula from 0.6304 on."""
     run = redundant_small(SYSTEM, 2.0, inf)
-    limit = largest_stable_load(SYSTEM, run)
+    limit = 1 / busy_share(SYSTEM, 1.0, run)
     assert limit == pytest.approx(0.6304, abs=5e-5)
     assert busy_share(SYSTEM, limit, run) == pytest.approx(1.0)
     assert response_time_s(SYSTEM, limit * 0.999, run) < inf

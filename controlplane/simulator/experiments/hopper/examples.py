@@ -16,7 +16,7 @@ from controlplane.simulator.statistics import estimate
 
 ORIGINAL_S = ((10.0, 10.0, 10.0, 30.0), (20.0, 20.0, 20.0, 40.0, 10.0))
 """Table 1, jobs A and B; every copy takes 10."""
-SCHEDULES = {
+SCHEDULES: dict[str, tuple[Fields, list[float]]] = {
     "best effort": ({"policy": "srpt+ras"}, [20.0, 30.0]),
     "three of seven slots reserved": (
         {"policy": "budgeted+ras", "allocator_settings": {"reserved_share": 3 / 7}},

@@ -63,6 +63,15 @@ public final class Settings {
     }
   }
 
+  /** Whether the user lets us end a whole job: {@code late.job} is {@code kill}, and not {@code keep}. */
+  public boolean endsLateJobs() {
+    String wish = text("late.job", "keep");
+    if (!wish.equals("keep") && !wish.equals("kill")) {
+      throw new IllegalArgumentException("late.job is " + wish + ", want keep or kill");
+    }
+    return wish.equals("kill");
+  }
+
   public int connectTimeoutMs() {
     return (int) millis("connect.timeout", "2s");
   }

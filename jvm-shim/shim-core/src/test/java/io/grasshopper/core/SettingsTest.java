@@ -53,6 +53,17 @@ class SettingsTest {
   }
 
   @Test
+  void aLateJobIsKeptUnlessItsUserSaysKill() {
+    assertFalse(settings.endsLateJobs());
+    values.put("late.job", "keep");
+    assertFalse(settings.endsLateJobs());
+    values.put("late.job", "kill");
+    assertTrue(settings.endsLateJobs());
+    values.put("late.job", "killed");
+    assertTrue(assertThrows(IllegalArgumentException.class, settings::endsLateJobs).getMessage().contains("late.job"));
+  }
+
+  @Test
   void readsTheTokenFromItsFile(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("token");
     Files.write(file, "secret\n".getBytes(StandardCharsets.UTF_8));

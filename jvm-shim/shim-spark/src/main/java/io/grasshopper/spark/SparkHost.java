@@ -30,6 +30,7 @@ final class SparkHost implements Host {
   private final SparkFacts facts;
   private final ProgressTable progress = new ProgressTable();
   private final Control control;
+  private final boolean endsLateJobs;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
   private OrderGate gate;
@@ -46,6 +47,7 @@ final class SparkHost implements Host {
     jobs = new JobBook(loop, this::jobEnded);
     facts = new SparkFacts(loop, jobs, conf, () -> dueBy(System.nanoTime()));
     control = new Control(guard, loop, facts, settings.maxCopies());
+    endsLateJobs = settings.endsLateJobs();
   }
 
   SparkFacts facts() {
@@ -68,7 +70,7 @@ final class SparkHost implements Host {
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
     executors = ExecutorCap.of(sparkContext, control);
-    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending, executors != null);
+    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending, executors != null, endsLateJobs);
     TaskSetSwap.install(scheduler, control, inControl);
     loop.start(sparkContext.applicationId(), sparkContext.startTime());
   }
@@ -104,7 +106,7 @@ final class SparkHost implements Host {
       case "kill_attempt":
         return kill(order);
       case "stop_job":
-        return stopJob(order);
+        return endsLateJobs ? stopJob(order) : "late_jobs_kept";
       case "container_grant":
         return ordersPending ? grant(order) : "fifo_mode";
       case "avoid_hosts":
