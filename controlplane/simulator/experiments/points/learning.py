@@ -50,7 +50,8 @@ class TransferForetold(Point):
 
     def measure(self, seed: int) -> Any:
         """Accuracies, 1 less the relative error, of jobs that have run before, and of the others."""
-        ratios, seen = TransferRatios(), set()
+        ratios = TransferRatios()
+        seen: set[str] = set()
         accuracy: dict[str, list[float]] = {"recurring": [], "new": []}
         for job in facebook_trace(self.source.trace):
             if job.shuffle_bytes == 0 or job.map_input_bytes == 0:
