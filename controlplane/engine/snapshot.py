@@ -49,7 +49,7 @@ def take_snapshot(
     return s.Snapshot(
         cycle=cycle,
         now_s=now_s,
-        mode=steering.everywhere,
+        mode=steering.settings.mode,
         pools=[_pool(moment, source) for source in cluster.sources.values()],
         hosts=_hosts(moment),
         accuracy=learning.accuracy.summary(),
