@@ -12,7 +12,7 @@ from controlplane.engine.applications import driver_of, standing
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.model.orders import CapExecutors
 from controlplane.model.reasons import Action, Reason
 
@@ -59,7 +59,7 @@ def drain_executors(cycle: Cycle, queue: SourceState) -> None:
 
 def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most: int | None) -> None:
     before, can = driver.most_executors, driver.attached.capabilities.cap_executors
-    mode = min(cycle.steering.mode(queue), cycle.steering.mode(driver), key=lambda mode: mode.rank)
+    mode = lowest(cycle.steering.mode(queue), cycle.steering.mode(driver))
     if mode is Mode.OFF:
         driver.most_executors = None
         return

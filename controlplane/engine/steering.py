@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
@@ -50,8 +50,8 @@ class Steering:
         server = self.mode_of_source.get(source.name, self.settings.mode)
         if self.settings.mode is Mode.OFF:
             server = Mode.OFF
-        rank = min(server.rank, source.attached.mode.rank)
-        return Mode.SHADOW if rank == Mode.CONTROL.rank and source.standing in STRANGERS else _BY_RANK[rank]
+        mode = lowest(server, source.attached.mode)
+        return lowest(mode, Mode.SHADOW) if source.standing in STRANGERS else mode
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""
