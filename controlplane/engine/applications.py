@@ -40,19 +40,22 @@ def standing(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[s
 
     An id that begins as one of `known` must be in one of them.
     """
-    application = driver.name.partition(":")[2]
-    queued = [info.queued for info in listings(cluster, application, now_s) if info.queued]
+    queued = [info.queued for info in listings(cluster, driver, now_s) if info.queued]
     if not queued:
-        return Reason.UNLISTED if application.startswith(known) else Reason.NONE
+        return Reason.UNLISTED if _application(driver).startswith(known) else Reason.NONE
     if len(queued) > 1:
         return Reason.LISTED_TWICE
     return Reason.OTHER_USER if queued[0].user not in ("", driver.attached.user) else Reason.JOINED
 
 
-def listings(cluster: Cluster, application: str, now_s: float) -> list[JobInfo]:
-    """An application's id in each of the queues that list it."""
-    infos = [cluster.job_infos[row] for row in cluster.queued.get(application, ())]
+def listings(cluster: Cluster, driver: SourceState, now_s: float) -> list[JobInfo]:
+    """A driver's application in each of the queues that list its id."""
+    infos = [cluster.job_infos[row] for row in cluster.queued.get(_application(driver), ())]
     return [info for info in infos if _is_heard(cluster.sources[info.source], now_s)]
+
+
+def _application(driver: SourceState) -> str:
+    return driver.name.partition(":")[2]
 
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:

@@ -81,7 +81,7 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
         return -1
     limits = [
         limit
-        for listed in listings(cluster, source.name.partition(":")[2], now_s)
+        for listed in listings(cluster, source, now_s)
         if steering.mode(cluster.sources[listed.source]) is Mode.CONTROL
         for limit in (int(cluster.jobs.cap[listed.row]), source.most_executors)
         if limit is not None and limit >= 0

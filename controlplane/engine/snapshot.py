@@ -181,7 +181,7 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
 
 def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
     cluster, reason = moment.cluster, source.standing
-    listings = applications.listings(cluster, source.name.partition(":")[2], moment.now_s)
+    listings = applications.listings(cluster, source, moment.now_s)
     return s.ListedState(
         queue=listings[0].source if len(listings) == 1 else "",
         reason=reason.label,
