@@ -69,8 +69,8 @@ def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState |
 def join_inputs(cluster: Cluster, driver: SourceState) -> dict[str, float]:
     """The numbers behind `JOINED`, by the names that its sentence uses."""
     open_rows = [row for row in driver.stages.values() if not cluster.stages.closing[row]]
-    left = sum(int(cluster.stages.n_tasks[row] - cluster.stages.n_done[row]) for row in open_rows)
-    return {"remaining_tasks": float(left), "container_slots": container_slots(cluster, driver)}
+    left = float(cluster.stages.left(open_rows).sum())
+    return {"remaining_tasks": left, "container_slots": container_slots(cluster, driver)}
 
 
 def container_slots(cluster: Cluster, driver: SourceState) -> float:

@@ -94,5 +94,4 @@ def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int
     stages, jobs = cluster.stages, list(source.jobs.values())
     rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
     rows = rows[~stages.closing[rows]]
-    waiting = (stages.n_tasks[rows] - stages.n_done[rows] - stages.n_active[rows]).sum()
-    return len(source.attempts) + int(waiting) + int(ordered_by_job[jobs].sum())
+    return len(source.attempts) + int(stages.waiting(rows).sum()) + int(ordered_by_job[jobs].sum())

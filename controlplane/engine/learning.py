@@ -175,7 +175,7 @@ class Learning:
             to_fetch_bytes = work_s = 0.0
             for row in info.stage_rows:
                 fact = cluster.stage_infos[row].fact
-                left = int(stages.n_tasks[row] - stages.n_done[row])
+                left = int(stages.left(row))
                 if left and fact.stage in parents and not stages.closing[row]:
                     left_s = left * self._task_s(cluster, row)
                     written = float(stages.shuffle_bytes[row])

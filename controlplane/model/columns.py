@@ -161,6 +161,14 @@ class Stages(Table):
     relaunch_factor = floats(np.inf)
     """The best age to relaunch its tasks at, over what they are expected to take; only where its speculator asks."""
 
+    def left(self, rows: Any) -> Any:
+        """Tasks that are not done, of a row or of rows."""
+        return self.n_tasks[rows] - self.n_done[rows]
+
+    def waiting(self, rows: Any) -> Any:
+        """Tasks that are neither done nor running, likewise."""
+        return self.left(rows) - self.n_active[rows]
+
 
 class Tasks(Table):
     """Tasks that have or had an attempt in a live stage."""
