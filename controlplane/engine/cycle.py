@@ -36,6 +36,10 @@ class Cycle:
         """The engine's settings."""
         return self.steering.settings
 
+    def is_half_over(self, said_s: float) -> bool:
+        """Whether a lease that was given then, and holds as long as a grant, has to be said again."""
+        return self.now_s - said_s >= self.settings.grant_ttl_ms / 2000
+
     def record(
         self, source: SourceState, *, task: TaskKey = (-1, -1, -1), mode: Mode | None = None, **fields: Any
     ) -> DecisionRecord:

@@ -63,8 +63,7 @@ def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most:
     if mode is Mode.OFF:
         driver.most_executors = None
         return
-    ttl_ms = cycle.settings.grant_ttl_ms
-    is_stale = most is not None and cycle.now_s - driver.most_executors_s >= ttl_ms / 2000
+    is_stale = most is not None and cycle.is_half_over(driver.most_executors_s)
     if most == before and not is_stale:
         return
     is_news = most != before or driver.most_executors_s == -inf
@@ -81,4 +80,5 @@ def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most:
             queue, mode=mode, action=Action.CAP_EXECUTORS, reason=reason, job=key, order=order, inputs=inputs
         )
     if order:
-        cycle.send(driver, CapExecutors(order=order, ttl_ms=ttl_ms, executors=most), record)
+        cap = CapExecutors(order=order, ttl_ms=cycle.settings.grant_ttl_ms, executors=most)
+        cycle.send(driver, cap, record)
