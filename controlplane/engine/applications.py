@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.views import JobSums, pool_view
-from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
+from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState, driver_source
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
@@ -60,7 +60,7 @@ def _application(driver: SourceState) -> str:
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:
     """The driver that reports under an application's id, whether or not it may."""
-    driver = cluster.sources.get(f"spark:{application}")
+    driver = cluster.sources.get(driver_source(application))
     if driver is None or driver.name in cluster.queues or not _is_heard(driver, now_s):
         return None
     return driver

@@ -11,7 +11,7 @@ from typing import Any
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
-from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.cluster import QUEUE_KIND, Changes, Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress
@@ -22,8 +22,6 @@ MOST_REQUESTS = 1000
 """Open resource requests kept of one source; the oldest go first."""
 MOST_TASKS = 10_000_000
 """In the open stages of one source; no driver has as many, and each may cost a byte."""
-QUEUE_KIND = "yarn"
-"""Sources of this kind are leaf queues; those of all others are drivers."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
