@@ -157,7 +157,7 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
     jobs, row = now.cluster.jobs, now.source.jobs[job]
     jobs.ended[row] = True
     # Its host drops the grant with the job, and so do we: the same key may come again.
-    jobs.granted_target[row] = jobs.granted_cap[row] = -1
+    jobs.granted_target[row] = -1
     jobs.containers_running[row] = jobs.containers_pending[row] = 0
     for stage in now.cluster.job_infos[row].stage_rows:
         _close_stage(now, stage, at_s)
