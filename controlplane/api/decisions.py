@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.problems import not_found
-from controlplane.api.reads import Live, OneSource, runtime_of
+from controlplane.api.reads import Live, Number, OneSource, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view
 from controlplane.api.why import why_view
 from controlplane.model.cluster import driver_source
@@ -22,7 +22,6 @@ from controlplane.store.recent import DecisionFilter
 
 router = APIRouter(prefix="/api/v1")
 
-Number = Annotated[int, Path(ge=0, le=2**53)]
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
 if TYPE_CHECKING:
     ActionName = str
