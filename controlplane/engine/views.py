@@ -149,7 +149,7 @@ class TaskView:
 
     @property
     def standing(self) -> Ints:
-        """The engine's own reason for leaving a task alone, the gravest; 0 where there is none. Shape (n,)."""
+        """The engine's own reason for leaving a task alone, the first that holds; 0 for none. Shape (n,)."""
         return self._standing[: self.n]
 
     @property
@@ -255,7 +255,7 @@ def is_known(n_finished: int, prior_duration_s: float) -> bool:
 
 @rule
 def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, job: Record, pool: Record) -> int:
-    """The engine's own reason for leaving a task alone, the gravest; 0 where there is none."""
+    """The engine's own reason for leaving a task alone, the first that holds; 0 where none does."""
     if stage["verdict"]:
         return int(stage["verdict"])
     if not job["copies_enabled"]:
