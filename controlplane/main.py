@@ -39,7 +39,6 @@ def build_app(
     settings: Settings,
     *,
     clock: Callable[[], float] = time.monotonic,
-    scheduler: Scheduler | None = None,
     plane_epoch: int | None = None,
 ) -> FastAPI:
     """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock.
@@ -50,8 +49,8 @@ def build_app(
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     store = Store(settings.store_settings())
     epoch = max(epoch, (store.newest_id() // IDS_PER_EPOCH + 1) * 1000)
-    engine = scheduler or Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
-    runtime = Runtime(engine, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
+    scheduler = Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
+    runtime = Runtime(scheduler, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -22,7 +22,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting, GrasshopperError
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.store.database import shown_url, usable
@@ -246,7 +246,7 @@ def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None
     configured = settings.engine_settings()
     mode = chosen or configured.mode
     if "mode" in _told(settings):
-        mode = min(mode, configured.mode, key=lambda mode: mode.rank)
+        mode = lowest(mode, configured.mode)
     return change_engine(configured, holding(settings, changed) | {"mode": mode})
 
 

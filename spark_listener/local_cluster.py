@@ -19,7 +19,6 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -102,15 +101,9 @@ class LocalCluster:
         """The executors on one host, of all applications: those children of its worker that run one."""
         return [pid for pid in child_pids(self._workers[host].pid) if EXECUTOR_CLASS in command_line(pid)]
 
-    @contextlib.contextmanager
-    def sick_host(self, host: str, *, duty: float, period_s: float = 1.0) -> Iterator[None]:
-        """Let the executors of `host` run only for the share `duty` of every period."""
-        sick = SickHost(lambda: self.executor_pids(host), duty=duty, period_s=period_s)
-        sick.start()
-        try:
-            yield
-        finally:
-            sick.stop()
+    def sick_host(self, host: str, *, duty: float) -> SickHost:
+        """A context in which the executors of `host` run only for the share `duty` of each second."""
+        return SickHost(lambda: self.executor_pids(host), duty=duty)
 
     def stop(self) -> None:
         """End workers, their executors and the master; only processes this object started are touched."""

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 
 class SickHost:
-    """Duty-cycles processes with SIGSTOP and SIGCONT until stopped; afterwards all of them run.
+    """Duty-cycles processes with SIGSTOP and SIGCONT, as a context manager; afterwards all of them run.
 
     The pids are asked for anew in each period, because executors come and go.  Stopped processes do no work at
     all, so what they work on progresses at `duty` times its speed, and their reports pause with them.
     """
 
-    def __init__(self, pids: Callable[[], list[int]], *, duty: float, period_s: float) -> None:
+    def __init__(self, pids: Callable[[], list[int]], *, duty: float, period_s: float = 1.0) -> None:
         if not 0 < duty < 1:
             raise ValueError(f"duty: got {duty}, want a share between 0 and 1")
         self._pids = pids
@@ -25,10 +25,10 @@ class SickHost:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._cycle, name="sick-host", daemon=True)
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
 

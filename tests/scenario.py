@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.decisions import Decision, Report, Stimulus
-from controlplane.model.orders import AnyOrder, LaunchCopy
+from controlplane.model.orders import AnyOrder, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 
 SPARK = f.Capabilities(
@@ -143,6 +143,11 @@ class Scenario:
     def records(self) -> list:
         """All decisions so far, in order."""
         return [record for decision in self.decisions for record in decision.records]
+
+
+def orders(decision: Decision) -> list[LaunchCopy | KillAttempt]:
+    """Launches and kills of one cycle."""
+    return [order for order in decision.orders.get(SOURCE, []) if isinstance(order, LaunchCopy | KillAttempt)]
 
 
 def with_copy(scenario: Scenario) -> LaunchCopy:

@@ -8,9 +8,8 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from controlplane.api.answers import answer, shows
-from controlplane.api.problems import FieldProblem, problem
+from controlplane.api.problems import UNREADABLE, unreadable
 from controlplane.api.reads import runtime_of
-from controlplane.api.shim import field_and_detail
 from controlplane.engine.decide import Advice, decide
 from controlplane.model.snapshot import Snapshot
 
@@ -35,10 +34,7 @@ async def decide_snapshot(request: Request) -> Response:
     """Says what a policy would do with a snapshot, under the engine's settings in force; orders nothing."""
     try:
         question = _read(await request.body())
-    except msgspec.ValidationError as error:
-        field, detail = field_and_detail(str(error))
-        return problem(422, str(error), errors=[FieldProblem(field=field, detail=detail)])
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        return problem(400, str(error), code="bad_json")
+    except UNREADABLE as error:
+        return unreadable(error)
     settings = runtime_of(request).scheduler.settings
     return answer(decide(question.snapshot, question.policy, settings, question.seed))

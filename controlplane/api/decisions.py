@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.problems import not_found
-from controlplane.api.reads import Live, OneSource, runtime_of
+from controlplane.api.reads import Live, Number, OneSource, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view
 from controlplane.api.why import why_view
+from controlplane.model.cluster import driver_source
 from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import AttemptState, Snapshot
@@ -21,7 +22,6 @@ from controlplane.store.recent import DecisionFilter
 
 router = APIRouter(prefix="/api/v1")
 
-Number = Annotated[int, Path(ge=0, le=2**53)]
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
 if TYPE_CHECKING:
     ActionName = str
@@ -132,7 +132,7 @@ async def _not_known(runtime: Runtime, live: Snapshot, source: str, what: str) -
     """
     if await _has_been(runtime, live, source):
         return not_found(what)
-    meant = f"spark:{source}"
+    meant = driver_source(source)
     hint = f"; did you mean {meant!r}?" if await _has_been(runtime, live, meant) else ""
     return not_found(f"no source {source!r} is attached or on record{hint}")
 

@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from controlplane.api.problems import CONTENT, TITLES
 from controlplane.api.reads import runtime_of
+from controlplane.api.shim import disconnected
 from controlplane.api.views import decision_view
 from controlplane.runtime.feed import Feed, Listener
 from controlplane.store.recent import RecordedDecision
@@ -42,7 +43,7 @@ class EventStream(Response):
         """Sends; a client that takes nothing while its queue overflows is let go in the middle of a send."""
         ends = [
             asyncio.ensure_future(each)
-            for each in (self._tell(self._listener, send), _gone(receive), self._listener.cut.wait())
+            for each in (self._tell(self._listener, send), disconnected(receive), self._listener.cut.wait())
         ]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -75,8 +76,3 @@ async def events(request: Request) -> Response:
 def event(decision: RecordedDecision) -> bytes:
     """A decision as an event."""
     return b"event: decision\nid: %d\ndata: %s\n\n" % (decision.record.id, _encode(decision_view(decision)))
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

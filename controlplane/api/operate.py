@@ -6,14 +6,14 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Body, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Query, Request
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
-from controlplane.api.reads import find_attempt, find_job, find_pool, find_task, runtime_of
+from controlplane.api.reads import Number, find_attempt, find_job, find_pool, find_task, runtime_of
 from controlplane.api.views import DecisionView, decision_view
 from controlplane.model.decisions import CopyWish, Decision, KillWish, TargetSet
 from controlplane.model.errors import BadSetting
@@ -32,7 +32,6 @@ router = APIRouter(prefix="/api/v1")
 LONGEST_REASON = 1000
 """Characters of the audit log for why somebody changed something."""
 
-Number = Annotated[int, Path(ge=0, le=2**53)]
 IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
 _WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON)
 Why = Annotated[str, _WORDS, Field(description="Kept in the audit log.")]

@@ -19,6 +19,7 @@ from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.page.told import CHOICES, Told, Why, why
+from controlplane.model.cluster import driver_source
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
@@ -125,7 +126,7 @@ async def job_page(
         record=record,
         is_application=record is not None and record.queued is not None,
         last_grant=grants[0] if grants else None,
-        driver_jobs=[one for one in read.jobs() if one.source == f"spark:{job}"][:HISTORY_JOBS],
+        driver_jobs=[one for one in read.jobs() if one.source == driver_source(job)][:HISTORY_JOBS],
         timeline=timeline,
         chosen=chosen,
         why=await _why(read, record, chosen, tasks, sick, known_s),

@@ -1,5 +1,6 @@
 """How does a caller learn what was wrong? Every error is a problem document (RFC 9457) that names the field."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -44,7 +45,12 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 """How OpenAPI speaks of the body of any problem."""
 
+UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+"""What decoding says of a body that is no JSON, or not the one that is wanted."""
+
 _MOST_SAID = 1000
+_PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
+_MISSING = re.compile(r"missing required field `([^`]+)`")
 
 TITLES = {
     400: ("bad_request", "Not understood"),
@@ -88,6 +94,27 @@ def sayable(text: str) -> str:
     """
     short = text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + "…"
     return short.encode(errors="backslashreplace").decode()
+
+
+def unreadable(error: Exception) -> Response:
+    """The response for a body that could not be decoded; names the field if it is JSON."""
+    if not isinstance(error, msgspec.ValidationError):
+        return problem(400, str(error), code="bad_json")
+    field, detail = field_and_detail(str(error))
+    return problem(422, str(error), errors=[FieldProblem(field=field, detail=detail)])
+
+
+def field_and_detail(text: str) -> tuple[str, str]:
+    """The field that a msgspec error is about, as a dotted path, and what is wrong with it.
+
+    >>> field_and_detail("Object missing required field `epoch` - at `$.source`")
+    ('source.epoch', 'Object missing required field `epoch`')
+    >>> field_and_detail("Expected `int` >= 0 - at `$.sequence`")
+    ('sequence', 'Expected `int` >= 0')
+    """
+    place, missing = _PLACE.search(text), _MISSING.search(text)
+    path = [found[1] for found in (place, missing) if found and found[1]]
+    return ".".join(path) or "body", _PLACE.sub("", text)
 
 
 def not_found(what: str) -> HTTPException:

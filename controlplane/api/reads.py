@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from controlplane.api import views
@@ -39,6 +39,7 @@ async def snapshot_of(request: Request) -> Snapshot:
 Live = Annotated[Snapshot, Depends(snapshot_of)]
 OneSource = Annotated[str | None, Query(max_length=300, description="Only this source, as kind:id.")]
 OneJob = Annotated[str | None, Query(max_length=256, description="Only this job.")]
+Number = Annotated[int, Path(ge=0, le=2**53)]
 OneStage = Annotated[int | None, Query(ge=0, le=2**53, description="Only this stage.")]
 
 

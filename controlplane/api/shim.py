@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controlplane.api.auth import header
-from controlplane.api.problems import FieldProblem, of_error, problem
+from controlplane.api.problems import UNREADABLE, FieldProblem, of_error, problem, unreadable
 from controlplane.runtime.live import Runtime
 from controlplane.wire.envelope import (
     PROTOCOL,
@@ -33,8 +33,6 @@ PATH = "/shim/v1/sync"
 DOORBELL_PATH = "/shim/v1/doorbell"
 BODY_S = 30.0
 """A body that comes more slowly is let go; a shim has given up long before."""
-_PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
-_MISSING = re.compile(r"missing required field `([^`]+)`")
 _JSON = re.compile(rb"^application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
 
 
@@ -99,7 +97,7 @@ class ShimEndpoint:
     async def _wait_for_orders(self, body: bytes, receive: Receive) -> bytes:
         """Waits no longer than there is somebody to tell; to nobody it says nothing."""
         wait = asyncio.ensure_future(self._runtime.wait_for_orders(_decoded(body, decode_doorbell)))
-        gone = asyncio.ensure_future(_disconnect(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         try:
             await asyncio.wait((wait, gone), return_when=asyncio.FIRST_COMPLETED)
             return encode_reply(wait.result()) if wait.done() else b""
@@ -142,7 +140,7 @@ class ShimEndpoint:
         return _gunzip(body, limit)
 
 
-async def _disconnect(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     """Returns once the client has gone; it has nothing more to say."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -165,40 +163,22 @@ def _decoded(body: bytes, decode: Callable[[bytes], _Request]) -> _Request:
     """A request of our protocol version."""
     try:
         request = decode(body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise _Refused(_explain(body, error)) from None
-    except (RecursionError, UnicodeDecodeError) as error:
-        raise _Refused(problem(400, str(error), code="bad_json")) from None
     if request.protocol != PROTOCOL:
         raise _Refused(_other_protocol(request.protocol))
     return request
 
 
-def _explain(body: bytes, error: msgspec.DecodeError) -> Response:
+def _explain(body: bytes, error: Exception) -> Response:
     """Names the field; another protocol version is told first, since its fields may well look wrong to us."""
     try:
         protocol = _decode_version(body).protocol
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except UNREADABLE:
         protocol = PROTOCOL
     if protocol not in (PROTOCOL, 0):
         return _other_protocol(protocol)
-    if not isinstance(error, msgspec.ValidationError):
-        return problem(400, str(error), code="bad_json")
-    field, detail = field_and_detail(str(error))
-    return problem(422, str(error), errors=[FieldProblem(field=field, detail=detail)])
-
-
-def field_and_detail(text: str) -> tuple[str, str]:
-    """The field that a msgspec error is about, as a dotted path, and what is wrong with it.
-
-    >>> field_and_detail("Object missing required field `epoch` - at `$.source`")
-    ('source.epoch', 'Object missing required field `epoch`')
-    >>> field_and_detail("Expected `int` >= 0 - at `$.sequence`")
-    ('sequence', 'Expected `int` >= 0')
-    """
-    place, missing = _PLACE.search(text), _MISSING.search(text)
-    path = [found[1] for found in (place, missing) if found and found[1]]
-    return ".".join(path) or "body", _PLACE.sub("", text)
+    return unreadable(error)
 
 
 def _other_protocol(got: int) -> Response:

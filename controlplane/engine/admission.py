@@ -13,7 +13,7 @@ from controlplane.engine.growth import Growth, growth_of, tasks_of
 from controlplane.engine.ledger import Ledger
 from controlplane.engine.steering import Steering
 from controlplane.estimators.host_slowness import HostHealth, rank_hosts
-from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.columns import Ints
 from controlplane.model.errors import LawBroken
 from controlplane.model.reasons import Reason
@@ -61,7 +61,7 @@ class Admission:
     ) -> None:
         self._cluster, self._steering, self._budgets, self._now_s = cluster, steering, budgets, now_s
         self._on_their_way = ledger.on_their_way(now_s)
-        self._bound_for: dict[str, dict[tuple[int, int, int], list[int]]] = {}
+        self._bound_for: dict[str, dict[TaskKey, list[int]]] = {}
         self._health = health
         self._free: dict[int, tuple[Ints, Ints, np.ndarray]] = {}
         """By pool: (free slots, running attempts, whether there are any slots) by host row."""
@@ -124,11 +124,7 @@ class Admission:
         attempts = self._cluster.attempts
         return min(self._cluster.attempts_of(task), key=lambda row: (attempts.speculative[row], attempts.start_s[row]))
 
-    def _key(self, task: int) -> tuple[int, int, int]:
-        fact = self._cluster.stage_infos[int(self._cluster.tasks.stage[task])].fact
-        return (fact.stage, fact.stage_attempt, int(self._cluster.tasks.index[task]))
-
-    def _bound(self, source: SourceState) -> dict[tuple[int, int, int], list[int]]:
+    def _bound(self, source: SourceState) -> dict[TaskKey, list[int]]:
         """By task, the host rows of the copies that earlier cycles have ordered and that have not started."""
         if source.name not in self._bound_for:
             bound = self._bound_for[source.name] = {}
@@ -146,7 +142,7 @@ class Admission:
         own = np.zeros(cluster.hosts.size, dtype=bool)
         for row in cluster.attempts_of(task):
             own[cluster.attempts.host[row]] = True
-        for row in (*self._taken.get(task, ()), *self._bound(source).get(self._key(task), ())):
+        for row in (*self._taken.get(task, ()), *self._bound(source).get(cluster.task_key(task), ())):
             own[row] = True
         if to_host:
             if named < 0 or not has_slots[named] or own[named]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.views import JobSums, pool_view
-from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
+from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState, driver_source
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
@@ -40,24 +40,27 @@ def standing(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[s
 
     An id that begins as one of `known` must be in one of them.
     """
-    application = driver.name.partition(":")[2]
-    queued = [info.queued for info in listings(cluster, application, now_s) if info.queued]
+    queued = [info.queued for info in listings(cluster, driver, now_s) if info.queued]
     if not queued:
-        return Reason.UNLISTED if application.startswith(known) else Reason.NONE
+        return Reason.UNLISTED if _application(driver).startswith(known) else Reason.NONE
     if len(queued) > 1:
         return Reason.LISTED_TWICE
     return Reason.OTHER_USER if queued[0].user not in ("", driver.attached.user) else Reason.JOINED
 
 
-def listings(cluster: Cluster, application: str, now_s: float) -> list[JobInfo]:
-    """An application's id in each of the queues that list it."""
-    infos = [cluster.job_infos[row] for row in cluster.queued.get(application, ())]
+def listings(cluster: Cluster, driver: SourceState, now_s: float) -> list[JobInfo]:
+    """A driver's application in each of the queues that list its id."""
+    infos = [cluster.job_infos[row] for row in cluster.queued.get(_application(driver), ())]
     return [info for info in infos if _is_heard(cluster.sources[info.source], now_s)]
+
+
+def _application(driver: SourceState) -> str:
+    return driver.name.partition(":")[2]
 
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:
     """The driver that reports under an application's id, whether or not it may."""
-    driver = cluster.sources.get(f"spark:{application}")
+    driver = cluster.sources.get(driver_source(application))
     if driver is None or driver.name in cluster.queues or not _is_heard(driver, now_s):
         return None
     return driver
@@ -66,8 +69,8 @@ def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState |
 def join_inputs(cluster: Cluster, driver: SourceState) -> dict[str, float]:
     """The numbers behind `JOINED`, by the names that its sentence uses."""
     open_rows = [row for row in driver.stages.values() if not cluster.stages.closing[row]]
-    left = sum(int(cluster.stages.n_tasks[row] - cluster.stages.n_done[row]) for row in open_rows)
-    return {"remaining_tasks": float(left), "container_slots": container_slots(cluster, driver)}
+    left = float(cluster.stages.left(open_rows).sum())
+    return {"remaining_tasks": left, "container_slots": container_slots(cluster, driver)}
 
 
 def container_slots(cluster: Cluster, driver: SourceState) -> float:

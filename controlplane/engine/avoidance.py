@@ -28,10 +28,9 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         return
     if not (source.avoided or cycle.health.sick.any()):
         return
-    ttl_ms = cycle.settings.grant_ttl_ms
     of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
     waves, known = _waves(cycle, source, of_pool), source.avoided
-    is_stale = bool(waves) and cycle.now_s - source.avoided_s >= ttl_ms / 2000
+    is_stale = bool(waves) and cycle.is_half_over(source.avoided_s)
     if waves == known and not is_stale:
         return
     hosts = np.unique(cycle.cluster.executors.host[of_pool])
@@ -57,7 +56,11 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
     if controls:
         source.avoided_s = cycle.now_s
         avoid = AvoidHosts(
-            order=order, ttl_ms=ttl_ms, patience_ms=PATIENCE_MS, hosts=list(waves), waves=list(waves.values())
+            order=order,
+            ttl_ms=cycle.settings.grant_ttl_ms,
+            patience_ms=PATIENCE_MS,
+            hosts=list(waves),
+            waves=list(waves.values()),
         )
         cycle.send(source, avoid, record)
 

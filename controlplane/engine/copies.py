@@ -31,7 +31,7 @@ def order_copy(
     """
     cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
-    key = (fact.stage, fact.stage_attempt, int(tasks.index[task]))
+    key = cluster.task_key(task)
     mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
     is_wish = candidate.reason is Reason.OPERATOR
     if mode is not Mode.CONTROL and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
@@ -87,12 +87,12 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
     every cycle, as speculators do, so what these must leave alive is not recorded.
     """
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
-    fact = cluster.stage_infos[int(attempts.stage[row])].fact
-    key = (fact.stage, fact.stage_attempt, int(cluster.tasks.index[attempts.task[row]]))
+    task = int(attempts.task[row])
+    key = cluster.task_key(task)
     dying = cycle.ledger.dying(source.name, key, cycle.now_s)
     if int(attempts.id[row]) in dying:
         return
-    mode = cycle.steering.mode_of_job(cluster, source, int(cluster.tasks.job[attempts.task[row]]))
+    mode = cycle.steering.mode_of_job(cluster, source, int(cluster.tasks.job[task]))
     if mode is not Mode.CONTROL and reason is not Reason.KILL_SWITCH:
         refusal = Reason.MODE
     else:
@@ -103,7 +103,7 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
         source,
         action=Action.KILL_ATTEMPT,
         reason=refusal or reason,
-        job=fact.job,
+        job=cluster.stage_infos[int(attempts.stage[row])].fact.job,
         task=key,
         attempt=int(attempts.id[row]),
         host=cluster.host_names[int(attempts.host[row])],

@@ -9,14 +9,11 @@ from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import TaskView
 from controlplane.estimators.host_slowness import HostHealth
-from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
-
-TaskKey = tuple[int, int, int]
-"""(stage, stage_attempt, index) by the host's own ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +35,10 @@ class Cycle:
     def settings(self) -> EngineSettings:
         """The engine's settings."""
         return self.steering.settings
+
+    def is_half_over(self, said_s: float) -> bool:
+        """Whether a lease that was given then, and holds as long as a grant, has to be said again."""
+        return self.now_s - said_s >= self.settings.grant_ttl_ms / 2000
 
     def record(
         self, source: SourceState, *, task: TaskKey = (-1, -1, -1), mode: Mode | None = None, **fields: Any

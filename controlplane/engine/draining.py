@@ -12,7 +12,7 @@ from controlplane.engine.applications import driver_of, standing
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.model.orders import CapExecutors
 from controlplane.model.reasons import Action, Reason
 
@@ -59,12 +59,11 @@ def drain_executors(cycle: Cycle, queue: SourceState) -> None:
 
 def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most: int | None) -> None:
     before, can = driver.most_executors, driver.attached.capabilities.cap_executors
-    mode = min(cycle.steering.mode(queue), cycle.steering.mode(driver), key=lambda mode: mode.rank)
+    mode = lowest(cycle.steering.mode(queue), cycle.steering.mode(driver))
     if mode is Mode.OFF:
         driver.most_executors = None
         return
-    ttl_ms = cycle.settings.grant_ttl_ms
-    is_stale = most is not None and cycle.now_s - driver.most_executors_s >= ttl_ms / 2000
+    is_stale = most is not None and cycle.is_half_over(driver.most_executors_s)
     if most == before and not is_stale:
         return
     is_news = most != before or driver.most_executors_s == -inf
@@ -81,4 +80,5 @@ def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most:
             queue, mode=mode, action=Action.CAP_EXECUTORS, reason=reason, job=key, order=order, inputs=inputs
         )
     if order:
-        cycle.send(driver, CapExecutors(order=order, ttl_ms=ttl_ms, executors=most), record)
+        cap = CapExecutors(order=order, ttl_ms=cycle.settings.grant_ttl_ms, executors=most)
+        cycle.send(driver, cap, record)

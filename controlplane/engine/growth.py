@@ -81,7 +81,7 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
         return -1
     limits = [
         limit
-        for listed in listings(cluster, source.name.partition(":")[2], now_s)
+        for listed in listings(cluster, source, now_s)
         if steering.mode(cluster.sources[listed.source]) is Mode.CONTROL
         for limit in (int(cluster.jobs.cap[listed.row]), source.most_executors)
         if limit is not None and limit >= 0
@@ -94,5 +94,4 @@ def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int
     stages, jobs = cluster.stages, list(source.jobs.values())
     rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
     rows = rows[~stages.closing[rows]]
-    waiting = (stages.n_tasks[rows] - stages.n_done[rows] - stages.n_active[rows]).sum()
-    return len(source.attempts) + int(waiting) + int(ordered_by_job[jobs].sum())
+    return len(source.attempts) + int(stages.waiting(rows).sum()) + int(ordered_by_job[jobs].sum())

@@ -101,7 +101,8 @@ class Learning:
             by_work, cost = ended.input_bytes > 0, duration_s
             if by_work:
                 cost = self.remaining.cost(cluster, ended.pool, duration_s, ended.input_bytes)
-                if finished and stages.n_costs[stage]:
+                # Without a count of bytes read, the stage's costs are per record.
+                if finished and fact.bytes_read > 0 and stages.n_costs[stage]:
                     log_ratio = float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
                     self.hosts.attempt_ended(ended.host, log_ratio, now_s)
             if (stage, by_work) not in self._siblings:
@@ -175,7 +176,7 @@ class Learning:
             to_fetch_bytes = work_s = 0.0
             for row in info.stage_rows:
                 fact = cluster.stage_infos[row].fact
-                left = int(stages.n_tasks[row] - stages.n_done[row])
+                left = int(stages.left(row))
                 if left and fact.stage in parents and not stages.closing[row]:
                     left_s = left * self._task_s(cluster, row)
                     written = float(stages.shuffle_bytes[row])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controlplane.model.cluster import EndedAttempt
+from controlplane.model.cluster import EndedAttempt, TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult, Outcome
 
@@ -13,11 +13,11 @@ GRACE_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOrder:
-    """An order that no fact has settled yet; `task` is (stage, stage_attempt, index)."""
+    """An order that no fact has settled yet."""
 
     decision: int
     source: str
-    task: tuple[int, int, int]
+    task: TaskKey
     expires_s: float
     launches: bool
     """A launch is applied when its attempt starts, whatever the host says first."""
@@ -53,7 +53,7 @@ class Ledger:
         if entry.kills >= 0:
             self._kills[entry.source, entry.kills] = entry
 
-    def dying(self, source: str, task: tuple[int, int, int], now_s: float) -> set[int]:
+    def dying(self, source: str, task: TaskKey, now_s: float) -> set[int]:
         """Attempts of a task that were ordered to end and have not ended; forgotten when the order seems lost."""
         return {
             order.kills
@@ -69,7 +69,7 @@ class Ledger:
                 launches.setdefault(order.source, []).append(order)
         return launches
 
-    def would_copy(self, source: str, task: tuple[int, int, int], entry: ShadowCopy) -> None:
+    def would_copy(self, source: str, task: TaskKey, entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
         stage, stage_attempt, index = task
         self.shadows.setdefault((source, stage, stage_attempt), {}).setdefault(index, entry)

@@ -27,8 +27,9 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
-from controlplane.model.decisions import Decision, JobClaim, Report, Stimulus
+from controlplane.model.decisions import Decision, Report, Stimulus
 from controlplane.model.facts import Mode, OrderResult
+from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
@@ -40,9 +41,9 @@ RETRY_S = 1.0
 
 
 @lru_cache(maxsize=100_000)
-def _claim(job: str, lease_ms: int) -> JobClaim:
+def _claim(job: str, lease_ms: int) -> Claim:
     """The claim of a job, made once: it is said again in every answer."""
-    return JobClaim(job=job, lease_ms=lease_ms)
+    return Claim(job=job, lease_ms=lease_ms)
 
 
 class Scheduler:
@@ -164,7 +165,7 @@ class Scheduler:
         source = self.cluster.sources.get(name)
         return self.steering.mode(source) if source else self.settings.mode
 
-    def claims_of(self, name: str) -> list[JobClaim]:
+    def claims_of(self, name: str) -> list[Claim]:
         """The jobs of a source that we speculate for now."""
         source = self.cluster.sources.get(name)
         if source is None:

@@ -49,7 +49,7 @@ def take_snapshot(
     return s.Snapshot(
         cycle=cycle,
         now_s=now_s,
-        mode=steering.everywhere,
+        mode=steering.settings.mode,
         pools=[_pool(moment, source) for source in cluster.sources.values()],
         hosts=_hosts(moment),
         accuracy=learning.accuracy.summary(),
@@ -138,7 +138,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
 
 def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
     """What hosts have asked for and slots have not answered: a stage asks once, for all of its tasks."""
-    waiting = {key: _n_waiting(moment.cluster, row) for key, row in source.stages.items()}
+    waiting = {key: int(moment.cluster.stages.waiting(row)) for key, row in source.stages.items()}
     return [
         s.RequestState(
             source=source.name,
@@ -155,12 +155,6 @@ def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
         for fact, asked_s in source.requests.values()
         if (count := min(fact.count, waiting.get((fact.stage, fact.stage_attempt), fact.count)))
     ]
-
-
-def _n_waiting(cluster: Cluster, stage: int) -> int:
-    """Tasks of a stage that are neither done nor running."""
-    stages = cluster.stages
-    return int(stages.n_tasks[stage] - stages.n_done[stage] - stages.n_active[stage])
 
 
 def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
@@ -181,7 +175,7 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
 
 def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
     cluster, reason = moment.cluster, source.standing
-    listings = applications.listings(cluster, source.name.partition(":")[2], moment.now_s)
+    listings = applications.listings(cluster, source, moment.now_s)
     return s.ListedState(
         queue=listings[0].source if len(listings) == 1 else "",
         reason=reason.label,
@@ -245,7 +239,7 @@ def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobS
         age_s=float(moment.now_s - jobs.submitted_s[row]),
         stages=stages,
         edges=info.edges,
-        remaining_tasks=int(sum(cluster.stages.n_tasks[r] - cluster.stages.n_done[r] for r in open_rows)),
+        remaining_tasks=int(cluster.stages.left(open_rows).sum()),
         n_running=sum(stage.n_running for stage in stages),
         n_copies=sum(stage.n_copies for stage in stages),
         copies_launched=int(jobs.copies_launched[row]),
@@ -272,7 +266,7 @@ def _stage(moment: _Moment, row: int) -> s.StageState:
         name=fact.name,
         n_tasks=fact.n_tasks,
         n_done=int(stages.n_done[row]),
-        n_waiting=_n_waiting(moment.cluster, row),
+        n_waiting=int(stages.waiting(row)),
         n_running=int(stages.n_running[row]),
         n_copies=int(stages.n_copies[row]),
         verdict=word.label,

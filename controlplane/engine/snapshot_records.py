@@ -6,12 +6,11 @@ from math import inf, nan
 import numpy as np
 
 from controlplane.engine.views import show_finished
+from controlplane.model.cluster import TaskKey
 from controlplane.model.columns import Flags
 from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import AttemptState, FinishedState, JobState, PoolState, TaskState
 from controlplane.policies.interfaces import CLAIMANT, FINISHED, RUNNING_TASK, UNKNOWN_FINISHED, Records
-
-TaskKey = tuple[int, int, int]
 
 
 def claimant_records(pool: PoolState, jobs: list[JobState], max_copies: int) -> Records:
@@ -70,18 +69,17 @@ def task_records(pool: PoolState, spare: dict[str, int], eligible: Flags) -> tup
     records["pool_slots"], records["pool_copies"] = pool.slots, pool.n_copies + pending
     records["pool_idle"] = max(pool.slots - sum(job.n_running for job in pool.jobs) - waiting - pending, 0)
     for record, task in zip(records, pool.tasks, strict=True):
-        stage = (task.stage, task.stage_attempt)
+        stage, mine = (task.stage, task.stage_attempt), attempts[task_key(task)]
         record["stage"] = stages.setdefault(stage, len(stages))
         record["running_attempts"], record["job_room"] = task.running_attempts, spare[task.job]
         record["elapsed_s"] = _seconds(task, "elapsed_s")
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
-        record["worst_rem_s"] = max((known(a.t_rem_s) for a in attempts[task_key(task)]), default=inf)
+        record["worst_rem_s"] = max((known(a.t_rem_s) for a in mine), default=inf)
         record["expected_s"] = known(task.inputs.get("expected_s"), nan)
         record["job_tasks"], record["work"] = left.get(task.job, 0), task.input_bytes if task.input_bytes > 0 else nan
         record["stage_tasks"], record["stage_done"] = of_stage.get(stage, (0, 0))
-        record["attempts_started"] = 1 + max((a.attempt_number for a in attempts[task_key(task)]), default=0)
+        record["attempts_started"] = 1 + max((a.attempt_number for a in mine), default=0)
         size = task.input_bytes if task.input_bytes > 0 and stage in reading else 1.0
-        mine = attempts[task_key(task)]
         record["progress_rate"] = max((_rate(size, a.elapsed_s + known(a.t_rem_s)) for a in mine), default=0.0)
         record["sibling_rate"] = max((_rate(size, known(a.t_new_s)) for a in mine), default=0.0)
     told = {(each.stage, each.stage_attempt): _finished(each) for each in pool.finished}
@@ -104,7 +102,7 @@ def is_pending(task: TaskState) -> bool:
 
 
 def task_key(of: TaskState | AttemptState) -> TaskKey:
-    """Stage, its attempt, and the task's index in it."""
+    """How the host tells a task from others."""
     return (of.stage, of.stage_attempt, of.index)
 
 

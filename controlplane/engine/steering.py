@@ -1,8 +1,10 @@
 """How much may we do for this pool and this job, by which policy, with how many copies?"""
 
+from dataclasses import replace
+
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
@@ -24,14 +26,13 @@ class Steering:
         registry.allocator(settings.allocator).complete(settings.allocator_settings)
         registry.speculator(settings.speculator).complete(settings.speculator_settings)
         self.settings = settings
-        self.everywhere = settings.mode
 
     def set_mode(self, mode: Mode, source: str = "") -> None:
         """Set the mode of one pool, or everywhere where `source` is empty; pools' own modes stay."""
         if source:
             self.mode_of_source[source] = mode
         else:
-            self.everywhere = mode
+            self.settings = replace(self.settings, mode=mode)
 
     def set_policy(self, source: str, policy: str) -> None:
         """Give a pool an "allocator+speculator" of its own, or take it back. Raises BadSetting for unknown names."""
@@ -46,11 +47,11 @@ class Steering:
 
         A driver that its queue does not know for what it says gets no orders.
         """
-        server = self.mode_of_source.get(source.name, self.everywhere)
-        if self.everywhere is Mode.OFF:
+        server = self.mode_of_source.get(source.name, self.settings.mode)
+        if self.settings.mode is Mode.OFF:
             server = Mode.OFF
-        rank = min(server.rank, source.attached.mode.rank)
-        return Mode.SHADOW if rank == Mode.CONTROL.rank and source.standing in STRANGERS else _BY_RANK[rank]
+        mode = lowest(server, source.attached.mode)
+        return lowest(mode, Mode.SHADOW) if source.standing in STRANGERS else mode
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""

@@ -41,8 +41,7 @@ def job_sums(cluster: Cluster) -> JobSums:
     rows = stages.rows()
     job = stages.job[rows]
     is_open = ~stages.closing[rows]
-    left = (stages.n_tasks[rows] - stages.n_done[rows]) * is_open
-    active = stages.n_active[rows] * is_open
+    left = stages.left(rows) * is_open
     finished = stages.n_finished[rows]
     prior_s = np.nan_to_num(stages.prior_duration_s[rows], nan=1.0)
     mean_s = np.where(finished > 0, stages.duration_sum_s[rows] / np.maximum(finished, 1), prior_s)
@@ -53,8 +52,8 @@ def job_sums(cluster: Cluster) -> JobSums:
     held, asked = jobs.containers_running[:size], jobs.containers_pending[:size]
     return JobSums(
         remaining_tasks=total(left) + held + asked,
-        waiting=total(left - active).astype(np.int64) + asked,
-        active=total(active).astype(np.int64) + held,
+        waiting=total(stages.waiting(rows) * is_open).astype(np.int64) + asked,
+        active=total(stages.n_active[rows] * is_open).astype(np.int64) + held,
         running=total(stages.n_running[rows]).astype(np.int64) + held,
         copies=total(stages.n_copies[rows]).astype(np.int64),
         remaining_work_s=total(left * mean_s) + held + asked,
@@ -150,7 +149,7 @@ class TaskView:
 
     @property
     def standing(self) -> Ints:
-        """The engine's own reason for leaving a task alone, the gravest; 0 where there is none. Shape (n,)."""
+        """The engine's own reason for leaving a task alone, the first that holds; 0 for none. Shape (n,)."""
         return self._standing[: self.n]
 
     @property
@@ -256,7 +255,7 @@ def is_known(n_finished: int, prior_duration_s: float) -> bool:
 
 @rule
 def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, job: Record, pool: Record) -> int:
-    """The engine's own reason for leaving a task alone, the gravest; 0 where there is none."""
+    """The engine's own reason for leaving a task alone, the first that holds; 0 where none does."""
     if stage["verdict"]:
         return int(stage["verdict"])
     if not job["copies_enabled"]:

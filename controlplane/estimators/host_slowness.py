@@ -14,6 +14,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 
 HALF_LIFE_S = 300.0
+"""After so long, what an ended attempt has shown counts half."""
 PRIOR_ATTEMPTS = 2.0
 """Attempts of typical speed that every host is believed to have run, lest one straggler make it sick."""
 MOST_LOG = log(8.0)
@@ -132,8 +133,7 @@ class HostHealth(NamedTuple):
 class HostSlowness:
     """Evidence about hosts by row; rows appear when they are first mentioned."""
 
-    def __init__(self, half_life_s: float = HALF_LIFE_S) -> None:
-        self._half_life_s = half_life_s
+    def __init__(self) -> None:
         self._n, self._log_sum, self._at_s = np.zeros(0), np.zeros(0), np.zeros(0)
         self._running_n, self._running_log_sum = np.zeros(0), np.zeros(0)
 
@@ -142,7 +142,7 @@ class HostSlowness:
         if not np.isfinite(log_ratio):
             return
         self._grow(host + 1)
-        kept = float(self._kept(now_s, self._at_s[host]))
+        kept = float(_kept(now_s, self._at_s[host]))
         self._n[host] = self._n[host] * kept + 1.0
         self._log_sum[host] = self._log_sum[host] * kept + np.clip(log_ratio, -MOST_LOG, MOST_LOG)
         self._at_s[host] = now_s
@@ -173,20 +173,21 @@ class HostSlowness:
 
     def _evidence(self, now_s: float, n_hosts: int) -> tuple[Floats, Floats]:
         self._grow(n_hosts)
-        kept = self._kept(now_s, self._at_s)
+        kept = _kept(now_s, self._at_s)
         n = self._n * kept + self._running_n
         log_sum = self._log_sum * kept + self._running_log_sum
         return n[:n_hosts], log_sum[:n_hosts]
-
-    def _kept(self, now_s: float, at_s: Floats) -> Floats:
-        """What is left of evidence that was brought up to date at `at_s`."""
-        return np.exp2(-np.maximum(now_s - at_s, 0.0) / self._half_life_s)
 
     def _grow(self, n_hosts: int) -> None:
         missing = n_hosts - len(self._n)
         if missing > 0:
             for name in ("_n", "_log_sum", "_at_s", "_running_n", "_running_log_sum"):
                 setattr(self, name, np.append(getattr(self, name), np.zeros(missing)))
+
+
+def _kept(now_s: float, at_s: Floats) -> Floats:
+    """What is left of evidence that was brought up to date at `at_s`."""
+    return np.exp2(-np.maximum(now_s - at_s, 0.0) / HALF_LIFE_S)
 
 
 @kernel

@@ -107,9 +107,9 @@ def seconds_per_unit(duration_s: float, startup_s: float, units: float) -> float
 class RemainingTimes:
     """Learns durations, costs and start-up times from ended attempts; estimates for running ones."""
 
-    def __init__(self, startup_prior_s: float, history: StageHistory | None = None) -> None:
+    def __init__(self, startup_prior_s: float) -> None:
         self.startup_prior_s = startup_prior_s
-        self.history = history or StageHistory()
+        self.history = StageHistory()
 
     def stage_submitted(self, cluster: Cluster, row: int) -> None:
         """Give a new stage what the same stage of earlier jobs has taught."""

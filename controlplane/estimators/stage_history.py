@@ -9,6 +9,7 @@ from controlplane.estimators.stored import Positive, fit
 
 LATEST = 0.2
 """Weight of the newest value in every smoothed mean."""
+STAGES_KEPT = 2000
 
 
 class StagePrior(Struct):
@@ -20,10 +21,9 @@ class StagePrior(Struct):
 
 
 class StageHistory:
-    """The `limit` most recently seen stage names and what they took."""
+    """The `STAGES_KEPT` most recently seen stage names and what they took."""
 
-    def __init__(self, limit: int = 2000) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._priors: dict[str, StagePrior] = {}
         self._any_duration_s: float | None = None
 
@@ -46,7 +46,7 @@ class StageHistory:
                 prior.log_cost = prior.log_cost if prior.log_cost == prior.log_cost else log_cost
                 prior.log_cost += LATEST * (log_cost - prior.log_cost)
         self._priors[name] = prior
-        if len(self._priors) > self._limit:
+        if len(self._priors) > STAGES_KEPT:
             self._priors.pop(next(iter(self._priors)))
         known = self._any_duration_s
         self._any_duration_s = duration_s if known is None else known + LATEST / 4 * (duration_s - known)

@@ -63,8 +63,6 @@ class TailEstimate:
     tail_index: float
     samples: int
     """Durations in the window."""
-    ends: int
-    """Finished ones among the largest, from which the index is read."""
     standard_error: float
     confidence: float
     """Weight of the samples against the prior's, 0 to 1."""
@@ -139,7 +137,6 @@ class TailIndex:
         return TailEstimate(
             tail_index=tail_index,
             samples=n_ended,
-            ends=ends,
             standard_error=tail_index / np.sqrt(self.prior_ends + ends),
             confidence=ends / (self.prior_ends + ends),
         )

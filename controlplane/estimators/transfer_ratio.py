@@ -12,6 +12,7 @@ MOST = 16.0
 """Neither this many times nor this small a part of a typical transfer is exceeded, whatever was reported."""
 KEPT_OF_OLD = 0.8
 """What remains of everything known when one more stage is seen: about the last five count."""
+NAMES_KEPT = 1000
 
 
 class Output(Struct):
@@ -49,10 +50,9 @@ def transfer_ratio(transfer_bytes: float, work_s: float, typical_bytes_per_work_
 
 
 class TransferRatios:
-    """Learns what stages write for the next, by job and stage name, else by stage name; `limit` of each."""
+    """Learns what stages write for the next, by job and stage name, else by stage name; `NAMES_KEPT` of each."""
 
-    def __init__(self, limit: int = 1000) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._recurring: dict[str, Output] = {}
         self._classes: dict[str, Output] = {}
         self._typical = Output()
@@ -65,7 +65,7 @@ class TransferRatios:
             output = table.pop(key, None) or Output()
             output.add(shuffled_bytes, work_s, KEPT_OF_OLD)
             table[key] = output
-            if len(table) > self._limit:
+            if len(table) > NAMES_KEPT:
                 del table[next(iter(table))]
         self._typical.add(shuffled_bytes, work_s, KEPT_OF_OLD ** (1 / 10))
 

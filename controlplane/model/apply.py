@@ -1,4 +1,4 @@
-"""How does a fact change what is known? The only place where state changes.
+"""How does a fact change what is known? The only place where any does.
 
 Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
 attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
@@ -11,7 +11,7 @@ from typing import Any
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
-from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.cluster import QUEUE_KIND, Changes, Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress
@@ -22,8 +22,6 @@ MOST_REQUESTS = 1000
 """Open resource requests kept of one source; the oldest go first."""
 MOST_TASKS = 10_000_000
 """In the open stages of one source; no driver has as many, and each may cost a byte."""
-QUEUE_KIND = "yarn"
-"""Sources of this kind are leaf queues; those of all others are drivers."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
@@ -159,7 +157,7 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
     jobs, row = now.cluster.jobs, now.source.jobs[job]
     jobs.ended[row] = True
     # Its host drops the grant with the job, and so do we: the same key may come again.
-    jobs.granted_target[row] = jobs.granted_cap[row] = -1
+    jobs.granted_target[row] = -1
     jobs.containers_running[row] = jobs.containers_pending[row] = 0
     for stage in now.cluster.job_infos[row].stage_rows:
         _close_stage(now, stage, at_s)

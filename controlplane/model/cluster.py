@@ -20,6 +20,20 @@ KEPT_AFTER_CLOSE_S = 3600.0
 """A closed stage whose last attempts never report their end is given up after this long. An attempt that cannot be
 interrupted holds its slot for as long as it runs; one that is only thought to run goes with the next full report."""
 
+QUEUE_KIND = "yarn"
+"""Sources of this kind are leaf queues; those of all others are drivers."""
+TaskKey = tuple[int, int, int]
+"""(stage, stage_attempt, index) by the host's own ids."""
+
+
+def driver_source(application: str) -> str:
+    """The source that the driver of an application in a leaf queue reports as, if it does.
+
+    >>> driver_source("application_1_0001")
+    'spark:application_1_0001'
+    """
+    return f"spark:{application}"
+
 
 @dataclass(slots=True)
 class StageInfo:
@@ -242,6 +256,11 @@ class Cluster:
         source.n_tasks -= info.fact.n_tasks
         self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
+
+    def task_key(self, task: int) -> TaskKey:
+        """How the host tells a task from others."""
+        fact = self.stage_infos[int(self.tasks.stage[task])].fact
+        return (fact.stage, fact.stage_attempt, int(self.tasks.index[task]))
 
     def attempts_of(self, task: int) -> list[int]:
         """Rows of a task's live attempts, the one that started last first."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from controlplane.model.facts import AnyFact, Mode, Progress
-from controlplane.model.orders import AnyOrder
+from controlplane.model.orders import AnyOrder, Claim
 from controlplane.model.reasons import Action, Reason
 
 
@@ -134,21 +134,13 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     """Core-seconds of the copy that lost; in shadow mode, what the copy would have run for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobClaim:
-    """For this job we speculate; the host's own speculation rests until the lease ends."""
-
-    job: str
-    lease_ms: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Decision:
     """Everything one cycle has to say; `orders` and `claims` are by source."""
 
     cycle: int
     orders: dict[str, list[AnyOrder]] = field(default_factory=dict)
-    claims: dict[str, list[JobClaim]] = field(default_factory=dict)
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
     records: list[DecisionRecord] = field(default_factory=list)
     outcomes: list[DecisionOutcome] = field(default_factory=list)
     modes: dict[str, Mode] = field(default_factory=dict)

@@ -38,6 +38,15 @@ class Mode(StrEnum):
 _RANKS = {mode: rank for rank, mode in enumerate((Mode.OFF, Mode.SHADOW, Mode.CONTROL))}
 
 
+def lowest(*modes: Mode) -> Mode:
+    """The one that allows least.
+
+    >>> lowest(Mode.CONTROL, Mode.SHADOW).value
+    'shadow'
+    """
+    return min(modes, key=lambda mode: mode.rank)
+
+
 class Outcome(StrEnum):
     """How an attempt ended. Killed and lost attempts are never failures of the task."""
 

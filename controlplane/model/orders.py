@@ -1,4 +1,4 @@
-"""What may the engine ask of a host? One frozen struct per kind of order.
+"""What may the engine ask of a host? One frozen struct per kind of order, and the claim of a job.
 
 An order is a wish: it changes nothing until a fact confirms it. It carries an id that is never used twice by one
 control plane, a time to live counted from the moment the host receives it, and the epoch of what it is about
@@ -100,3 +100,11 @@ class CapExecutors(Order, frozen=True, tag="cap_executors"):
 
 
 AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant | AvoidHosts | CapExecutors
+
+
+class Claim(Struct, frozen=True):
+    """For this job the control plane speculates, so the host's own speculation rests until the lease ends."""
+
+    job: Key
+    lease_ms: Age
+    """Milliseconds that the claim holds for, from its arrival."""

@@ -1,27 +1,34 @@
 """How are many rows kept without an object each? One array of records that grows by doubling and reuses free rows."""
 
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+class Column(NamedTuple):
+    """A field of a table's records."""
+
+    kind: type
+    empty: float
+    """What an empty cell holds."""
+
+
 class Table:
     """Records of one type; a row number is stable for as long as its row lives.
 
-    Subclasses list `COLUMNS` as name -> (dtype, value of an empty cell), and can be read by column: `table.name[row]`.
-    Kernels take the `records` whole. Growing replaces the arrays, so a column is read from the table each time and
-    never kept across `add`.
+    The class attributes of a subclass that are a `Column` are its columns; a table has arrays in their place:
+    `table.name[row]`. Kernels take the `records` whole. Growing replaces the arrays, so a column is read from the table
+    each time and never kept across `add`.
     """
-
-    COLUMNS: ClassVar[dict[str, tuple[type, float]]] = {}
 
     alive: NDArray[np.bool_]
 
     def __init__(self, capacity: int = 64) -> None:
-        columns = {"alive": (np.bool_, 0), **self.COLUMNS}
-        dtype = np.dtype([(name, kind) for name, (kind, _) in columns.items()], align=True)
-        self._empty = np.array(tuple(empty for _, empty in columns.values()), dtype=dtype)
+        columns = {"alive": Column(np.bool_, False)}
+        columns |= {name: column for name, column in vars(type(self)).items() if isinstance(column, Column)}
+        dtype = np.dtype([(name, column.kind) for name, column in columns.items()], align=True)
+        self._empty = np.array(tuple(column.empty for column in columns.values()), dtype=dtype)
         self._free: list[int] = []
         self.size = 0
         """Rows ever used; every live row is below it."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
@@ -69,7 +69,7 @@ class Choices:
     def allowed(self, mode: Mode) -> Mode:
         """A mode, or shadow where it would be more and the earlier choices are not recalled or not understood."""
         is_known = self._unmerged is None and not self._not_understood
-        return mode if is_known else min(mode, Mode.SHADOW, key=lambda mode: mode.rank)
+        return mode if is_known else lowest(mode, Mode.SHADOW)
 
     def make(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
         """Takes in a choice in place of the one before, stored and audited; an empty value only takes that one back.

@@ -1,4 +1,4 @@
-"""What does Prometheus see? Counters that the cycle increments, and gauges read from the published snapshot."""
+"""What does Prometheus see? Counters that the cycle increments, and gauges made from the state when somebody asks."""
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable

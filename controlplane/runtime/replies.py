@@ -1,17 +1,15 @@
 """What is a source told in reply to a message? Orders, claims, the mode, and when to come again with how much."""
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model.cluster import SILENT_S
-from controlplane.model.decisions import Decision, JobClaim
+from controlplane.model.decisions import Decision
 from controlplane.model.facts import Mode
 from controlplane.runtime.metrics import Metrics
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import KnownSource, Sources, Treatment
-from controlplane.wire.envelope import PROTOCOL, Claim, SyncReply
+from controlplane.wire.envelope import PROTOCOL, SyncReply
 
 LONGEST_INTERVAL_MS = int(300 * SILENT_S)
 """A source told to come again after so long may miss two times and still not seem to be gone."""
@@ -45,15 +43,15 @@ class Replies:
             mode=mode,
             want_full=want_full,
             orders=source.outbox.take(now_s) if is_awaited else [],
-            claims=_claims(decision.claims.get(source.key, ())),
+            claims=decision.claims.get(source.key, []),
         )
 
     def again(self, source: KnownSource, reply: SyncReply, now_s: float) -> SyncReply:
         """The same reply again, in the mode that counts by now and without the orders whose time has run out."""
         mode = self._scheduler.mode_of(source.key)
         source.outbox.withhold(mode)
-        claims = _claims(self._scheduler.claims_of(source.key))
-        return replace(reply, mode=mode, claims=claims, orders=source.outbox.again(now_s))
+        claims, orders = self._scheduler.claims_of(source.key), source.outbox.again(now_s)
+        return replace(reply, mode=mode, claims=claims, orders=orders)
 
     def ask_full(self, source: KnownSource, treatment: Treatment, cycle: int, now_s: float) -> SyncReply:
         """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
@@ -83,7 +81,3 @@ class Replies:
         bearable_ms = len(self._sources) * 1000 // self._settings.sources_per_s
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
         return min(max(min(wanted_ms, self._settings.fast_interval_ms), bearable_ms), LONGEST_INTERVAL_MS)
-
-
-def _claims(claims: Iterable[JobClaim]) -> list[Claim]:
-    return [Claim(claim.job, claim.lease_ms) for claim in claims]

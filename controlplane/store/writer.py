@@ -29,6 +29,9 @@ _MANY = {"decisions", "outcomes"}
 _PAGES_BACK = 10_000
 """Pages of an SQLite file that one sweep gives back to the disk, at most: 40 MB."""
 
+PATIENCE_S = 5.0
+"""Who stops, or wants everything written, waits no longer for the disk."""
+
 _Row = tuple[str, dict[str, Any]]
 
 
@@ -85,11 +88,11 @@ class Writer:
                 self._kept[table, row.get("key", next(self._numbers))] = (table, row)
             self._wake.notify()
 
-    def flush(self, timeout_s: float = 5.0) -> bool:
+    def flush(self) -> bool:
         """Waits until everything queued is written; False where the time or the database did not allow it."""
         with self._wake:
             self._wake.notify()
-            return self._wake.wait_for(lambda: not (self._queue or self._kept or self._busy), timeout_s)
+            return self._wake.wait_for(lambda: not (self._queue or self._kept or self._busy), PATIENCE_S)
 
     def kept(self, timeout_s: float) -> bool:
         """Waits until the rows given to `keep` are written; False as soon as they cannot be."""
@@ -97,13 +100,13 @@ class Writer:
             self._wake.wait_for(lambda: self.failure or not (self._kept or self._busy_kept), timeout_s)
             return not (self._kept or self._busy_kept)
 
-    def stop(self, timeout_s: float = 5.0) -> None:
+    def stop(self) -> None:
         """Writes what is queued, if the database lets it, and ends the thread."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
         if self._thread.is_alive():
-            self._thread.join(timeout_s)
+            self._thread.join(PATIENCE_S)
 
     def _run(self) -> None:
         batch: list[_Row] = []

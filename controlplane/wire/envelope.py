@@ -14,8 +14,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from controlplane.model.facts import Age, AnyFact, Count, Id, Key, Mode, Progress
-from controlplane.model.orders import AnyOrder
+from controlplane.model.facts import AnyFact, Count, Id, Key, Mode, Progress
+from controlplane.model.orders import AnyOrder, Claim
 
 PROTOCOL = 1
 
@@ -39,14 +39,6 @@ class SyncRequest(Struct, frozen=True, omit_defaults=True):
     """Facts that the shim's bounded queue has dropped since it attached."""
     facts: list[AnyFact] = []
     progress: Progress = Progress()
-
-
-class Claim(Struct, frozen=True):
-    """For this job the control plane speculates, so the host's own speculation rests until the lease ends."""
-
-    job: Key
-    lease_ms: Age
-    """Milliseconds that the claim holds for, from its arrival."""
 
 
 class SyncReply(Struct, frozen=True, omit_defaults=True):

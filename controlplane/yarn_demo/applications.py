@@ -134,9 +134,8 @@ class Driver:
         raise ApplicationError(f"the driver of job {self.job.job_id} ended before it was {name}; see {self._log_path}")
 
 
-@contextlib.contextmanager
-def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
-    """The executors of the world's sick host run only for a share of each second.
+def sick_node(yarn: LocalYarn, world: World) -> SickHost:
+    """A context in which the executors of the world's sick host run only for a share of each second.
 
     Masters there run on: where they happen to be placed shall not decide who wins.
     """
@@ -144,12 +143,7 @@ def sick_node(yarn: LocalYarn, world: World) -> Iterator[None]:
     def executors() -> list[int]:
         return [pid for pid in containers(yarn.folder / world.sick_host) if EXECUTOR_CLASS in command_line(pid)]
 
-    sick = SickHost(executors, duty=world.sick_duty, period_s=1.0)
-    sick.start()
-    try:
-        yield
-    finally:
-        sick.stop()
+    return SickHost(executors, duty=world.sick_duty)
 
 
 def _conf(work_dir: Path, staging: Path) -> dict[str, str]:

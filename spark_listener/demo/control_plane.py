@@ -12,9 +12,9 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from controlplane.processes import free_port
 from spark_listener.demo.application import ROOT
 from spark_listener.demo.contestants import Contestant
-from spark_listener.local_cluster import free_port
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import requests
 from rich.console import Console
 from rich.table import Table
 
+from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import COMMON_CONF, ApplicationError, driver_process, read_events, say
 from spark_listener.demo.contestants import grasshopper
 from spark_listener.demo.control_plane import control_plane
@@ -32,7 +33,7 @@ from spark_listener.demo.table1 import (
 )  # fmt: skip
 from spark_listener.demo.table1_picture import svg
 from spark_listener.event_log import read_attempts
-from spark_listener.local_cluster import LocalCluster, exit_on_sigterm
+from spark_listener.local_cluster import LocalCluster
 
 MEMORY_MB = 4096
 """Of the one worker, for an executor a slot."""

@@ -18,10 +18,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import run_application
 from spark_listener.demo.contestants import Contestant, StockSetting
 from spark_listener.demo.world import KINDS, Workload, World
-from spark_listener.local_cluster import LocalCluster, exit_on_sigterm
+from spark_listener.local_cluster import LocalCluster
 
 SWEEP_SEED = 1001
 FINAL_SEEDS = (1002, 1003)

@@ -242,3 +242,18 @@ def test_equal_hosts_are_never_sick_however_long_attempts_take_to_start():
         scenario.now_s = begin_s + 1.0
         scenario.tell([scenario.ended(i, 1.0, bytes_read=1000) for i in attempts])
     assert scenario.scheduler.sick_hosts(scenario.now_s) == set()
+
+
+def test_hosts_whose_attempts_tell_records_only_are_not_compared_by_bytes():
+    """Where a file system counts no bytes, a stage's costs are per record; beside them any cost per byte looks tiny."""
+    scenario = Scenario()
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    scenario.now_s = 1.0
+    seen = f.Progress(attempt=list(range(8)), records_read=[5] * 8)
+    scenario.handle(Report(source=SOURCE, epoch=1, received_s=scenario.now_s, facts=[], progress=seen))
+    scenario.now_s = 2.0
+    for index in range(8):
+        scenario.tell([scenario.ended(index, 2.0, records_read=10)])
+    for host in scenario.scheduler.snapshot(scenario.now_s).hosts:
+        assert host.slowness == pytest.approx(1.0, abs=0.1)

@@ -222,7 +222,17 @@ def test_stored_entries_that_are_not_fit_are_left_out_and_named(part, entry):
 @pytest.mark.parametrize("stored", [None, [], "x", 5])
 def test_a_stored_part_that_is_none_does_not_take_the_others_with_it(part, stored):
     """What is left can still be used, and what is not is told."""
-    assert len(Learning(EngineSettings()).load({"applications": {}, part: stored})) == 1
+    good = {
+        "applications": {"good": {}},
+        "stages": {"stages": {"good": {"duration_s": 1.0}}},
+        "transfer": {"classes": {"good": {"work_s": 1.0}}},
+    }
+    learning = Learning(EngineSettings())
+    assert len(learning.load(good | {part: stored})) == 1
+    kept = learning.dump()
+    names = {"applications": kept["applications"], "stages": kept["stages"]["stages"]}
+    names["transfer"] = kept["transfer"]["classes"]
+    assert {name for name, entries in names.items() if "good" in entries} == good.keys() - {part}
 
 
 def test_a_late_recall_leaves_what_has_been_learned_meanwhile():

@@ -8,7 +8,7 @@ from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from tests.scenario import SOURCE, Scenario
+from tests.scenario import Scenario, orders
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(
@@ -16,11 +16,6 @@ CONTROL = EngineSettings(
     pool_copy_share=1.0, job_copy_share=1.0, order_ttl_ms=60_000,
 )  # fmt: skip
 NO_KILLS = f.Capabilities(max_copies=4, named_host=True, order_pending=True)
-
-
-def orders(decision) -> list:
-    """Launches and kills of one cycle."""
-    return [order for order in decision.orders.get(SOURCE, []) if isinstance(order, LaunchCopy | KillAttempt)]
 
 
 def with_a_straggler(n_tasks: int, **scenario) -> tuple[Scenario, list]:

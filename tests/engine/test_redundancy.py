@@ -13,15 +13,10 @@ from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.policies.redundancy.relaunch import latency_optimal_factor
 from controlplane.policies.redundancy.relaunch import relaunched as relaunched_run
 from controlplane.policies.registry import speculator
-from tests.scenario import SOURCE, Scenario
+from tests.scenario import SOURCE, Scenario, orders
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL, allocator="fair", pool_copy_share=1.0, job_copy_share=1.0)
-
-
-def orders(decision) -> list:
-    """Launches and kills of one cycle."""
-    return [order for order in decision.orders.get(SOURCE, []) if isinstance(order, LaunchCopy | KillAttempt)]
 
 
 def earlier_run(scenario: Scenario, took_s: float) -> None:

@@ -183,3 +183,11 @@ def test_a_kill_that_was_carried_out_is_not_ordered_again_while_the_attempt_dies
     scenario.tell([f.OrderOutcome(order=kill.order, result=f.OrderResult.APPLIED, attempt=100)])
     scenario.now_s += 1.0
     assert not scenario.tell().orders
+
+
+def test_a_mode_for_everybody_is_also_that_of_who_comes_later():
+    """A reply to a source that is not known yet, and every page, say what counts."""
+    scenario = Scenario()
+    scenario.handle(ModeSet(mode=f.Mode.OFF))
+    scheduler = scenario.scheduler
+    assert [scheduler.mode_of("spark:later"), scheduler.settings.mode, scheduler.snapshot(0.0).mode] == [f.Mode.OFF] * 3

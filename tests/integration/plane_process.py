@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import requests
 
-from spark_listener.local_cluster import free_port
+from controlplane.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 START_S = 180.0

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.processes import child_pids
 from spark_listener.demo.world import testkit_jar as find_testkit_jar
-from spark_listener.local_cluster import LocalCluster, child_pids, installed_spark_home
+from spark_listener.local_cluster import LocalCluster, installed_spark_home
 from spark_listener.swim import TRACE_PATH
 
 pytestmark = pytest.mark.integration

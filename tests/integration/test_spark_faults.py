@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from spark_listener.local_cluster import command_line
+from controlplane.processes import command_line
 from tests.integration.conftest import forgotten
 from tests.integration.driver import JOB_S, Driver, plugged
 from tests.integration.plane_process import WHY, eventually

@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_TASKS, apply
 from controlplane.model.cluster import Changes, Cluster
+from controlplane.model.columns import ints
 from controlplane.model.decisions import Report
 from controlplane.model.table import Table
 from tests.scenario import SOURCE, Scenario
@@ -21,7 +21,7 @@ def test_rows_are_reused_after_growth():
     """Two hours of attempts must fit into the rows of those that live at once."""
 
     class Numbers(Table):
-        COLUMNS = {"value": (np.int64, -1)}
+        value = ints(-1)
 
     table = Numbers(capacity=2)
     rows = [table.add(value=i) for i in range(5)]

@@ -36,24 +36,20 @@ def states_seen(pid: int, seconds: float) -> set[str]:
 
 
 def test_a_process_is_stopped_in_turns_and_runs_again_after_the_sickness(process) -> None:
-    sick = SickHost(lambda: [process.pid], duty=0.5, period_s=0.1)
-    sick.start()
-    assert eventually(lambda: state(process.pid) == "T")
-    assert eventually(lambda: state(process.pid) != "T")
-    sick.stop()
+    with SickHost(lambda: [process.pid], duty=0.5, period_s=0.1):
+        assert eventually(lambda: state(process.pid) == "T")
+        assert eventually(lambda: state(process.pid) != "T")
     assert states_seen(process.pid, 0.3).isdisjoint({"T"})
 
 
 def test_a_process_that_ends_meanwhile_does_not_end_the_sickness(process) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    sick = SickHost(lambda: [gone.pid, process.pid], duty=0.5, period_s=0.1)
-    sick.start()
-    assert eventually(lambda: state(process.pid) == "T")
-    sick.stop()
+    with SickHost(lambda: [gone.pid, process.pid], duty=0.5, period_s=0.1):
+        assert eventually(lambda: state(process.pid) == "T")
 
 
 @pytest.mark.parametrize("duty", [0.0, 1.0])
 def test_a_host_that_never_or_always_runs_is_not_sick(duty) -> None:
     with pytest.raises(ValueError, match="duty"):
-        SickHost(list, duty=duty, period_s=1.0)
+        SickHost(list, duty=duty)

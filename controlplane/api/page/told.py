@@ -99,15 +99,15 @@ class Told:
     def outcome_sentence(outcome: DecisionOutcome) -> str:
         """One sentence for one piece of news."""
         because = f": {outcome.reason}" if outcome.reason else ""
-        cost = f" The loser cost {number(outcome.cost_core_s)} core-s." if outcome.cost_core_s else ""
+        cost, saved = f"cost {number(outcome.cost_core_s)} core-s", seconds(outcome.saved_s)
         match outcome.result:
             case Result.WON:
-                return f"The copy won and saved about {seconds(outcome.saved_s)} (estimate).{cost}"
+                return f"The copy won and saved about {saved} (estimate)."
             case Result.LOST:
-                return f"The copy lost the race{because}.{cost}"
+                return f"The copy lost the race{because}. It {cost}."
             case Result.SHADOW:
-                saved = f" It would have saved about {seconds(outcome.saved_s)} (estimate)." if outcome.saved_s else ""
-                return f"Shadow mode: not ordered.{saved}"
+                gain = saved if outcome.saved_s else "nothing"
+                return f"Shadow mode: not ordered. It would have {cost} and saved {gain} (estimate)."
             case Result.APPLIED:
                 return f"The host carried it out{because}."
             case Result.REFUSED:

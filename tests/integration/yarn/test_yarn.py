@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_listener.local_cluster import command_line
+from controlplane.processes import command_line
 from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import FULL
 from tests.yarn_bridge.sleepers import kill, submit

@@ -139,11 +139,6 @@ def test_an_overloaded_system_is_given_no_spare_tasks():
     assert best_threshold_s(SYSTEM, 1.2, expanded(SYSTEM, 2.0)) == 0.0
 
 
-def test_a_threshold_below_every_demand_expands_nothing():
-    """The least demand is one task of the least service time."""
-    assert redundant_small(SYSTEM, 2.0, 9.99) == redundant_small(SYSTEM, 2.0, 0.0)
-
-
 @pytest.mark.parametrize(
     "tails", [{"slowdown_tail_index": 1.8}, {"slowdown_tail_index": 0.9}, {"service_tail_index": 2.0}]
 )

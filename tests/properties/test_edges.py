@@ -225,7 +225,7 @@ def servers_that_are_not_whole_and_thousands() -> None:
 
 @case
 def threshold_below_every_demand() -> None:
-    """As if there were no small jobs."""
+    """As if there were no small jobs: the least demand is one task of the least service time."""
     assert redundant_small(SYSTEM, 2.0, 9.99) == redundant_small(SYSTEM, 2.0, 0.0)
 
 

@@ -1,0 +1,28 @@
+"""Does the decision page say what a copy has brought and cost?"""
+
+import pytest
+
+from controlplane.api.page.told import Told
+from controlplane.model.decisions import DecisionOutcome, Result
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("result", "saved_s", "cost_core_s", "sentence"),
+    [
+        (Result.WON, 4.0, 0.0, "The copy won and saved about 4.0 s (estimate)."),
+        (Result.LOST, 0.0, 3.0, "The copy lost the race. It cost 3 core-s."),
+        (Result.SHADOW, 4.0, 3.0, "Shadow mode: not ordered. It would have cost 3 core-s and saved 4.0 s (estimate)."),
+        (
+            Result.SHADOW,
+            0.0,
+            3.0,
+            "Shadow mode: not ordered. It would have cost 3 core-s and saved nothing (estimate).",
+        ),
+    ],
+)
+def test_what_a_copy_has_brought_is_told_with_what_it_cost(result, saved_s, cost_core_s, sentence):
+    """Who reads in shadow mode what control would save must not miss what it would cost."""
+    outcome = DecisionOutcome(decision=1, result=result, at_s=0.0, saved_s=saved_s, cost_core_s=cost_core_s)
+    assert Told.outcome_sentence(outcome) == sentence
