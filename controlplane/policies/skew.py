@@ -17,12 +17,14 @@ LONG_LOG = math.log(LONG_TIMES) + TOLERANCE
 
 @rule
 def is_efficient(rate: float, sibling_rate: float) -> bool:
-    """Whether a task is about as fast as its siblings; False where a rate is unknown.
+    """Whether a task is about as fast as its siblings; False where a rate is unknown, theirs as 0, too.
 
     >>> [is_efficient(rate=rate, sibling_rate=4.0) for rate in (3.0, 2.9)]
     [True, False]
+    >>> is_efficient(rate=3.0, sibling_rate=0.0)
+    False
     """
-    return rate >= EFFICIENT_RATE_SHARE * sibling_rate * (1.0 - TOLERANCE)
+    return sibling_rate > 0.0 and rate >= EFFICIENT_RATE_SHARE * sibling_rate * (1.0 - TOLERANCE)
 
 
 @kernel
