@@ -24,7 +24,6 @@ from controlplane.policies.registry import parse_policy
 from controlplane.runtime.choices import Choice
 from controlplane.runtime.live import Runtime
 from controlplane.settings import change_engine, in_force
-from controlplane.store.recent import RecordedDecision
 from controlplane.store.store import AuditEntry
 
 router = APIRouter(prefix="/api/v1")
@@ -282,10 +281,6 @@ async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, act
 async def _told(request: Request, decision: Decision, source: str, status: int = 200) -> Response:
     """What a cycle decided for the source of a wish."""
     store = runtime_of(request).store
-    wall_ms = store.wall_ms()
-    told = [
-        decision_view(RecordedDecision(record=record, at_unix_ms=wall_ms, outcomes=[]))
-        for record in decision.records
-        if record.source == source
-    ]
+    of_source = [record.id for record in decision.records if record.source == source]
+    told = [decision_view(found) for each in of_source if (found := await store.decision(each))]
     return answer(WishAnswer(cycle=decision.cycle, decisions=told, recorded=await store.recorded()), status)

@@ -1,5 +1,6 @@
 """Does an operator get what was asked for, or nothing and a reason?"""
 
+import itertools
 import json
 import re
 
@@ -233,6 +234,13 @@ def test_a_chosen_attempt_is_killed(busy):
     (told,) = response.json()["decisions"]
     assert (told["action"], told["reason"], told["attempt"]) == ("kill_attempt", "operator", 10)
     assert [order["attempt"] for order in orders(busy, 2, "kill_attempt")] == [10]
+
+
+def test_an_answer_dates_a_decision_as_the_record_does(busy, monkeypatch):
+    """The wall clock goes on, or jumps, between the cycle that decides and the answer."""
+    monkeypatch.setattr(busy.runtime.store, "wall_ms", itertools.count(10**12, 1000).__next__)
+    (told,) = busy.client.post(f"/api/v1/attempts/{SOURCE}/10:kill", json={"reason": "try"}).json()["decisions"]
+    assert busy.client.get(f"/api/v1/decisions/{told['id']}").json()["at_unix_ms"] == told["at_unix_ms"]
 
 
 def test_a_tasks_last_attempt_is_not_killed(busy):
