@@ -1,5 +1,6 @@
 """How is the database opened and brought to the newest tables?"""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,15 @@ def open_engine(url: str) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def file_of(engine: Engine) -> tuple[int, int] | None:
+    """Which file on which device an SQLite database is by now; None for other databases. Raises OSError."""
+    name = engine.url.database if engine.dialect.name == "sqlite" else None
+    if not name or name == ":memory:" or name.startswith("file:"):
+        return None
+    found = os.stat(name)
+    return found.st_dev, found.st_ino
 
 
 def durable(engine: Engine) -> Engine:
