@@ -115,9 +115,14 @@ def serve(
         typer.echo(f"Grasshopper listens on {address}")
 
     from controlplane import main
+    from controlplane.store.database import alone, shown_url
 
+    url = settings.store_settings().url
     try:
-        main.serve(settings, on_start=tell)
+        with alone(url):
+            main.serve(settings, on_start=tell)
+    except BlockingIOError:
+        fail(f"{shown_url(url)} is another `grasshopper serve`'s; --store chooses another one", REFUSED)
     except SystemExit as ended:
         raise typer.Exit(REFUSED if ended.code else 0) from None
 

@@ -44,6 +44,7 @@ OPTIONS = {
     "machines": "--nodes",
     "slots_per_machine": "--slots",
     "shared_share": "--shared",
+    "locality_percent": "--locality",
     "engine.allocator": "--policy",
     "engine.speculator": "--policy",
 }
@@ -196,12 +197,14 @@ def simulate(
         (cluster_record.record, _tell_cluster) if model is Model.CLUSTER else (run.record, _tell_masterworker)
     )
     found = record(scenario, numbers, runs)
-    if to:
-        _write(to, json.dumps(found, indent=2) + "\n")
-    if output is Output.JSON:
-        print_json(found)
-    else:
-        tell(runs, found)
+    try:
+        if output is Output.JSON:
+            print_json(found)
+        else:
+            tell(runs, found)
+    finally:
+        if to:
+            _write(to, json.dumps(found, indent=2) + "\n")
     if len(runs) < len(cells):
         raise typer.Exit(REFUSED)
 

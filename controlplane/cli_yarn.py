@@ -254,19 +254,31 @@ def drive_priorities(
     except KeyboardInterrupt:
         pass
     finally:
-        for change in driver.restore():
-            typer.echo(change)
+        try:
+            for change in driver.restore():
+                typer.echo(change)
+        except RestError as error:
+            fail(f"priorities are not put back: {error}", UNREACHABLE)
 
 
 def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], interval_s: float) -> NoReturn:
-    """One step after the other; a server that does not answer costs a step, not the loop."""
+    """One step after the other; who does not answer costs a step, not the loop."""
     while True:
         try:
-            for change in driver.step(wanted()):
+            for change in driver.step(_in_force(wanted)):
                 typer.echo(change)
         except (RestError, ValueError) as missed:
             note(str(missed))
         time.sleep(interval_s)
+
+
+def _in_force(wanted: Callable[[], dict[str, int]]) -> dict[str, int]:
+    """The targets; none where nobody says so any more, for grants end by themselves."""
+    try:
+        return wanted()
+    except RestError as missed:
+        note(str(missed))
+        return {}
 
 
 def _known_plane(server: str, token: str | None) -> PlaneClient:

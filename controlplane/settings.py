@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
@@ -35,12 +35,25 @@ HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
 _TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_settings"))
 """Engine settings that are allowed or not only together."""
+_TRUTH = "tag:yaml.org,2002:bool"
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
 _OWN_WORDS = {"missing": "a value", "extra_forbidden": "a name that exists", "json_invalid": "JSON"}
 _PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
 """What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML, but takes for truth values only `true` and `false`, as YAML 1.2 does: `off` is a mode."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
+        first: [(tag, word) for tag, word in known if tag != _TRUTH]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(_TRUTH, re.compile("^(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
 @dataclasses.dataclass(eq=False)
@@ -317,7 +330,7 @@ def _parse(path: Path | None, text: str) -> dict[str, Any]:
     """The sections of a YAML file. What is wrong is told without the text around it, which may hold secrets."""
     want, place = "a YAML file of sections", ""
     try:
-        tree = yaml.safe_load(text) or {}
+        tree = yaml.load(text, Loader=_Loader) or {}
     except yaml.MarkedYAMLError as error:
         want = f"{want}: {error.problem}"
         place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else ""

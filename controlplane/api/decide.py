@@ -1,5 +1,11 @@
-"""What would a policy do with this snapshot? The same question as `grasshopper decide`; nothing is changed by it."""
+"""What would a policy do with this snapshot? The same question as `grasshopper decide`; nothing is changed by it.
 
+Some answers take seconds, for a search per pool; so they are found on a thread of their own, one after the other, and
+keep no driver waiting.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
 import msgspec
@@ -14,6 +20,8 @@ from controlplane.engine.decide import Advice, decide
 from controlplane.model.snapshot import Snapshot
 
 router = APIRouter(prefix="/api/v1")
+
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-decide")
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -37,4 +45,5 @@ async def decide_snapshot(request: Request) -> Response:
     except UNREADABLE as error:
         return unreadable(error)
     settings = runtime_of(request).scheduler.settings
-    return answer(decide(question.snapshot, question.policy, settings, question.seed))
+    asked = (question.snapshot, question.policy, settings, question.seed)
+    return answer(await asyncio.get_running_loop().run_in_executor(_thread, decide, *asked))

@@ -107,6 +107,7 @@ def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
     row = cluster.executors.add(pool=pool, host=host, slots=fact.slots, added_s=now.at_s(fact))
     now.source.executors[fact.executor] = row
     cluster.executor_names[row] = fact.executor
+    cluster.attempts_on[row] = {}
     cluster.pools.slots[pool] += fact.slots
 
 
@@ -119,11 +120,11 @@ def _remove_executor(now: Applying, executor: str) -> None:
     row = source.executors.pop(executor, None)
     if row is None:
         return
-    for attempt in [i for i, at in source.attempts.items() if cluster.attempts.executor[at] == row]:
+    for attempt in cluster.attempts.id[list(cluster.attempts_on[row])].tolist():
         end_lost(now, attempt, "executor lost")
     cluster.pools.slots[source.row] -= cluster.executors.slots[row]
     cluster.executors.remove(row)
-    del cluster.executor_names[row]
+    del cluster.executor_names[row], cluster.attempts_on[row]
 
 
 def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:

@@ -46,6 +46,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     )
     source.attempts[fact.attempt] = row
     info.live.add(row)
+    cluster.attempts_on[executor][row] = None
     tasks.newest[task] = row
     cluster.executors.running[executor] += 1
     stages.n_running[stage] += 1

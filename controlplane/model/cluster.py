@@ -193,6 +193,8 @@ class Cluster:
         self.host_rows: dict[str, int] = {}
         self.host_names: dict[int, str] = {}
         self.executor_names: dict[int, str] = {}
+        self.attempts_on: dict[int, dict[int, None]] = {}
+        """Rows of the live attempts on each executor, in order of arrival, by its row."""
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
 
@@ -283,7 +285,9 @@ class Cluster:
             attempts.older[rows[at - 1]] = attempts.older[row]
         else:
             self.tasks.newest[task] = attempts.older[row]
-        self.executors.running[attempts.executor[row]] -= 1
+        executor = int(attempts.executor[row])
+        del self.attempts_on[executor][row]
+        self.executors.running[executor] -= 1
         self.stages.n_running[attempts.stage[row]] -= 1
         self.tasks.n_live[task] -= 1
         del source.attempts[int(attempts.id[row])]

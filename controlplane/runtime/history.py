@@ -107,6 +107,7 @@ class History:
             handler = _HANDLERS.get(type(fact))
             if handler is not None:
                 handler(self, report.source, fact, report.received_s)
+        self._end_lost(report)
         if report.full:
             self._end_missing(report)
 
@@ -161,7 +162,14 @@ class History:
 
     def _end_job(self, job: JobRecord, end_s: float, outcome: Outcome) -> None:
         job.ended_s, job.outcome = end_s, outcome
-        _lose(job, end_s)
+        _lose(job, lambda _: end_s)
+
+    def _end_lost(self, report: Report) -> None:
+        """What ran on executors that are gone has ended with them; one look at each attempt, however many are."""
+        lost = [fact for fact in report.facts if isinstance(fact, ExecutorLost)]
+        end_s = {fact.executor: report.received_s - fact.age_ms / 1000 for fact in lost}
+        for job in self._running(report.source) if lost else ():
+            _lose(job, lambda record: end_s.get(record.executor))
 
     def _end_missing(self, report: Report) -> None:
         """A full report is all there is: jobs it does not name are over, and attempts it does not name do not run."""
@@ -169,7 +177,7 @@ class History:
         attempts = {fact.attempt for fact in report.facts if isinstance(fact, AttemptStarted)}
         for job in self._running(report.source):
             if job.job in jobs:
-                _lose(job, report.received_s, lambda record: record.attempt not in attempts)
+                _lose(job, lambda record: None if record.attempt in attempts else report.received_s)
             else:
                 self._end_job(job, report.received_s, Outcome.LOST)
         if not any(isinstance(fact, QueueDemand) for fact in report.facts):
@@ -259,16 +267,11 @@ class History:
         if known.end_s is None or known.outcome is Outcome.LOST:
             job.attempts[fact.attempt] = replace(known, end_s=end_s, outcome=fact.outcome, reason=fact.reason)
 
-    def _executor_lost(self, source: str, fact: ExecutorLost, now_s: float) -> None:
-        end_s = now_s - fact.age_ms / 1000
-        for job in self._running(source):
-            _lose(job, end_s, lambda record: record.executor == fact.executor)
 
-
-def _lose(job: JobRecord, end_s: float, is_gone: Callable[[AttemptRecord], bool] = lambda _: True) -> None:
-    """Ends those of a job's open attempts that are gone, how is not known."""
+def _lose(job: JobRecord, end_of: Callable[[AttemptRecord], float | None]) -> None:
+    """Ends those of a job's open attempts that are gone, how is not known; None for one that is not."""
     for record in job.attempts.values():
-        if record.end_s is None and is_gone(record):
+        if record.end_s is None and (end_s := end_of(record)) is not None:
             job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
 
 
@@ -295,6 +298,5 @@ _HANDLERS: dict[type, Callable[[History, str, Any, float], None]] = {
     StageSubmitted: History._stage_submitted,
     AttemptStarted: History._started,
     AttemptEnded: History._ended,
-    ExecutorLost: History._executor_lost,
     QueueDemand: History._queue_demand,
 }

@@ -12,6 +12,7 @@ from controlplane.simulator.scenario import Scenario
 from controlplane.simulator.statistics import Estimate, Summary, estimate
 
 MOST_SEEDS = 10_000
+LARGEST_SEED = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,9 @@ def outcome(runs: Sequence[Summary]) -> Outcome:
 
 
 def parse_seeds(text: str) -> list[int]:
-    """The seeds meant by "7", "1,5,9" or "1..20". Raises BadSetting.
+    """The seeds meant by "7", "1,5,9" or "1..20". Raises BadSetting, also for one that is there twice.
+
+    The same run again is no further evidence: it would only make standard errors look smaller.
 
     >>> parse_seeds("1..3,9")
     [1, 2, 3, 9]
@@ -54,11 +57,14 @@ def parse_seeds(text: str) -> list[int]:
         for part in text.split(","):
             first, dots, last = part.partition("..")
             low, high = int(first), int(last if dots else first)
-            if not 0 <= low <= high < low + MOST_SEEDS:
+            if not 0 <= low <= high <= LARGEST_SEED or high - low + len(seeds) >= MOST_SEEDS:
                 raise ValueError
             seeds.extend(range(low, high + 1))
+        if len(set(seeds)) < len(seeds):
+            raise ValueError
     except ValueError:
-        raise BadSetting("seeds", got=text, want=f'numbers, as in "1..20" or "1,5,9", at most {MOST_SEEDS}') from None
+        want = f'numbers, each once, as in "1..20" or "1,5,9", at most {MOST_SEEDS} of them'
+        raise BadSetting("seeds", got=text, want=want) from None
     return seeds
 
 

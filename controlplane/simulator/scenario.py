@@ -66,7 +66,7 @@ class Scenario:
         _check("max_task_slots", system.max_task_slots, 1, system.slots_per_node)
         _check("min_service_s", system.min_service_s, 1e-6, 1e9)
         _check("max_service_s", system.max_service_s, system.min_service_s * (1 + 1e-9), inf)
-        _check("service_tail_index", system.service_tail_index, 0.1 if system.max_service_s < inf else 1.001, inf)
+        _check("service_tail_index", system.service_tail_index, 0.1 if system.max_service_s < inf else 1.001, 1e6)
         _check("slowdown_tail_index", system.slowdown_tail_index, 1.001, inf)
         _check("offered_load", self.offered_load, 1e-9, 10.0)
         _check("service_noise", self.service_noise, 0.0, 10.0)

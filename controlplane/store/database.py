@@ -1,13 +1,17 @@
 """How is the database opened and brought to the newest tables?"""
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -62,6 +66,39 @@ def open_engine(url: str) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+@contextmanager
+def alone(url: str) -> Iterator[None]:
+    """Keeps an SQLite file for this process meanwhile; raises BlockingIOError where another one has it.
+
+    Other databases are not kept, nor is a file beside which no lock can be made.
+    """
+    name = _file_name(make_url(full_url(url)))
+    with ExitStack() as stack:
+        try:
+            if name:
+                flock(stack.enter_context(Path(f"{name}.lock").open("w")), LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
+        yield
+
+
+def file_of(engine: Engine) -> tuple[int, int] | None:
+    """Which file on which device an SQLite database is by now; None for other databases. Raises OSError."""
+    name = _file_name(engine.url)
+    if not name:
+        return None
+    found = os.stat(name)
+    return found.st_dev, found.st_ino
+
+
+def _file_name(url: URL) -> str:
+    """The path of an SQLite database; empty where it has none, or is no SQLite."""
+    name = url.database or ""
+    return "" if url.get_backend_name() != "sqlite" or name == ":memory:" or name.startswith("file:") else name
 
 
 def durable(engine: Engine) -> Engine:

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from controlplane.store import rows, schema
-from controlplane.store.database import durable, migrate
+from controlplane.store.database import durable, file_of, migrate
 from controlplane.store.parameters import StoreSettings
 
 _log = structlog.get_logger()
@@ -43,6 +43,7 @@ class Writer:
         self.dropped = 0
         self.migrated = False
         """Whether the tables have the newest shape."""
+        self._file: tuple[int, int] | None = None
         self._engine = engine
         self._settings = settings
         self._wall_ms = wall_ms
@@ -68,6 +69,7 @@ class Writer:
             if not self.migrated:
                 with durable(self._engine).begin() as connection:
                     migrate(connection)
+                self._file = file_of(self._engine)
                 self.migrated = True
 
     def put(self, added: list[_Row]) -> None:
@@ -137,6 +139,7 @@ class Writer:
         parts = [batch]
         try:
             self.migrate()
+            self._check_file()
             self._note_start()
             while parts:
                 try:
@@ -156,6 +159,11 @@ class Writer:
             _log.info("store_recording_again", dropped=self.dropped)
         self.failure = ""
         return []
+
+    def _check_file(self) -> None:
+        """Raises OSError where the file is gone or another one: what is written to the old one, nobody will read."""
+        if file_of(self._engine) != self._file:
+            raise OSError("another file is in the place of the store's; restart to go on with that one")
 
     def _halves(self, part: list[_Row], error: Exception) -> list[list[_Row]]:
         """The refused rows in two parts, the older one last; nothing where it is a single row, which is given up."""

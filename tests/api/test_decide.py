@@ -2,6 +2,7 @@
 
 import pytest
 
+from controlplane.api import decide as endpoint
 from tests.plane import message, working
 
 pytestmark = pytest.mark.unit
@@ -29,6 +30,18 @@ def test_a_dump_can_be_asked_about_at_once(plane, snapshot):
     assert [(each["job"], each["target"], each["virtual_size"]) for each in pool["targets"]] == [("job-1", 12, 4.0)]
     assert {each["reason"] for each in pool["refusals"]} == {"too_new"}
     assert plane.client.get("/api/v1/decisions").json() == before
+
+
+def test_drivers_do_not_wait_for_an_answer_that_takes_long(plane, snapshot, monkeypatch):
+    """Whoever may read may ask; a thousand pools under `redundant-small` are a thousand searches."""
+    decide = endpoint.decide
+
+    def thoughtful(*question):
+        assert plane.reply(message(2))["acknowledged"] == 2
+        return decide(*question)
+
+    monkeypatch.setattr(endpoint, "decide", thoughtful)
+    assert ask(plane, snapshot=snapshot).status_code == 200
 
 
 def test_a_bad_field_is_named_by_its_path(plane, snapshot):

@@ -21,6 +21,7 @@ from controlplane import __version__
 from controlplane.api.decisions import OutcomeName
 from controlplane.cli import app
 from controlplane.model.reasons import TEXTS, Reason
+from controlplane.store.database import alone
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
 
 pytestmark = pytest.mark.unit
@@ -235,6 +236,16 @@ def test_a_port_in_use_is_told_in_one_line(server: str, tmp_path: Path) -> None:
     assert told.stderr.startswith(f"grasshopper: 127.0.0.1:{port} is taken")
     assert len(told.stderr.splitlines()) == 1
     assert not store.exists()
+
+
+def test_a_store_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    """Two on one file would write over each other's choices: a kill switch would be gone with the next restart."""
+    store = tmp_path / "x.db"
+    command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", "0", "--store", str(store)]
+    with alone(str(store)):
+        told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (told.returncode, len(told.stderr.splitlines())) == (REFUSED, 1)
+    assert told.stderr.startswith(f"grasshopper: {store} is another `grasshopper serve`'s")
 
 
 @pytest.mark.parametrize("option", ["--port-file", "--config", "--store"])

@@ -8,10 +8,11 @@ from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies.redundancy.beforehand import factor
+from controlplane.policies.redundancy.beforehand import factor, limit_s
 from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.policies.redundancy.relaunch import latency_optimal_factor
 from controlplane.policies.redundancy.relaunch import relaunched as relaunched_run
+from controlplane.policies.redundancy.replication import replication_threshold_s
 from controlplane.policies.registry import speculator
 from tests.scenario import SOURCE, Scenario, orders
 
@@ -140,3 +141,11 @@ def test_however_many_sizes_stages_have_searches_are_few():
     for tasks in range(1, 10**7, 4001):
         factor(policy, tasks, 3.0)
     assert best_factor.cache_info().misses - before < 650
+
+
+def test_however_many_slots_pools_have_searches_are_few():
+    """A search takes 50 ms, in which no driver is answered, and executors come and go all the time."""
+    policy, before = speculator("redundant-small"), replication_threshold_s.cache_info().misses
+    for slots in range(4096, 4352):
+        limit_s(policy, {}, slots=slots, offered_load=0.37, tail_index=3.0)
+    assert replication_threshold_s.cache_info().misses - before < 4

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from pyspark import InheritableThread, TaskContext
+from pyspark.traceback_utils import SCCallSiteSync
 
 LIMIT_S = 120.0
 """A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
@@ -135,6 +136,20 @@ def misnamed_foreach(spark, *, group, tasks=4, held=(), gate=""):
     try:
         rows.foreachPartition(loader.loadClass("Sinks$Nowhere").getConstructor(None).newInstance(None))
     finally:
+        context._jsc.clearCallSite()
+
+
+def misnamed_python_foreach(spark, *, group, tasks=4, held=(), gate=""):
+    """The same from Python, which only says what it calls while no other thread is in a call."""
+    context = spark.sparkContext
+    _enter(context, group)
+    numbers = context.parallelize(range(tasks), tasks)
+    context._jsc.setCallSite("collect at notebook.py:1")
+    SCCallSiteSync._spark_stack_depth += 1
+    try:
+        numbers.foreach(partial(_maybe_wait, held=tuple(held), gate=gate, hold_copies=False))
+    finally:
+        SCCallSiteSync._spark_stack_depth -= 1
         context._jsc.clearCallSite()
 
 

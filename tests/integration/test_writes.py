@@ -58,7 +58,8 @@ def test_pairs_are_copied_on_their_way_out_only_under_a_known_committer(plane, d
     meets(plane, driver, gate, job, group, PAIRS[output_format])
 
 
-def test_rows_given_to_a_users_function_are_never_copied_whatever_the_stage_is_called(plane, driver, gate):
+@pytest.mark.parametrize("call", ["misnamed_foreach", "misnamed_python_foreach"])
+def test_rows_given_to_a_users_function_are_never_copied_whatever_the_stage_is_called(plane, driver, gate, call):
     """A name is only what some thread has set; the function that Spark runs cannot be another one."""
-    job = driver.start("misnamed_foreach", group="misnamed", held=[1], gate=str(gate))
+    job = driver.start(call, group="misnamed", held=[1], gate=str(gate))
     meets(plane, driver, gate, job, "misnamed", "foreach writes where it likes")

@@ -139,6 +139,33 @@ def test_a_full_report_sweeps_away_what_it_does_not_name():
     assert cluster.pools.slots[0] == 6
 
 
+@pytest.mark.parametrize("ends", ["executors", "driver"])
+def test_losing_executors_looks_at_their_own_attempts_only(ends):
+    """Thousands are lost at once where a zone fails: a look at all attempts for each would stop the control plane."""
+
+    class Counted(dict):
+        looked = 0
+
+        def items(self):
+            self.looked += 1
+            return super().items()
+
+        def __iter__(self):
+            self.looked += 1
+            return super().__iter__()
+
+    scenario = Scenario()
+    scenario.stage(3)
+    scenario.start_all(3)
+    cluster = scenario.scheduler.cluster
+    source = cluster.sources[SOURCE]
+    attempts = source.attempts = Counted(source.attempts)
+    lost = [f.ExecutorLost(executor=executor) for executor in source.executors]
+    report = Report(source=SOURCE, epoch=1, received_s=9.0, facts=lost if ends == "executors" else [f.DriverDetached()])
+    apply(cluster, report, Changes())
+    assert (dict(attempts), attempts.looked, len(cluster.attempts), cluster.attempts_on) == ({}, 0, 0, {})
+
+
 def test_an_unknown_source_is_asked_for_everything():
     """Facts without context are not guessed at."""
     scenario = Scenario()

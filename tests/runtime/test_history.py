@@ -88,6 +88,24 @@ def test_attempts_of_a_lost_executor_are_lost(history):
     assert outcomes == [Outcome.LOST, None]
 
 
+def test_executors_lost_together_take_one_look_at_the_attempts(history):
+    """A look for each of thousands would stop the control plane for seconds."""
+
+    class Counted(dict):
+        looked = 0
+
+        def values(self):
+            self.looked += 1
+            return super().values()
+
+    tell(history, [start(n, executor=f"{n}") for n in range(3)], at_s=20.0)
+    job = history.job("spark:a", "j")
+    job.attempts = Counted(job.attempts)
+    tell(history, [ExecutorLost(executor=f"{n}", age_ms=1000 * n) for n in range(3)], at_s=25.0)
+    assert [attempt.end_s for attempt in dict(job.attempts).values()] == [25.0, 24.0, 23.0]
+    assert job.attempts.looked == 1
+
+
 def test_a_full_report_ends_the_jobs_it_does_not_name(history):
     tell(history, [JobSubmitted(job="other")], at_s=30.0, full=True)
     assert history.job("spark:a", "j").ended_s == 30.0

@@ -57,6 +57,13 @@ def test_a_later_layer_wins_and_every_value_knows_its_origin(file, monkeypatch):
     }
 
 
+def test_off_in_a_file_is_the_mode(file):
+    """Half of YAML's world takes it for False, and who switches off must not be told to say it in another way."""
+    engine = settings.load(file("engine: {mode: off, drain_executors: true}")).engine_settings()
+    assert (engine.mode, engine.drain_executors) == (Mode.OFF, True)
+    assert settings.load(file("engine: {drain_executors: on}")).engine_settings().drain_executors
+
+
 def test_policy_settings_come_from_the_environment_too(monkeypatch):
     monkeypatch.setenv("GRASSHOPPER__ENGINE__ALLOCATOR_SETTINGS__FAIRNESS_EPSILON", "0.3")
     assert settings.load().engine_settings().allocator_settings == {"fairness_epsilon": 0.3}

@@ -58,6 +58,8 @@ def test_an_unstable_system_is_called_so():
         (("--max-task-slots", "11"), "--max-task-slots"),
         (("--service-noise", "-1"), "--service-noise"),
         (("--cancel-s", "-1"), "--cancel-s"),
+        (("--service-tail-index", "inf"), "--service-tail-index"),
+        (("--model", "cluster", "--locality", "101"), "--locality"),
         (("--jobs", "many"), "--jobs"),
         (("--jobs", "100", "--to", "/dev/null/run.json"), "--to"),
         (("--policy", "best"), "--policy"),
@@ -69,6 +71,13 @@ def test_bad_input_names_its_option(arguments, named):
     assert told.returncode == 2
     assert named in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_results_that_cannot_be_written_are_printed():
+    """Hours of simulation must not be lost to a name that was mistyped."""
+    told = grasshopper("simulate", "--jobs", "100", "--seeds", "1", "--to", "/dev/null/run.json")
+    assert told.returncode == 2
+    assert "response time, s" in told.stdout
 
 
 def test_an_experiment_is_run_and_reported(tmp_path):

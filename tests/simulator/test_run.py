@@ -159,10 +159,17 @@ def test_a_record_says_all_that_went_in():
     assert (told["seeds"], len(told["runs"]), told["plan"]["relaunch_factor"][0]) == ([1, 2], 2, pytest.approx(4.5))
 
 
-@pytest.mark.parametrize("text", ["", "x", "5..1", "1..", "-3", "0..10000000"])
+@pytest.mark.parametrize("text", ["", "x", "5..1", "1..", "-3", "0..10000000", "1..9000,9001..10001", f"{2**53 + 1}"])
 def test_seeds_that_are_none_are_refused(text):
     """Instead of running for a year."""
     with pytest.raises(BadSetting, match="seeds"):
+        parse_seeds(text)
+
+
+@pytest.mark.parametrize("text", ["1,1", "1..5,3"])
+def test_a_seed_that_is_there_twice_is_refused(text):
+    """Its run would count twice, and the standard error would come out too small, or as nought."""
+    with pytest.raises(BadSetting, match="each once"):
         parse_seeds(text)
 
 

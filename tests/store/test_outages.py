@@ -57,6 +57,23 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
     assert count(store, schema.decisions) == 1
 
 
+def test_a_file_that_is_gone_stops_recording_until_it_is_back(opened, tmp_path):
+    """SQLite would go on writing to the file that nobody finds again: a kill switch would be called recorded."""
+    store, file = opened(), tmp_path / "store.db"
+    store.record([record(1)], [], now_s=5.0)
+    assert store.flush()
+    file.rename(tmp_path / "gone")
+    store.save_settings({"lease_ms": 1000})
+    assert eventually(lambda: "store.db" in store.failure)
+    assert not asyncio.run(store.recorded())
+    file.write_bytes(b"")
+    assert eventually(lambda: "another file" in store.failure)
+    (tmp_path / "gone").rename(file)
+    assert store.flush()
+    assert not store.failure
+    assert asyncio.run(store.recorded())
+
+
 def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     """The folder does not exist; deciding goes on, and the answer says that it is not complete."""
     store = Store(StoreSettings(url=str(tmp_path / "missing" / "store.db"), retry_s=0.02))

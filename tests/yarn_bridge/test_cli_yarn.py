@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from controlplane import cli_yarn
 from controlplane.cli import app
 from controlplane.processes import command_line
 from controlplane.terminal import NOT_FOUND, REFUSED, UNREACHABLE, USAGE
@@ -19,6 +20,8 @@ from yarn_bridge.examination import PRIORITY_KEY
 from yarn_bridge.hadoop_jars import VERSIONS
 from yarn_bridge.local_yarn import STATE_FILE
 from yarn_bridge.plane_client import PlaneClient
+from yarn_bridge.priorities import Change
+from yarn_bridge.rest import RestError
 from yarn_bridge.rest_source import RestSources
 from yarn_bridge.status import look
 
@@ -135,6 +138,45 @@ def test_priorities_are_not_driven_where_there_are_none(recorded) -> None:
     told = run("drive-priorities", "--rm", recorded.url)
     assert told.exit_code == REFUSED
     assert PRIORITY_KEY in told.stderr
+
+
+def test_priorities_go_back_while_no_control_plane_answers(monkeypatch) -> None:
+    """Its grants have ended by then; who was last had better not stay last until somebody looks."""
+    stepped: list[dict[str, int]] = []
+    answers = iter([{"application_1": 3}, RestError("http://plane", "/shim/v1/sync", "no answer")])
+
+    class Driver:
+        def step(self, targets: dict[str, int]) -> list[Change]:
+            stepped.append(targets)
+            return []
+
+    def wanted() -> dict[str, int]:
+        said = next(answers, None)
+        if said is None:
+            raise KeyboardInterrupt
+        if isinstance(said, RestError):
+            raise said
+        return said
+
+    monkeypatch.setattr(cli_yarn.time, "sleep", lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        cli_yarn._drive(Driver(), wanted, 1.0)
+    assert stepped == [{"application_1": 3}, {}]
+
+
+def test_priorities_that_cannot_be_put_back_end_with_a_sentence(recorded, monkeypatch, tmp_path) -> None:
+    """The ResourceManager may be the one that has gone."""
+
+    def gone(*_: object) -> None:
+        recorded.status[APPS] = 500
+        raise KeyboardInterrupt
+
+    recorded.said[f"/conf?name={PRIORITY_KEY}"]["property"]["value"] = "10"
+    monkeypatch.setattr(cli_yarn, "_drive", gone)
+    targets = tmp_path / "targets.json"
+    targets.write_text("{}")
+    told = run("drive-priorities", "--rm", recorded.url, "--targets", str(targets))
+    assert (told.exit_code, "priorities are not put back" in told.stderr) == (UNREACHABLE, True)
 
 
 def test_queues_are_not_looked_at_so_seldom_that_they_seem_gone(recorded) -> None:

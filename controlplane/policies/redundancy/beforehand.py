@@ -12,9 +12,10 @@ TAIL_STEPS = 10
 
 A tail index is one step at least: of the heaviest tails, as of a cluster that hangs, no moment exists either way.
 """
-TASK_BITS = 6
+COUNT_BITS = 6
 """A stage's number of tasks counts with its first so many binary digits, for the same end: exact below 64, above it off
-by a 64th at most, which lengthens a stage by less than a thousandth."""
+by a 64th at most, which lengthens a stage by less than a thousandth. So does a pool's number of slots, which is another
+one with every executor that comes or goes."""
 
 
 def limit_s(policy: Policy, given: Mapping[str, float], *, slots: int, offered_load: float, tail_index: float) -> float:
@@ -23,7 +24,7 @@ def limit_s(policy: Policy, given: Mapping[str, float], *, slots: int, offered_l
         return 0.0
     return small_demand_s(
         policy.complete(given),
-        slots=slots,
+        slots=_rounded(max(slots, 0)),
         offered_load=round(offered_load * LOAD_STEPS) / LOAD_STEPS,
         slowdown_tail_index=_stepped(tail_index),
     )
@@ -36,14 +37,14 @@ def factor(policy: Policy, stage_tasks: int, tail_index: float) -> float:
     return best_factor(_rounded(stage_tasks), _stepped(tail_index))
 
 
-def _rounded(stage_tasks: int) -> int:
-    """The number of tasks that stands for it.
+def _rounded(number: int) -> int:
+    """The number of tasks or slots that stands for it.
 
-    >>> [_rounded(tasks) for tasks in (63, 65, 67, 1_000_000)]
+    >>> [_rounded(number) for number in (63, 65, 67, 1_000_000)]
     [63, 64, 68, 999424]
     """
-    unit = 2 ** max(stage_tasks.bit_length() - TASK_BITS, 0)
-    return round(stage_tasks / unit) * unit
+    unit = 2 ** max(number.bit_length() - COUNT_BITS, 0)
+    return round(number / unit) * unit
 
 
 def _stepped(tail_index: float) -> float:

@@ -14,6 +14,7 @@ public final class Fact {
   private static final long TIMELESS = Long.MIN_VALUE;
   private static final int MAX_TEXT = 1024;
   private static final int MAX_KEY = 256;
+  private static final long MAX_AMOUNT = 1L << 53;
 
   private final String type;
   private final long atNanos;
@@ -48,6 +49,11 @@ public final class Fact {
   /** Adds free text: at most 1024 characters. */
   public Fact withText(String name, String value) {
     return with(name, text(value));
+  }
+
+  /** Adds an amount of bytes, records or milliseconds; one that cannot be is not known. */
+  public Fact withAmount(String name, long value) {
+    return with(name, amount(value));
   }
 
   /** The same with one more field. */
@@ -94,6 +100,11 @@ public final class Fact {
   /** Free text as the wire takes it. */
   public static String text(String value) {
     return value == null ? "" : cut(value, MAX_TEXT);
+  }
+
+  /** An amount as the wire takes it: -1 where others, such as a user's input split, have told one that cannot be. */
+  public static long amount(long value) {
+    return value < 0 || value > MAX_AMOUNT ? -1 : value;
   }
 
   /** Cuts to length, and replaces lone surrogates, which JSON cannot carry. */

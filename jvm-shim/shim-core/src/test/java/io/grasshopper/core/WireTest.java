@@ -47,6 +47,15 @@ class WireTest {
     assertEquals(golden, Json.read(Json.write(request)));
   }
 
+  /** One number that the wire does not take would have the whole report refused, and the next full one, too. */
+  @Test
+  void saysThatAnAmountIsNotKnownWhereItCannotBe() {
+    for (long told : new long[] {-1, -2, Long.MIN_VALUE, Long.MAX_VALUE}) {
+      assertEquals(-1L, Fact.timeless("attempt_ended").withAmount("bytes_read", told).get("bytes_read"));
+    }
+    assertEquals(7L, Fact.amount(7));
+  }
+
   @Test
   void readsTheGoldenReplyWithEveryKindOfOrder() throws IOException {
     Reply reply = Reply.decode(golden("reply_orders.json"), 0);

@@ -8,6 +8,7 @@ import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
 import org.apache.spark.rdd.MapPartitionsRDD;
@@ -25,6 +26,9 @@ final class OutputSink {
   private static final String RDD = "org.apache.spark.rdd.RDD";
   private static final String QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan";
   private static final String DATA_SOURCE_V2 = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
+  /** In the pickled function of PySpark's own {@code foreach} and {@code foreachPartition}: where Python found it. */
+  private static final String PYTHON_FOREACH = "RDD.foreach";
+  private static final Field PYTHON_FUNCTION = Scala.field(PythonRDD.class, "func");
   private static final int MAX_DEPTH = 4;
 
   /**
@@ -53,7 +57,7 @@ final class OutputSink {
     if (writer.equals(RDD) && isPackedByPlan(rdd)) {
       return new OutputSink(QUERY_PLAN, Collections.emptyList(), coordinatesFiles);
     }
-    if (writer.equals(RDD) && method(inner).contains("foreach")) {
+    if (writer.equals(RDD) && (method(inner).contains("foreach") || isPythonForeach(rdd))) {
       return new OutputSink(RDD + ".foreach", Collections.emptyList(), coordinatesFiles);
     }
     if (writer.equals(DATA_SOURCE_V2)) {
@@ -82,6 +86,18 @@ final class OutputSink {
   private static boolean isPackedByPlan(Object rdd) {
     Object step = rdd instanceof MapPartitionsRDD ? captured(rdd, scala.Function3.class, MAX_DEPTH) : null;
     return step != null && owner(unwrap(step, RDD)).equals(QUERY_PLAN);
+  }
+
+  /** To Spark it is a {@code collect} of nothing, and its call site may be another call's. */
+  private static boolean isPythonForeach(Object rdd) {
+    if (!(rdd instanceof PythonRDD)) {
+      return false;
+    }
+    StringBuilder command = new StringBuilder();
+    for (Object each : Scala.list(Scala.call(Scala.get(PYTHON_FUNCTION, rdd), "command"))) {
+      command.append((char) (byte) (Byte) each);
+    }
+    return command.indexOf(PYTHON_FOREACH) >= 0;
   }
 
   private static Object unwrap(Object function, String wrapper) {

@@ -1,6 +1,7 @@
 // How far is each running attempt, by what its executor last said?
 package io.grasshopper.spark;
 
+import io.grasshopper.core.Fact;
 import io.grasshopper.core.LiveState;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -89,7 +90,7 @@ final class ProgressTable {
     columns.put("age_ms", rows.values().stream().mapToLong(row -> Math.max(0, nowNanos - row.atNanos) / 1_000_000).toArray());
     for (int i = 0; i < COLUMNS.length; i++) {
       int column = i;
-      columns.put(COLUMNS[i], rows.values().stream().mapToLong(row -> row.totals[column]).toArray());
+      columns.put(COLUMNS[i], rows.values().stream().mapToLong(row -> Fact.amount(row.totals[column])).toArray());
     }
     return columns;
   }

@@ -84,7 +84,7 @@ final class SparkFacts {
           .with("stage", info.stageId())
           .with("stage_attempt", info.attemptNumber())
           .with("outcome", info.failureReason().isDefined() ? "failed" : "success")
-          .with("shuffle_write_bytes", shuffled));
+          .withAmount("shuffle_write_bytes", shuffled));
       onStageEnd.run();
     });
   }
@@ -120,12 +120,12 @@ final class SparkFacts {
         .withText("reason", reason(event.reason()));
     if (event.taskMetrics() != null) {
       Volumes volumes = new Volumes(event.taskMetrics());
-      fact.with("run_ms", event.taskMetrics().executorRunTime())
-          .with("bytes_read", volumes.bytesRead)
-          .with("bytes_written", volumes.bytesWritten)
-          .with("records_read", volumes.recordsRead)
-          .with("records_written", volumes.recordsWritten)
-          .with("shuffle_bytes_written", event.taskMetrics().shuffleWriteMetrics().bytesWritten());
+      fact.withAmount("run_ms", event.taskMetrics().executorRunTime())
+          .withAmount("bytes_read", volumes.bytesRead)
+          .withAmount("bytes_written", volumes.bytesWritten)
+          .withAmount("records_read", volumes.recordsRead)
+          .withAmount("records_written", volumes.recordsWritten)
+          .withAmount("shuffle_bytes_written", event.taskMetrics().shuffleWriteMetrics().bytesWritten());
     }
     return fact;
   }

@@ -89,7 +89,7 @@ final class StageFacts {
     List<Long> bytes = new ArrayList<>();
     boolean isKnown = false;
     for (Task<?> task : tasks) {
-      bytes.add(inputBytes.of(task));
+      bytes.add(Fact.amount(inputBytes.of(task)));
       isKnown |= bytes.get(bytes.size() - 1) >= 0;
     }
     return isKnown ? bytes : Collections.emptyList();
@@ -101,7 +101,7 @@ final class StageFacts {
     for (Task<?> task : tasks) {
       Set<String> ofTask = new LinkedHashSet<>();
       for (Object location : Scala.list(Scala.call(task, "preferredLocations"))) {
-        ofTask.add(((TaskLocation) location).host());
+        ofTask.add(Fact.key(((TaskLocation) location).host()));
       }
       hosts.add(new ArrayList<>(ofTask));
       isKnown |= !ofTask.isEmpty();
