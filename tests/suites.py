@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"
 SUREFIRE = "jvm-shim/*/target/surefire-reports/TEST-*.xml"
+TESTS_FAILED = 1
+"""What pytest ends with when it has come to the end and some tests failed."""
 TIMED_OUT = 124
 """What `timeout` ends with when it has ended a command."""
 AGAIN = "-again"
@@ -83,7 +85,7 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
     Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
     _pytest("browser", "-m", "browser", minutes=8, disturbed=True),
-    _pytest("integration", "-m", "integration and not full", minutes=60, disturbed=True),
+    _pytest("integration", "-m", "integration and not full", minutes=70, disturbed=True),
 )
 ON_OLDER_SPARK = [
     f"tests/integration/test_{name}.py"
@@ -111,8 +113,8 @@ class Running:
             command = ("timeout", f"{suite.minutes}m", *suite.command)
             self._process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stdout=output, stderr=output)
 
-    def passed(self) -> bool:
-        """Waits for its end; True if it passed within its budget."""
+    def wait(self) -> int:
+        """Waits for its end; what it ended with, 0 if it passed within its budget."""
         code = self._process.wait()
         took = f" in {time.monotonic() - self._started_s:.0f} s"
         if self._log:
@@ -120,7 +122,7 @@ class Running:
             took = ""
         why = f"no end after {self.suite.minutes:g} minutes" if code == TIMED_OUT else code
         print(f"--- {self.suite.name} {f'FAILED ({why})' if code else 'passed'}{took}", flush=True)
-        return code == 0
+        return code
 
     def end(self) -> None:
         """Ends it with all that it has started."""
@@ -136,13 +138,13 @@ def run(suites: Sequence[Suite]) -> dict[str, bool]:
 
     def finish(some: list[Running]) -> None:
         for one in some:
-            suite, passed = one.suite, one.passed()
+            suite, code = one.suite, one.wait()
             running.remove(one)
-            if not passed and suite.disturbed and 0 < len(_failed(suite.name)) <= FEW:
+            if code == TESTS_FAILED and suite.disturbed and len(_failed(suite.name)) <= FEW:
                 running.append(again := Running(suite.again()))
-                passed = again.passed()
+                code = again.wait()
                 running.remove(again)
-            results[suite.name] = passed
+            results[suite.name] = code == 0
 
     try:
         for suite in suites:

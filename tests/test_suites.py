@@ -27,6 +27,12 @@ def test_broken(case):
     assert False
 """
 
+ENDS = """
+def test_that_takes_too_long():
+    import os, signal
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
 
 @pytest.fixture
 def suite(tmp_path, monkeypatch):
@@ -55,6 +61,12 @@ def test_many_failures_are_not_tried_again(suite, tmp_path):
     cases = suites.FEW + 1
     assert suites.run([suite(BROKEN.format(cases=cases))]) == {"integration": False}
     assert [(tmp_path / f"test_it.py{case}").read_text() for case in range(cases)] == ["x"] * cases
+
+
+def test_a_suite_that_did_not_come_to_its_end_is_not_tried_again(suite):
+    """Its other tests were not tried at all."""
+    broken = suite(FAILS_ONCE + ENDS)
+    assert suites.run([broken]) == {"integration": False}
 
 
 def test_a_test_without_a_suite_s_marker_stops_the_collection(tmp_path, capsys):
