@@ -36,7 +36,7 @@ SEED = int(os.environ.get("FULL_SEED", "1"))
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One command; `minutes` is its budget on two cores, after which it counts as failed."""
+    """One command; `minutes` is what it may take on two cores that have much else to do, after which it counts as failed."""
 
     name: str
     command: tuple[str, ...]
@@ -74,17 +74,17 @@ MODELS = ("tests/simulator", "tests/properties")
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
 UNIT = (
     *LINT,
-    Suite("kernels", _python("-m", "controlplane.engine.warming"), 6),
-    _pytest("models", "-m", "unit", *MODELS, minutes=8, beside=("doctests", "unit")),
-    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=4),
-    _pytest("unit", "-m", "unit", *(f"--ignore={folder}" for folder in MODELS), minutes=8),
+    Suite("kernels", _python("-m", "controlplane.engine.warming"), 10),
+    _pytest("models", "-m", "unit", *MODELS, minutes=20, beside=("doctests", "unit")),
+    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
+    _pytest("unit", "-m", "unit", *(f"--ignore={folder}" for folder in MODELS), minutes=20),
 )
 TEST = (
     *UNIT,
-    _pytest("soak", "-m", "soak", minutes=20, beside=("java", "wheel", "browser")),
-    Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 8),
-    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 12),
-    _pytest("browser", "-m", "browser", minutes=8, disturbed=True),
+    _pytest("soak", "-m", "soak", minutes=40, beside=("java", "wheel", "browser")),
+    Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
+    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 30),
+    _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     _pytest("integration", "-m", "integration and not full", minutes=70, disturbed=True),
 )
 ON_OLDER_SPARK = [
