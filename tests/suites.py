@@ -36,7 +36,7 @@ SEED = int(os.environ.get("FULL_SEED", "1"))
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One command; `minutes` is what it may take on two cores that have much else to do, after which it counts as failed."""
+    """One command; it counts as failed after `minutes`, which do on two cores that have much else to do."""
 
     name: str
     command: tuple[str, ...]
