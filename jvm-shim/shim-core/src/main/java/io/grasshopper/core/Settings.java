@@ -11,6 +11,8 @@ import java.util.function.UnaryOperator;
 
 /** Settings under one prefix, for example {@code spark.grasshopper.}; a value that cannot be read is an error at attach. */
 public final class Settings {
+  private static final long LONGEST_TIMEOUT_MS = 3_600_000;
+
   private final UnaryOperator<String> lookup;
 
   /** @param lookup answers the value of a key without prefix, or null */
@@ -44,7 +46,11 @@ public final class Settings {
 
   private URL address(String path) {
     try {
-      return new URL(text("server", "").replaceAll("/+$", "") + path);
+      URL address = new URL(text("server", "").replaceAll("/+$", "") + path);
+      if (!address.getProtocol().equals("http") && !address.getProtocol().equals("https")) {
+        throw new IllegalArgumentException("server is not an address of http or https: " + text("server", ""));
+      }
+      return address;
     } catch (MalformedURLException error) {
       throw new IllegalArgumentException("server is not an address: " + error.getMessage());
     }
@@ -73,12 +79,12 @@ public final class Settings {
   }
 
   public int connectTimeoutMs() {
-    return (int) millis("connect.timeout", "2s");
+    return timeout("connect.timeout");
   }
 
   /** For a whole exchange, from the first byte sent to the last one read. */
   public int timeoutMs() {
-    return (int) millis("timeout", "2s");
+    return timeout("timeout");
   }
 
   /** Extra attempts one task may have running, whatever the control plane asks for. */
@@ -102,6 +108,15 @@ public final class Settings {
 
   private long number(String key, long otherwise, long least, long most) {
     return Math.min(most, Math.max(least, parse(key, text(key, Long.toString(otherwise)))));
+  }
+
+  /** To the JDK nought is no time-out at all, and less is an error that says nothing of the key. */
+  private int timeout(String key) {
+    long millis = millis(key, "2s");
+    if (millis < 1 || millis > LONGEST_TIMEOUT_MS) {
+      throw new IllegalArgumentException(key + " is " + text(key, "") + ", want 1ms to 60min");
+    }
+    return (int) millis;
   }
 
   /** Durations as Spark writes them: {@code 200ms}, {@code 2s}, {@code 1m}; a bare number is milliseconds. */

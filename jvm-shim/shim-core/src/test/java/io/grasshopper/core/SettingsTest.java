@@ -48,8 +48,23 @@ class SettingsTest {
     assertTrue(assertThrows(IllegalArgumentException.class, settings::timeoutMs).getMessage().contains("timeout"));
     values.put("mode", "maybe");
     assertThrows(IllegalArgumentException.class, settings::mode);
-    values.put("server", "nonsense");
-    assertThrows(IllegalArgumentException.class, settings::endpoint);
+    for (String server : new String[] {"nonsense", "ftp://host:7272", "file:///tmp/plane"}) {
+      values.put("server", server);
+      assertTrue(assertThrows(IllegalArgumentException.class, settings::endpoint).getMessage().contains("server"));
+    }
+  }
+
+  /** With 0 an exchange would be given up at once, and the JDK would wait for it without end. */
+  @Test
+  void refusesTimeoutsThatAreNone() {
+    for (String value : new String[] {"0", "-5s", "3000000s", "9223372036854775807s"}) {
+      for (String key : new String[] {"timeout", "connect.timeout"}) {
+        values.clear();
+        values.put(key, value);
+        assertEquals(key + " is " + value + ", want 1ms to 60min", assertThrows(IllegalArgumentException.class,
+            key.equals("timeout") ? settings::timeoutMs : settings::connectTimeoutMs).getMessage());
+      }
+    }
   }
 
   @Test
