@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 class GrasshopperOrderingPolicyTest {
   private static final long LONG_NANOS = 60_000_000_000L;
+  private static final long SHORT_NANOS = 2_000_000_000L;
 
   private final List<App> apps = new ArrayList<>();
   private final InFlight inFlight = new InFlight(System::nanoTime);
@@ -190,19 +191,19 @@ class GrasshopperOrderingPolicyTest {
   @Test
   void isTheStockOrderOnceTheGrantsAreOver() throws InterruptedException {
     app(1).containers = 3;
-    grant(4, 3, Grant.NO_CAP, 20_000_000);
-    grant(1, 3, 3, 20_000_000);
+    grant(4, 3, Grant.NO_CAP, SHORT_NANOS);
+    grant(1, 3, 3, SHORT_NANOS);
     assertEquals("[4, 2, 3]", order());
-    Thread.sleep(30);
+    Thread.sleep(SHORT_NANOS / 1_000_000 + 1);
     assertEquals("[1, 2, 3, 4]", order());
   }
 
   @Test
   void oneGrantEndsWhileAnotherLives() throws InterruptedException {
-    grant(4, 3, Grant.NO_CAP, 20_000_000);
+    grant(4, 3, Grant.NO_CAP, SHORT_NANOS);
     grant(3, 1);
     assertEquals("[4, 3, 1, 2]", order());
-    Thread.sleep(30);
+    Thread.sleep(SHORT_NANOS / 1_000_000 + 1);
     assertEquals("[3, 1, 2, 4]", order());
   }
 
