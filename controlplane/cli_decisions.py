@@ -133,14 +133,26 @@ def _print_decision(decision: dict[str, Any]) -> None:
     typer.echo(f"  {decision['sentence']}")
     typer.echo(f"  about: {', '.join(f'{name} {value}' for name, value in _about(decision).items() if value)}")
     _print_pairs("inputs", decision["inputs"].items())
-    _print_pairs("else", decision["alternatives"])
+    _print_pairs("considered, by score", decision["alternatives"])
     for outcome in decision["outcomes"]:
-        saved = f", saved about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
+        would = "would have saved" if outcome["result"] == "shadow" else "saved"
+        saved = f", {would} about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
         because = f": {outcome['reason']}" if outcome["reason"] else ""
         typer.echo(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
 
 
 def _print_pairs(title: str, pairs: Any) -> None:
-    told = ", ".join(f"{name} {'unknown' if value is None else f'{value:g}'}" for name, value in pairs)
+    told = ", ".join(f"{name} {_value(name, value)}" for name, value in pairs)
     if told:
         typer.echo(f"  {title}: {told}")
+
+
+def _value(name: str, value: float | None) -> str:
+    """An input or a score; of progress and bytes a negative one is unknown.
+
+    >>> _value("progress", -1.0), _value("t_rem_s", None), _value("wait", -0.0), _value("waves", 2.5)
+    ('unknown', 'unknown', '0', '2.5')
+    """
+    if value is None or (value < 0 and (name == "progress" or "bytes" in name)):
+        return "unknown"
+    return f"{value + 0.0:g}"

@@ -23,7 +23,8 @@ def attach(
 
     `mode` is the most this application allows (`off`, `shadow`, `control`); None leaves it to the server.
     Jars and plug-ins set on the builder are extended; those of a spark-defaults.conf are not visible here, so
-    add ours there too if you use `spark.jars` or `spark.plugins` in that file.
+    add ours there too if you use `spark.jars` or `spark.plugins` in that file. Not for `spark-submit`, whose JVM runs
+    before the program does, without our jar: give it `spark.jars`, `spark.plugins` and the server by `--conf`.
     Raises FileNotFoundError if the jar is neither in the package nor built in the checkout.
 
     Example: `spark = attach(SparkSession.builder, server="http://127.0.0.1:7272").getOrCreate()`

@@ -202,7 +202,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
     Reason.BEATEN: ReasonText("Another attempt of its task ends long before it.", 3),
     Reason.ALLOCATOR: ReasonText(
-        "Its virtual size is {virtual_size:.1f}; of the pool's {slots:.0f} slots, {target:.0f} are its target.", 1
+        "Its virtual size is {virtual_size:.1f}; its target is {target:.0f} of the pool's {slots:.0f} slots.", 1
     ),
     Reason.SICK_HOST: ReasonText(
         "Work takes {slowness:.1f} times as long there; originals stay off it while fewer than {waves:.0f} times"

@@ -121,7 +121,7 @@ def test_an_application_that_has_ended_is_shown_with_what_it_was_granted_and_hel
     assert "Held at most" in page
     assert "5 containers" in page
     assert "1 min" in page, "one container for ten seconds and five for ten more"
-    assert "of the pool's 12 slots, 5 are its target" in page
+    assert "its target is 5 of the pool's 12 slots" in page
     assert 'class="held"' in page
     assert 'class="target"' in page
     history = plane.client.get(f"/api/v1/jobs/{QUEUE}/{MINE}/history").json()
@@ -147,7 +147,7 @@ def test_what_was_decided_about_an_application_outlives_the_control_plane(tmp_pa
                 assert plane.runtime.store.flush()
             page = page_of(plane, MINE)
     assert "what was decided about it is all that is kept" in page
-    assert "5 are its target" in page
+    assert "its target is 5 of" in page
     assert "No attempt has started yet" not in page
 
 

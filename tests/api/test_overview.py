@@ -16,7 +16,7 @@ def lost(plane):
     page = plane.client.get("/").text
     (sentence,) = re.findall(r"([\d.]+) core-seconds\s+spent on losing copies", page)
     (strip,) = re.findall(r"<dt>Core time lost</dt><dd>(.*?)</dd>", page)
-    return sentence, re.sub(r"<[^>]+>", "", strip)
+    return sentence, re.sub(r"<[^>]+>", "", strip).strip()
 
 
 def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
@@ -30,7 +30,7 @@ def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
     original = ended(2, host=2, duration_ms=8000)
     plane.reply(message(4, [original, ended(9, outcome="killed", duration_ms=2000, **copy)]))
     plane.clock.advance(2.0)
-    assert lost(plane) == ("2", "2 core-s, 20 % of those attached")
+    assert lost(plane) == ("2", "2 core-s 20 % of what attached drivers used")
     plane.reply(message(5, [{"type": "driver_detached"}]))
     plane.clock.advance(2.0)
     assert lost(plane) == ("2", "2 core-s")

@@ -246,7 +246,7 @@ def test_our_own_faults_are_problem_documents(busy, monkeypatch):
 def test_decisions_are_told_with_sentence_inputs_and_filters(busy):
     (grant,) = items(busy, "decisions?action=grant&job=job-1")
     assert grant["reason"] == "allocator"
-    assert "slots, 12 are its target" in grant["sentence"]
+    assert "its target is 12 of the" in grant["sentence"]
     assert grant["inputs"]["slots"] == 16
     assert busy.client.get(f"/api/v1/decisions/{grant['id']}").json() == grant
     assert items(busy, "decisions?action=kill_attempt") == []

@@ -77,8 +77,8 @@ def overview(
             Figure(name="Copies won", value=number(effect.won), beside=f"of {effect.launched}, {effect.lost} lost"),
             Figure(
                 name="Core time lost",
-                value=number(effect.losing_core_s),
-                beside=f"core-s, {share(losing_core_s, total_core_s)} of those attached" if total_core_s else "core-s",
+                value=f"{number(effect.losing_core_s)} core-s",
+                beside=f"{share(losing_core_s, total_core_s)} of what attached drivers used" if total_core_s else "",
             ),
             Figure(name="Hosts", value=number(len(snapshot.hosts)), beside=f"▲ {sick} sick" if sick else "none sick"),
             Figure(
