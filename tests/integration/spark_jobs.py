@@ -139,15 +139,18 @@ def misnamed_foreach(spark, *, group, tasks=4, held=(), gate=""):
         context._jsc.clearCallSite()
 
 
-def misnamed_python_foreach(spark, *, group, tasks=4, held=(), gate=""):
-    """The same from Python, which only says what it calls while no other thread is in a call."""
+def misnamed_python_foreach(spark, *, group, tasks=4, held=(), gate="", ballast=0):
+    """The same from Python, which only says what it calls while no other thread is in a call.
+
+    A function of more than a million bytes of `ballast` is broadcast.
+    """
     context = spark.sparkContext
     _enter(context, group)
     numbers = context.parallelize(range(tasks), tasks)
     context._jsc.setCallSite("collect at notebook.py:1")
     SCCallSiteSync._spark_stack_depth += 1
     try:
-        numbers.foreach(partial(_maybe_wait, held=tuple(held), gate=gate, hold_copies=False))
+        numbers.foreach(partial(_maybe_wait, held=(*held, bytes(ballast)), gate=gate, hold_copies=False))
     finally:
         SCCallSiteSync._spark_stack_depth -= 1
         context._jsc.clearCallSite()

@@ -58,8 +58,17 @@ def test_pairs_are_copied_on_their_way_out_only_under_a_known_committer(plane, d
     meets(plane, driver, gate, job, group, PAIRS[output_format])
 
 
-@pytest.mark.parametrize("call", ["misnamed_foreach", "misnamed_python_foreach"])
-def test_rows_given_to_a_users_function_are_never_copied_whatever_the_stage_is_called(plane, driver, gate, call):
-    """A name is only what some thread has set; the function that Spark runs cannot be another one."""
-    job = driver.start(call, group="misnamed", held=[1], gate=str(gate))
-    meets(plane, driver, gate, job, "misnamed", "foreach writes where it likes")
+@pytest.mark.parametrize(
+    ("call", "more", "because"),
+    [
+        ("misnamed_foreach", {}, "foreach writes where it likes"),
+        ("misnamed_python_foreach", {}, "foreach writes where it likes"),
+        ("misnamed_python_foreach", {"ballast": 2_000_000}, "unknown sink"),
+    ],
+)
+def test_rows_given_to_a_users_function_are_never_copied_whatever_the_stage_is_called(
+    plane, driver, gate, call, more, because
+):
+    """A name is only what some thread has set; the function that Spark runs cannot be another one, or is not seen."""
+    job = driver.start(call, group="misnamed", held=[1], gate=str(gate), **more)
+    meets(plane, driver, gate, job, "misnamed", because)

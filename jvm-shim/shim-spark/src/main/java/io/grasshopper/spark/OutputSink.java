@@ -28,6 +28,8 @@ final class OutputSink {
   private static final String DATA_SOURCE_V2 = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
   /** In the pickled function of PySpark's own {@code foreach} and {@code foreachPartition}: where Python found it. */
   private static final String PYTHON_FOREACH = "RDD.foreach";
+  /** In every pickled function; one that is too large is broadcast, and a reference stands in its place. */
+  private static final String PYTHON_SERIALIZERS = "pyspark.serializers";
   private static final Field PYTHON_FUNCTION = Scala.field(PythonRDD.class, "func");
   private static final int MAX_DEPTH = 4;
 
@@ -57,8 +59,12 @@ final class OutputSink {
     if (writer.equals(RDD) && isPackedByPlan(rdd)) {
       return new OutputSink(QUERY_PLAN, Collections.emptyList(), coordinatesFiles);
     }
-    if (writer.equals(RDD) && (method(inner).contains("foreach") || isPythonForeach(rdd))) {
+    String python = writer.equals(RDD) && rdd instanceof PythonRDD ? pickledFunction(rdd) : PYTHON_SERIALIZERS;
+    if (writer.equals(RDD) && method(inner).contains("foreach") || python.contains(PYTHON_FOREACH)) {
       return new OutputSink(RDD + ".foreach", Collections.emptyList(), coordinatesFiles);
+    }
+    if (!python.contains(PYTHON_SERIALIZERS)) {
+      return new OutputSink("?", Collections.emptyList(), coordinatesFiles);
     }
     if (writer.equals(DATA_SOURCE_V2)) {
       return new OutputSink(writer, Collections.emptyList(), Boolean.TRUE.equals(captured(inner, Boolean.class, 0)));
@@ -88,16 +94,13 @@ final class OutputSink {
     return step != null && owner(unwrap(step, RDD)).equals(QUERY_PLAN);
   }
 
-  /** To Spark it is a {@code collect} of nothing, and its call site may be another call's. */
-  private static boolean isPythonForeach(Object rdd) {
-    if (!(rdd instanceof PythonRDD)) {
-      return false;
-    }
+  /** A {@code foreach} is to Spark a {@code collect} of nothing, and its call site may be another call's. */
+  private static String pickledFunction(Object rdd) {
     StringBuilder command = new StringBuilder();
     for (Object each : Scala.list(Scala.call(Scala.get(PYTHON_FUNCTION, rdd), "command"))) {
       command.append((char) (byte) (Byte) each);
     }
-    return command.indexOf(PYTHON_FOREACH) >= 0;
+    return command.toString();
   }
 
   private static Object unwrap(Object function, String wrapper) {
