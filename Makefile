@@ -57,8 +57,8 @@ lint: $(VENV)/dev.stamp ## Style, types and layers.
 
 jars: $(JAR) $(YARN_JAR) $(TESTKIT) ## Build the Java side.
 
-wheel: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) ## Build the wheel into dist/.
-	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null && ls dist
+wheel: $(VENV)/run.stamp $(JAR) $(YARN_JAR) ## Build the wheel into dist/.
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . && ls dist
 
 lock: $(VENV)/dev.stamp ## Pin every dependency again.
 	$(PIN) pyproject.toml --extra spark --group build -o requirements/run.lock

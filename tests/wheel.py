@@ -28,8 +28,8 @@ def main(report: str) -> int:
     """Returns pytest's exit code; `report` is where its JUnit file goes."""
     with tempfile.TemporaryDirectory(prefix="grasshopper-wheel-") as folder:
         place = Path(folder)
-        build = ("-m", "build", "--wheel", "--no-isolation", "--outdir", str(place), str(ROOT))
-        subprocess.run([sys.executable, *build], check=True, stdout=subprocess.DEVNULL)
+        build = ("-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation")
+        subprocess.run([sys.executable, *build, "--wheel-dir", str(place), str(ROOT)], check=True)
         wheel = next(place.glob("*.whl"))
         venv.create(place / "env", with_pip=True)
         python = place / "env" / "bin" / "python"
