@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -118,13 +119,15 @@ def serve(
     from controlplane.store.database import alone, shown_url
 
     url = settings.store_settings().url
-    try:
-        with alone(url):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone(url))
+        except BlockingIOError:
+            fail(f"{shown_url(url)} is another `grasshopper serve`'s; --store chooses another one", REFUSED)
+        try:
             main.serve(settings, on_start=tell)
-    except BlockingIOError:
-        fail(f"{shown_url(url)} is another `grasshopper serve`'s; --store chooses another one", REFUSED)
-    except SystemExit as ended:
-        raise typer.Exit(REFUSED if ended.code else 0) from None
+        except SystemExit as ended:
+            raise typer.Exit(REFUSED if ended.code else 0) from None
 
 
 @app.command()
@@ -318,7 +321,8 @@ def is_interactive() -> bool:
 
 def _load(path: Path | None, overrides: dict[str, Any]) -> Any:
     """The settings, or exit code 2 with every problem."""
-    from controlplane.settings import BadSettings, load
+    from controlplane.model.errors import BadSettings
+    from controlplane.settings import load
 
     try:
         return load(path, overrides)

@@ -20,10 +20,11 @@ from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
+from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
-from controlplane.settings import SECTIONS, BadSettings, Settings, holding, in_force
+from controlplane.settings import SECTIONS, Settings, holding, in_force
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()

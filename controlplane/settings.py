@@ -14,17 +14,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from controlplane.engine.steering import Steering
-from controlplane.model.errors import BadSetting, GrasshopperError
+from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.settings_file import parse, placed, read
 from controlplane.store.database import shown_url, usable
 from controlplane.store.parameters import StoreSettings
 
@@ -35,35 +35,12 @@ HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
 _TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_settings"))
 """Engine settings that are allowed or not only together."""
-_TRUTH = "tag:yaml.org,2002:bool"
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
 _OWN_WORDS = {"missing": "a value", "extra_forbidden": "a name that exists", "json_invalid": "JSON"}
 _PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
 """What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML, but takes for truth values only `true` and `false`, as YAML 1.2 does: `off` is a mode."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
-        first: [(tag, word) for tag, word in known if tag != _TRUTH]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver(_TRUTH, re.compile("^(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
-
-
-@dataclasses.dataclass(eq=False)
-class BadSettings(GrasshopperError):
-    """Everything that is wrong with what an operator asked for, by full dotted name."""
-
-    problems: tuple[BadSetting, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.problems))
 
 
 class Section(BaseModel):
@@ -194,9 +171,9 @@ SECTIONS = tuple(Settings.model_fields)
 def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
     """Settings from file, environment and command line (`overrides` nests like the file); raises `BadSettings`."""
     path = None if path is None else Path(path)
-    text = "" if path is None else _read_file(path)
+    text = "" if path is None else read(path)
     layers = [
-        (str(path), _parse(path, text)),
+        (str(path), parse(path, text)),
         ("environment", _read_environment()),
         (COMMAND_LINE, dict(overrides or {})),
     ]
@@ -209,9 +186,9 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
         settings = Settings(**merged)
         check(settings)
     except ValidationError as error:
-        raise BadSettings(_placed(bad_settings(error.errors()), path, text, origins)) from None
+        raise BadSettings(placed(bad_settings(error.errors()), path, text, origins)) from None
     except BadSettings as error:
-        raise BadSettings(_placed(error.problems, path, text, origins)) from None
+        raise BadSettings(placed(error.problems, path, text, origins)) from None
     settings._origins.update(origins)
     settings._source = (path, dict(overrides or {}))
     return settings
@@ -317,55 +294,6 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
         nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
         merged[key] = _overlay(merged[key], value) if nested else value
     return merged
-
-
-def _read_file(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSettings((BadSetting("config", str(path), f"a readable YAML file: {error}"),)) from None
-
-
-def _parse(path: Path | None, text: str) -> dict[str, Any]:
-    """The sections of a YAML file. What is wrong is told without the text around it, which may hold secrets."""
-    want, place = "a YAML file of sections", ""
-    try:
-        tree = yaml.load(text, Loader=_Loader) or {}
-    except yaml.MarkedYAMLError as error:
-        want = f"{want}: {error.problem}"
-        place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else ""
-        tree = None
-    except (yaml.YAMLError, RecursionError, ValueError):
-        tree = None
-    if not isinstance(tree, dict) or not all(isinstance(section, str) for section in tree):
-        raise BadSettings((BadSetting("config", str(path), want, place),))
-    return tree
-
-
-def _placed(
-    problems: Iterable[BadSetting], path: Path | None, text: str, origins: Mapping[str, str]
-) -> tuple[BadSetting, ...]:
-    """The problems, each with its line where the value came from the file."""
-    document = yaml.compose(text, Loader=yaml.SafeLoader)
-    lines = [(problem, _line(document, problem.field.split("."))) for problem in problems]
-    return tuple(
-        dataclasses.replace(problem, place=f"{path}:{line}")
-        if line and origins.get(problem.field, str(path)) == str(path)
-        else problem
-        for problem, line in lines
-    )
-
-
-def _line(node: yaml.Node | None, names: list[str]) -> int:
-    """The line of a setting in a YAML document; 0 where it is not there."""
-    line = 0
-    for name in names:
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        found = next(((key, value) for key, value in pairs if key.value == name), None)
-        if found is None:
-            return 0
-        line, node = found[0].start_mark.line + 1, found[1]
-    return line
 
 
 def _read_environment() -> dict[str, Any]:

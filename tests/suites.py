@@ -140,7 +140,7 @@ def run(suites: Sequence[Suite]) -> dict[str, bool]:
         for one in some:
             suite, code = one.suite, one.wait()
             running.remove(one)
-            if code == TESTS_FAILED and suite.disturbed and len(_failed(suite.name)) <= FEW:
+            if code == TESTS_FAILED and suite.disturbed and 0 < len(_failed(suite.name)) <= FEW:
                 running.append(again := Running(suite.again()))
                 code = again.wait()
                 running.remove(again)

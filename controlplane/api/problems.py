@@ -10,10 +10,10 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from controlplane.model.errors import BadSetting
+from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.runtime.live import CycleFailed
 from controlplane.runtime.sources import Busy, StaleReport, Unheard
-from controlplane.settings import BadSettings, bad_settings
+from controlplane.settings import bad_settings
 
 
 class FieldProblem(Struct, frozen=True, kw_only=True):

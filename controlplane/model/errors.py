@@ -43,6 +43,16 @@ class BadSetting(GrasshopperError):
 
 
 @dataclass(eq=False)
+class BadSettings(GrasshopperError):
+    """Everything that is wrong with what an operator asked for, by full dotted name."""
+
+    problems: tuple[BadSetting, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+@dataclass(eq=False)
 class LawBroken(GrasshopperError):
     """An order would have broken one of the engine's own laws: a defect of ours, never the host's."""
 

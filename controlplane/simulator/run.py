@@ -13,6 +13,7 @@ from controlplane.simulator.statistics import Estimate, Summary, estimate
 
 MOST_SEEDS = 10_000
 LARGEST_SEED = 2**53
+"""What JSON can hold exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from controlplane import settings
-from controlplane.settings import BadSettings
+from controlplane.model.errors import BadSettings
 from tests.plane import attached, message, running
 
 pytestmark = pytest.mark.unit

@@ -12,6 +12,7 @@ from controlplane.model.cluster import Changes, Cluster
 from controlplane.model.columns import ints
 from controlplane.model.decisions import Report
 from controlplane.model.table import Table
+from tests.looks import Counted
 from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
@@ -142,18 +143,6 @@ def test_a_full_report_sweeps_away_what_it_does_not_name():
 @pytest.mark.parametrize("ends", ["executors", "driver"])
 def test_losing_executors_looks_at_their_own_attempts_only(ends):
     """Thousands are lost at once where a zone fails: a look at all attempts for each would stop the control plane."""
-
-    class Counted(dict):
-        looked = 0
-
-        def items(self):
-            self.looked += 1
-            return super().items()
-
-        def __iter__(self):
-            self.looked += 1
-            return super().__iter__()
-
     scenario = Scenario()
     scenario.stage(3)
     scenario.start_all(3)

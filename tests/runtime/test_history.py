@@ -18,6 +18,7 @@ from controlplane.model.facts import (
 from controlplane.runtime.history import History
 from controlplane.runtime.holdings import MOST_HOLDINGS, container_seconds, note_change
 from controlplane.runtime.parameters import RuntimeSettings
+from tests.looks import Counted
 
 pytestmark = pytest.mark.unit
 
@@ -90,14 +91,6 @@ def test_attempts_of_a_lost_executor_are_lost(history):
 
 def test_executors_lost_together_take_one_look_at_the_attempts(history):
     """A look for each of thousands would stop the control plane for seconds."""
-
-    class Counted(dict):
-        looked = 0
-
-        def values(self):
-            self.looked += 1
-            return super().values()
-
     tell(history, [start(n, executor=f"{n}") for n in range(3)], at_s=20.0)
     job = history.job("spark:a", "j")
     job.attempts = Counted(job.attempts)

@@ -5,11 +5,10 @@ import dataclasses
 import pytest
 
 from controlplane import settings
-from controlplane.model.errors import BadSetting
+from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.settings import BadSettings
 from controlplane.store.parameters import StoreSettings
 
 pytestmark = pytest.mark.unit

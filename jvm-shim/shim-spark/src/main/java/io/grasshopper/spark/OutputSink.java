@@ -24,6 +24,8 @@ final class OutputSink {
 
   private static final String CONTEXT = "org.apache.spark.SparkContext";
   private static final String RDD = "org.apache.spark.rdd.RDD";
+  private static final String FOREACH = RDD + ".foreach";
+  private static final String UNKNOWN = "?";
   private static final String QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan";
   private static final String DATA_SOURCE_V2 = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
   /** In the pickled function of PySpark's own {@code foreach} and {@code foreachPartition}: where Python found it. */
@@ -59,12 +61,11 @@ final class OutputSink {
     if (writer.equals(RDD) && isPackedByPlan(rdd)) {
       return new OutputSink(QUERY_PLAN, Collections.emptyList(), coordinatesFiles);
     }
-    String python = writer.equals(RDD) && rdd instanceof PythonRDD ? pickledFunction(rdd) : PYTHON_SERIALIZERS;
-    if (writer.equals(RDD) && method(inner).contains("foreach") || python.contains(PYTHON_FOREACH)) {
-      return new OutputSink(RDD + ".foreach", Collections.emptyList(), coordinatesFiles);
+    if (writer.equals(RDD) && method(inner).contains("foreach")) {
+      return new OutputSink(FOREACH, Collections.emptyList(), coordinatesFiles);
     }
-    if (!python.contains(PYTHON_SERIALIZERS)) {
-      return new OutputSink("?", Collections.emptyList(), coordinatesFiles);
+    if (writer.equals(RDD) && rdd instanceof PythonRDD) {
+      return new OutputSink(ofPython(pickledFunction(rdd)), Collections.emptyList(), coordinatesFiles);
     }
     if (writer.equals(DATA_SOURCE_V2)) {
       return new OutputSink(writer, Collections.emptyList(), Boolean.TRUE.equals(captured(inner, Boolean.class, 0)));
@@ -84,7 +85,7 @@ final class OutputSink {
         names.add(Scala.get(Scala.field(HadoopMapReduceCommitProtocol.class, "committer"), protocol).getClass().getName());
       }
     } catch (RuntimeException error) {
-      names.add("?");
+      names.add(UNKNOWN);
     }
     return names;
   }
@@ -95,6 +96,13 @@ final class OutputSink {
   }
 
   /** A {@code foreach} is to Spark a {@code collect} of nothing, and its call site may be another call's. */
+  private static String ofPython(String function) {
+    if (!function.contains(PYTHON_SERIALIZERS)) {
+      return UNKNOWN;
+    }
+    return function.contains(PYTHON_FOREACH) ? FOREACH : RDD;
+  }
+
   private static String pickledFunction(Object rdd) {
     StringBuilder command = new StringBuilder();
     for (Object each : Scala.list(Scala.call(Scala.get(PYTHON_FUNCTION, rdd), "command"))) {
