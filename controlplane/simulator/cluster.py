@@ -16,7 +16,7 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.hopper.locality import LOCALITY_PERCENT
 from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
-from controlplane.simulator.cluster_decisions import OF_ALL, WANTED, Policy
+from controlplane.simulator.cluster_decisions import Policy
 from controlplane.simulator.cluster_events import Ended, play
 from controlplane.simulator.cluster_inputs import with_inputs
 from controlplane.simulator.cluster_state import empty_log, empty_state
@@ -42,10 +42,9 @@ class ClusterScenario:
     policy: str = "hopper+late"
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
-    foresight: int | None = None
-    """Which copies a job counts slots for, see `cluster_decisions`; None for OF_ALL with hopper, else WANTED."""
-    holds: bool | None = None
-    """Whether such slots stay free meanwhile; else they are lent, as the shim does. None for hopper alone."""
+    wanted_only: bool | None = None
+    """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
+    engine does. None for no with hopper, else yes."""
     max_copies: int = 1
     workload: Source = field(default_factory=Synthetic)
     offered_load: float = 0.6
@@ -148,8 +147,7 @@ class ClusterScenario:
             speculator=speculator.code,
             speculator_settings=speculator.setting_record(self.speculator_settings),
             copies_first=speculator.before_waiting,
-            foresight=(OF_ALL if is_hopper else WANTED) if self.foresight is None else self.foresight,
-            holds=is_hopper if self.holds is None else self.holds,
+            wanted_only=not is_hopper if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             at_start=speculator.at_start,
@@ -168,7 +166,6 @@ class ClusterScenario:
 
 
 LIMITS = (
-    ("foresight", WANTED, OF_ALL),
     ("max_copies", 0, 16),
     ("offered_load", 1e-6, 10.0),
     ("jobs", 1, 10**8),

@@ -18,9 +18,6 @@ from controlplane.policies.dispatch import allocate, speculate
 from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster_world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
-WANTED, OF_RUNNING, OF_ALL = range(3)
-"""Which copies a job counts slots for: those wanted at the moment, those that its running tasks may have, as the engine
-does, or those that all its unfinished tasks may have, as Hopper's virtual sizes do."""
 NO_JOB = -1
 
 
@@ -33,10 +30,9 @@ class Policy(NamedTuple):
     speculator_settings: Record
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
-    foresight: int
-    """WANTED, OF_RUNNING or OF_ALL."""
-    holds: bool
-    """Whether a slot within a job's target stays free until the job can use it, or is lent to originals of others."""
+    wanted_only: bool
+    """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
+    engine does."""
     max_copies: int
     tail_index: float
     """What the allocator takes the tail index of durations for."""
@@ -58,11 +54,11 @@ class Policy(NamedTuple):
 def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Ask the allocator, then, if a review is due, the speculator; the other way where shares count wanted copies."""
     state.counts[0]["cycles"] += 1
-    if policy.foresight != WANTED:
+    if not policy.wanted_only:
         share_out(work, world, policy, state)
     if state.counts[0]["now_s"] >= state.counts[0]["review_s"]:
         review(work, world, policy, state)
-    if policy.foresight == WANTED:
+    if policy.wanted_only:
         share_out(work, world, policy, state)
     list_asking(state)
 
@@ -214,9 +210,8 @@ def view_claimants(work: Workload, world: World, policy: Policy, state: State) -
             moving_s = max(job["transferred_s"] - now_s, 0.0) * job["n_tasks"]
             claimant["transfer_ratio"] = work.transfer_ratio[job["id"]] + moving_s / (left * mean_s)
         copies = job["n_wanted"]
-        if policy.foresight != WANTED:
-            tasks = left if policy.foresight == OF_ALL else job["n_started"] - job["n_done"]
-            copies = max(tasks * policy.max_copies - job["copies"], 0)
+        if not policy.wanted_only:
+            copies = max((job["n_started"] - job["n_done"]) * policy.max_copies - job["copies"], 0)
         claimant["running"] = job["running"]
         claimant["usable"] = job["running"] + waiting(job) + copies
         claimant["foreseen"] = job["running"] + waiting(job) + max(left * policy.max_copies - job["copies"], 0)
@@ -262,7 +257,7 @@ def need(work: Workload, policy: Policy, job: Record) -> float:
         return inf
     if job["running"] < job["target"]:
         return job["running"] / job["target"] - 1.0
-    if policy.holds or job["capped"]:
+    if job["capped"]:
         return inf
     return job["running"] / work.weight[job["id"]]
 

@@ -21,8 +21,8 @@ def parse_set(given: Sequence[str]) -> dict[str, Any]:
     Raises BadSetting for a name that there is none of, and for what is no value for it; whether the value is in range,
     and whether a policy knows the setting, the scenario says itself.
 
-    >>> parse_set(["kill_s=2", "holds=false", "allocator.fairness_epsilon=0"])
-    {'kill_s': 2.0, 'holds': False, 'allocator_settings': {'fairness_epsilon': 0.0}}
+    >>> parse_set(["kill_s=2", "wanted_only=false", "allocator.fairness_epsilon=0"])
+    {'kill_s': 2.0, 'wanted_only': False, 'allocator_settings': {'fairness_epsilon': 0.0}}
     """
     found: dict[str, Any] = {}
     for pair in given:

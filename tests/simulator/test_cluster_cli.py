@@ -56,10 +56,11 @@ def test_the_record_holds_everything_that_went_in():
 
 def test_every_number_and_every_setting_of_both_policies_can_be_set_by_name():
     """A condition of a figure can be tried without a program of one's own; an option's own value gives way."""
-    given = ("detect_s=1.5", "holds=false", "noise=0", "allocator.fairness_epsilon=0.2", "speculator.copy_share=0.3")
+    policies = ("allocator.fairness_epsilon=0.2", "speculator.copy_share=0.3")
+    given = ("detect_s=1.5", "wanted_only=true", "noise=0", *policies)
     arguments = [word for pair in given for word in ("--set", pair)]
     scenario = json.loads(grasshopper("-o", "json", "--noise", "0.6", *arguments).stdout)["scenario"]
-    assert (scenario["detect_s"], scenario["holds"], scenario["noise"]) == (1.5, False, 0.0)
+    assert (scenario["detect_s"], scenario["wanted_only"], scenario["noise"]) == (1.5, True, 0.0)
     assert scenario["allocator_settings"] == {"fairness_epsilon": 0.2}
     assert scenario["speculator_settings"] == {"copy_share": 0.3}
 
@@ -108,7 +109,7 @@ def test_a_file_that_is_no_trace_is_refused(text, tmp_path):
         (("--set", "detekt_s=1"), "--set = 'detekt_s=1'"),
         (("--set", "detect_s=soon"), "--set detect_s"),
         (("--set", "kill_s=-1"), "--set kill_s"),
-        (("--set", "foresight=3"), "--set foresight"),
+        (("--set", "wanted_only=3"), "--set wanted_only"),
         (("--set", "policy=fair+late"), "--set = 'policy=fair+late'"),
         (("--set", "allocator.copy_share=0.3"), "--set allocator.copy_share"),
         (("--set", "speculator.copy_share=7"), "--set speculator.copy_share"),

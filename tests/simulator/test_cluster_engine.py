@@ -4,8 +4,8 @@ The simulator plays; everything that happens is told to the engine as facts, and
 differs by design is taken out of the comparison, and listed here:
 - Estimates: the engine's come from bytes and siblings, the simulator's from the truth, with noise. The engine is given
   the simulator's, and the true tail index, and the simulator's load for the demand up to which a job is small.
-- Foresight: the engine counts copies of running tasks only, so the simulator is told to (OF_RUNNING); where Hopper
-  holds slots, both count those of waiting tasks, too.
+- Foresight: the engine counts all copies that running tasks may have, so the simulator is told to (`wanted_only`);
+  where Hopper holds slots, both count those of waiting tasks, too.
 - Orders are wishes: the engine orders what fits into a target even if the slot is still held by another job, and leaves
   the task alone while the order is open; the simulator starts the best one when the slot comes free. So what it starts
   must have been ordered by then, or stand in for another one of its job that was; while nothing is open both must want
@@ -28,7 +28,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.simulator import cluster_events
 from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_decisions import OF_RUNNING, decide
+from controlplane.simulator.cluster_decisions import decide
 from controlplane.simulator.cluster_workloads import Synthetic
 from controlplane.simulator.cluster_world import machine_of, mean_factor, typical_factor
 from tests.scenario import SOURCE, Scenario
@@ -199,7 +199,7 @@ def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculato
         jobs=25,
         machines=MACHINES,
         slots_per_machine=SLOTS_PER_MACHINE,
-        foresight=OF_RUNNING,
+        wanted_only=False,
         noise=0.3,
         detect_s=0.3,
         launch_s=0.1,

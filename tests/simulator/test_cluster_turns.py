@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
     ("policy", "more"),
     [
         ("hopper+late", {}),
-        ("hopper+ras", {"holds": False}),
+        ("hopper+ras", {"allocator_settings": {"hold_slots": 1.0}}),
         ("hopper+late", {"max_copies": 2, "noise": 0.5}),
         ("srpt+late", {"speculator_settings": {"copy_priority": 1.0}}),
         ("budgeted+mantri", {}),

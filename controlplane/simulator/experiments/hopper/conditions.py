@@ -24,11 +24,17 @@ JOBS = {Scale.SMOKE: 300, Scale.FULL: 6000}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 5}
 NOISE = 0.3
 
+
+def hopper(speculator: str, **settings: float) -> Fields:
+    """Hopper as printed: slots within a target stay free for copies yet to come."""
+    return {"policy": f"hopper+{speculator}", "allocator_settings": {"hold_slots": 1.0, **settings}}
+
+
 PRIO: Fields = {"policy": "srpt+late"}
 COPIES_LAST: Fields = {"speculator_settings": {"copy_priority": 1.0}}
 LAST: Fields = {**PRIO, **COPIES_LAST}
-HOPPER: Fields = {"policy": "hopper+late"}
-EAGER: Fields = {"policy": "hopper+ras"}
+HOPPER = hopper("late")
+EAGER = hopper("ras")
 """Hopper with copies of whatever ends sooner by one while slots are idle."""
 PRIO_EAGER: Fields = {"policy": "srpt+ras"}
 BASELINES = {"Prio": PRIO, "Last": LAST}

@@ -10,7 +10,7 @@ from controlplane.model.columns import Floats
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Listed, Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
-from controlplane.simulator.experiments.hopper.conditions import Fields
+from controlplane.simulator.experiments.hopper.conditions import Fields, hopper
 from controlplane.simulator.experiments.points.cluster import Attempt, ClusterRuns, ResponseTimes, Schedule
 from controlplane.simulator.statistics import estimate
 
@@ -22,10 +22,7 @@ SCHEDULES: dict[str, tuple[Fields, list[float]]] = {
         {"policy": "budgeted+ras", "allocator_settings": {"reserved_share": 3 / 7}},
         [12.0, 32.0],
     ),
-    "Hopper": (
-        {"policy": "hopper+ras", "allocator_settings": {"fairness_epsilon": 1.0, "round_up": 0.0}},
-        [12.0, 22.0],
-    ),
+    "Hopper": (hopper("ras", fairness_epsilon=1.0, round_up=0.0), [12.0, 22.0]),
 }
 TABLE_1: Fields = {
     "workload": Listed(original_s=ORIGINAL_S, copy_s=10.0),

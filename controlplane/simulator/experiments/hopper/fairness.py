@@ -24,6 +24,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     at_loads,
     each_job,
     grid,
+    hopper,
 )
 from controlplane.simulator.statistics import estimate
 
@@ -33,7 +34,7 @@ SHORT, NEAR = 0.53, 0.1
 
 
 def _with_epsilon(epsilon: float) -> Fields:
-    return {**HOPPER, "allocator_settings": {"fairness_epsilon": epsilon}}
+    return hopper("late", fairness_epsilon=epsilon)
 
 
 def figure_10_points(scale: Scale) -> list[Point]:

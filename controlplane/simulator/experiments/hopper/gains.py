@@ -1,9 +1,8 @@
 """How much shorter do Hopper's slots make jobs on a shared cluster? Figures 6, 7, 8 and 9, and where the gains end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from controlplane.simulator.cluster import BINS
-from controlplane.simulator.cluster_decisions import OF_RUNNING
 from controlplane.simulator.cluster_workloads import Facebook, Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.comparisons import (
@@ -40,6 +39,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     at_loads,
     each_job,
     grid,
+    hopper,
     runs,
 )
 from controlplane.simulator.statistics import Estimate
@@ -215,9 +215,7 @@ def figure_8b(results: Results) -> Finding:
 def _speculators(base_name: str) -> list[tuple[str, Fields, Fields]]:
     """Each speculator's name, under Hopper and under the baseline."""
     priority = COPIES_LAST if base_name == "Last" else {}
-    return [
-        (name, {"policy": f"hopper+{one}"}, {"policy": f"srpt+{one}", **priority}) for name, one in SPECULATORS.items()
-    ]
+    return [(name, hopper(one), {"policy": f"srpt+{one}", **priority}) for name, one in SPECULATORS.items()]
 
 
 def figure_9_points(scale: Scale) -> list[Point]:
@@ -255,25 +253,24 @@ CHANGED: Fields = {"workload": FACEBOOK, "offered_load": 0.8}
 """Under which conditions are changed one by one."""
 FREE_MOVES: Fields = {"workload": Facebook(most_transfer_ratio=0.0)}
 """Output moves in no time; a transfer ratio of 0 counts as 1."""
-NO_PROMISE: Fields = {"allocator_settings": {"fairness_epsilon": 1.0}}
-CONDITIONS: dict[str, tuple[Fields, Fields]] = {
+CONDITIONS: dict[str, tuple[Fields, Mapping[str, float]]] = {
     **{f"{share:.0%} of the tasks shared": ({"shared_share": share}, {}) for share in (0.0, 0.25, 0.5)},
     **{f"estimation noise {noise:g}": ({"noise": noise}, {}) for noise in (0.0, 0.6)},
     "transfer ratios count as 1": (FREE_MOVES, {}),
-    "no promise of fairness": ({}, NO_PROMISE),
-    "transfer ratios count as 1, no promise of fairness": (FREE_MOVES, NO_PROMISE),
-    "slots held for copies are lent meanwhile": ({}, {"holds": False}),
-    "slots counted for copies of running tasks only": ({}, {"foresight": OF_RUNNING}),
+    "no promise of fairness": ({}, {"fairness_epsilon": 1.0}),
+    "transfer ratios count as 1, no promise of fairness": (FREE_MOVES, {"fairness_epsilon": 1.0}),
+    "slots are lent until a copy is wanted": ({}, {"hold_slots": 0.0}),
     "a tenth of the machines three times as slow": ({"slow_machine_share": 0.1}, {}),
     "0.2 s to clean up after a kill": ({"kill_s": 0.2}, {}),
     "400 slots": ({"machines": 100, "slots_per_machine": 4}, {}),
 }
-"""What changes for all, and what for Hopper alone."""
+"""What changes for all, and which of Hopper's settings."""
 
 
-def _under(policy: Fields, change: tuple[Fields, Fields]) -> Fields:
-    is_hopper = policy["policy"].startswith("hopper")
-    return {**CHANGED, **change[0], **policy, **(change[1] if is_hopper else {})}
+def _under(policy: Fields, change: tuple[Fields, Mapping[str, float]]) -> Fields:
+    allocator, _, speculator = policy["policy"].partition("+")
+    ours = hopper(speculator, **change[1]) if allocator == "hopper" else policy
+    return {**CHANGED, **change[0], **ours}
 
 
 def conditions_points(scale: Scale) -> list[Point]:
