@@ -78,9 +78,7 @@ class Scenario:
         """A job with one safe stage."""
         sizes = input_bytes if isinstance(input_bytes, list) else [input_bytes] * n_tasks * bool(input_bytes)
         given = {"kind": "shuffle_map", "name": f"stage {stage}", "input_bytes": sizes} | fields
-        return self.tell(
-            [f.JobSubmitted(job=job), f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=n_tasks, **given)]
-        )
+        return self.tell([f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=n_tasks, **given)])
 
     def started(
         self, attempt: int, host: int, *, index: int | None = None, stage: int = 1, **fields

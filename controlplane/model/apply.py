@@ -139,9 +139,8 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
     info.name = fact.name or info.name
-    info.host_ids = list(dict.fromkeys([*info.host_ids, *fact.host_ids]))
-    info.edges = list(dict.fromkeys([*info.edges, *fact.edges]))
-    info.stage_tasks.update(zip(fact.stages, fact.stage_tasks, strict=False))
+    info.host_ids, info.edges = fact.host_ids, fact.edges
+    info.stage_tasks = dict(zip(fact.stages, fact.stage_tasks, strict=False))
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
     cluster.jobs.copies_enabled[row] = fact.copies_enabled

@@ -135,12 +135,15 @@ class ExecutorLost(Fact, frozen=True, tag="executor_lost"):
 
 
 class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
-    """A job has arrived, or one that was thought ended goes on with further stages (AQE, a reused job group)."""
+    """A job has arrived, or goes on with further stages (AQE, a reused job group), even one that was thought ended.
+
+    It tells all of the job, and takes the place of what was told of it before.
+    """
 
     job: Key
     name: Text = ""
     host_ids: list[Id] = []
-    """The Spark job ids behind this job so far."""
+    """The Spark job ids behind this job so far, but for those that ended a hundred others ago."""
     stages: list[Id] = []
     stage_tasks: list[Count] = []
     """Number of tasks of each of `stages`; empty where not known yet."""

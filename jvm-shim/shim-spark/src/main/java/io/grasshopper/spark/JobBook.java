@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,8 @@ import org.apache.spark.scheduler.StageInfo;
 /** Turns Spark's jobs into the user's jobs. Used by the sync loop's thread only. */
 final class JobBook {
   private static final int MAX_ENDED_EXECUTIONS = 1000;
+  /** A job group may never come to its end: its Spark jobs that ended before this many others are forgotten. */
+  private static final int MAX_ENDED_SPARK_JOBS = 100;
 
   private final SyncLoop loop;
   private final Consumer<String> onEnd;
@@ -37,14 +41,14 @@ final class JobBook {
 
   void started(SparkListenerJobStart event, long atNanos) {
     Job job = job(JobKey.of(event.properties(), event.jobId()), atNanos);
-    job.add(event.jobId());
+    Part part = job.add(event.jobId());
     bySparkJob.put(event.jobId(), job);
     for (Object each : Scala.list(Scala.call(event, "stageInfos"))) {
       StageInfo stage = (StageInfo) each;
-      job.tasksByStage.put((long) stage.stageId(), (long) stage.numTasks());
+      part.tasksByStage.put((long) stage.stageId(), (long) stage.numTasks());
       job.callSite = stage.name();
       for (Object parent : Scala.list(Scala.call(stage, "parentIds"))) {
-        job.edges.add(Arrays.asList((long) (Integer) parent, (long) stage.stageId()));
+        part.edges.add(Arrays.asList((long) (Integer) parent, (long) stage.stageId()));
       }
     }
     loop.emit(job.fact());
@@ -125,9 +129,7 @@ final class JobBook {
     final JobKey key;
     final long atNanos;
     final Set<Integer> active = new TreeSet<>();
-    final Set<Long> hostIds = new TreeSet<>();
-    final Map<Long, Long> tasksByStage = new TreeMap<>();
-    final Set<List<Long>> edges = new LinkedHashSet<>();
+    final Map<Integer, Part> parts = new LinkedHashMap<>();
     String callSite = "";
     String outcome = "success";
 
@@ -136,12 +138,28 @@ final class JobBook {
       this.atNanos = atNanos;
     }
 
-    void add(int sparkJob) {
+    Part add(int sparkJob) {
       active.add(sparkJob);
-      hostIds.add((long) sparkJob);
+      Part part = parts.computeIfAbsent(sparkJob, k -> new Part());
+      int ended = parts.size() - active.size();
+      for (Iterator<Integer> each = parts.keySet().iterator(); ended > MAX_ENDED_SPARK_JOBS; ) {
+        if (!active.contains(each.next())) {
+          each.remove();
+          ended--;
+        }
+      }
+      return part;
     }
 
     Fact fact() {
+      Set<Long> hostIds = new TreeSet<>();
+      Map<Long, Long> tasksByStage = new TreeMap<>();
+      Set<List<Long>> edges = new LinkedHashSet<>();
+      parts.forEach((sparkJob, part) -> {
+        hostIds.add((long) sparkJob);
+        tasksByStage.putAll(part.tasksByStage);
+        edges.addAll(part.edges);
+      });
       return Fact.at("job_submitted", atNanos)
           .withKey("job", key.key)
           .withText("name", key.description.isEmpty() ? callSite : key.description)
@@ -153,5 +171,11 @@ final class JobBook {
           .with("copies_enabled", key.copiesEnabled)
           .with("mode", key.mode);
     }
+  }
+
+  /** What one Spark job brings to its job. */
+  private static final class Part {
+    final Map<Long, Long> tasksByStage = new HashMap<>();
+    final List<List<Long>> edges = new ArrayList<>();
   }
 }

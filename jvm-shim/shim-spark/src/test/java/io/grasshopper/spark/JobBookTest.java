@@ -75,6 +75,20 @@ class JobBookTest {
   }
 
   @Test
+  void ofAGroupWithoutEndOnlyTheLatestSparkJobsAreSaid() {
+    Properties group = properties("spark.jobGroup.id", "forever");
+    start(0, group);
+    for (int sparkJob = 1; sparkJob <= 150; sparkJob++) {
+      start(sparkJob, group);
+      end(sparkJob);
+    }
+    start(151, group);
+    List<?> said = (List<?>) loop.live().job("group-forever").get("host_ids");
+    assertEquals(102, said.size());
+    assertEquals("[0, 51, 52]", said.subList(0, 3).toString());
+  }
+
+  @Test
   void aTaskSetMayComeBeforeTheEventOfItsSparkJob() {
     jobs.ensure(JobKey.of(null, 3), 3, 0);
     assertNotNull(loop.live().job("job-3"));
