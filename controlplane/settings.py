@@ -11,7 +11,8 @@ import ipaddress
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
@@ -38,7 +39,8 @@ _TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_set
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
-_OWN_WORDS = {"missing": "a value", "extra_forbidden": "a name that exists", "json_invalid": "JSON"}
+_NO_SUCH_NAME = "extra_forbidden"
+_OWN_WORDS = {"missing": "a value", _NO_SUCH_NAME: "a name that exists", "json_invalid": "JSON"}
 _PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
 """What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
 
@@ -186,7 +188,7 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
         settings = Settings(**merged)
         check(settings)
     except ValidationError as error:
-        raise BadSettings(placed(bad_settings(error.errors()), path, text, origins)) from None
+        raise BadSettings(placed(bad_settings(error.errors(), model=Settings), path, text, origins)) from None
     except BadSettings as error:
         raise BadSettings(placed(error.problems, path, text, origins)) from None
     settings._origins.update(origins)
@@ -221,7 +223,7 @@ def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSe
     try:
         section = EngineSection.model_validate(current | dict(change))
     except ValidationError as error:
-        raise BadSettings(tuple(bad_settings(error.errors(), "engine"))) from None
+        raise BadSettings(tuple(bad_settings(error.errors(), "engine", EngineSection))) from None
     changed = EngineSettings(**section.model_dump())
     check_engine(changed)
     return changed
@@ -315,12 +317,27 @@ def _read_secret(field: str, path: Path) -> str:
     return secret
 
 
-def bad_settings(problems: Iterable[Mapping[str, Any]], prefix: str = "") -> Iterator[BadSetting]:
-    """What pydantic found wrong, told as we tell it: the field, what was given, and what it wants."""
+def bad_settings(
+    problems: Iterable[Mapping[str, Any]], prefix: str = "", model: type[BaseModel] | None = None
+) -> Iterator[BadSetting]:
+    """What pydantic found wrong, told as we tell it: the field, what was given, and what it wants.
+
+    For a name that there is not, the one of the model that may have been meant.
+    """
     for problem in problems:
         place, kind = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]], problem["type"]
-        given = _Absent() if kind == "missing" else _shown(place, problem["input"], kind == "extra_forbidden")
-        yield BadSetting(".".join(place), given, _OWN_WORDS.get(kind) or _PYDANTIC_WORDS.sub("", problem["msg"]))
+        given = _Absent() if kind == "missing" else _shown(place, problem["input"], kind == _NO_SUCH_NAME)
+        want = _OWN_WORDS.get(kind) or _PYDANTIC_WORDS.sub("", problem["msg"])
+        near = _near(model, problem["loc"]) if model and kind == _NO_SUCH_NAME else []
+        yield BadSetting(".".join(place), given, f"{want}, perhaps {near[0]}" if near else want)
+
+
+def _near(model: type[BaseModel], place: Sequence[str]) -> list[str]:
+    """The name of the section that is most like one that there is not, if any is."""
+    fields: Any = model.model_fields
+    for section in place[:-1]:
+        fields = fields[section].annotation.model_fields
+    return get_close_matches(place[-1], fields, n=1)
 
 
 class _Absent:

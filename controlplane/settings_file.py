@@ -21,6 +21,15 @@ class _Loader(yaml.SafeLoader):
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The names and values. Of a name that is there twice YAML keeps the last; we keep none of them."""
+        seen: set[str] = set()
+        for name in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
+            if name.value in seen:
+                raise yaml.constructor.ConstructorError(problem="a name is there twice", problem_mark=name.start_mark)
+            seen.add(name.value)
+        return super().construct_mapping(node, deep)
+
 
 _Loader.add_implicit_resolver(_TRUTH, re.compile("^(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 

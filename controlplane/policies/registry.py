@@ -353,7 +353,9 @@ def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Pol
     """
     left, plus, right = text.partition("+")
     if not plus:
-        raise BadSetting("policy", got=text, want='an allocator and a speculator, as in "hopper+ras"')
+        allocators, speculators = (", ".join(names(kind, rows)) for kind in Kind)
+        want = f'an allocator ({allocators}) and a speculator ({speculators}), as in "hopper+ras"'
+        raise BadSetting("policy", got=text, want=want)
     return _row(Kind.ALLOCATOR, left.strip(), rows), _row(Kind.SPECULATOR, right.strip(), rows)
 
 

@@ -169,6 +169,23 @@ def test_all_bad_settings_are_told_at_once(file):
     assert problems(file("engine: {lease_ms: 1}\nserver: {port: -1}")) == ["server.port", "engine.lease_ms"]
 
 
+@pytest.mark.parametrize(
+    "text", ["engine: {mode: off}\nengine: {mode: shadow}", "engine:\n  mode: off\n  mode: shadow"]
+)
+def test_a_name_that_is_there_twice_is_refused(text, file):
+    """YAML itself would keep the last one, and nobody would hear of the first."""
+    with pytest.raises(BadSettings, match=r":[23]: config = .*: a name is there twice"):
+        settings.load(file(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("engin: {}", "engine"), ("engine: {max_copies_per_tsk: 1}", "max_copies_per_task")]
+)
+def test_of_a_misspelt_name_the_one_that_may_be_meant_is_told(text, meant, file):
+    with pytest.raises(BadSettings, match=f"want a name that exists, perhaps {meant}$"):
+        settings.load(file(text))
+
+
 def test_a_missing_file_is_told(tmp_path):
     assert problems(tmp_path / "nothing.yaml") == ["config"]
 
