@@ -50,7 +50,7 @@ def test_two_jobs_follow_their_targets_within_one_task_duration(plane, driver, g
     """Targets are what Hopper's allocation acts through; nothing is preempted, so a task's time is the best."""
     source, pair = driver.source, ("left", "right")
     jobs = [naps(driver, group, gate, LONG_TASK_S) for group in pair]
-    eventually(lambda: all(held_slots(plane, source, *pair)), about=lambda: plane.pool(source))
+    hold(plane, source, pair, (4, 4))
     for targets in ((6, 2), (2, 6)):
         began_s = time.monotonic()
         for group, target in zip(pair, targets, strict=True):

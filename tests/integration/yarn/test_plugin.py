@@ -298,12 +298,15 @@ def schedules_by_itself(queue):
 
 
 def strike(queue, switch, fault, *hooks, ends_caps=False):
-    """Let a fault be there until these hooks have met it, as an application comes and goes; each of them warns once."""
+    """Let a fault be there until these hooks have met it, as an application with a container comes and goes.
+
+    Each of them warns once.
+    """
     client = RmClient(queue.yarn.rm_url)
     switch.write_text(fault)
     try:
         comes = submit(queue.yarn.rm_url)
-        eventually(lambda: comes in {app.id for app in client.apps("ACCEPTED")})
+        eventually(lambda: {app.id: app.running_containers for app in client.apps()}.get(comes) == 1, about=client.apps)
         kill(queue.yarn.rm_url, comes)
         for hook in hooks:
             eventually(lambda hook=hook: queue.warnings(hook, fault), about=lambda hook=hook: f"{hook} did not meet it")

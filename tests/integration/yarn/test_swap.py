@@ -60,7 +60,10 @@ def test_slots_change_hands_as_tasks_end(queue, record_testsuite_property):
     for place, targets in enumerate([(6, 2), (2, 6), (6, 2)]):
         began_s = time.monotonic()
         queue.aim(*targets)
-        eventually(lambda wanted=targets: queue.held() == wanted, about=lambda: (queue.held(), caps(queue)[:5]))
+        eventually(
+            lambda wanted=targets: queue.held() == wanted,
+            about=lambda: (queue.held(), queue.pending(), queue.reserved(), queue.log()[-20_000:], caps(queue)[:5]),
+        )
         if place:
             record_testsuite_property(f"swap_{place}_s", round(time.monotonic() - began_s, 1))
     queue.settles_at(6, 2)
