@@ -22,7 +22,15 @@ import urllib.request
 from pathlib import Path
 from typing import Self
 
-from controlplane.processes import ClusterError, child_pids, command_line, exit_on_sigterm, free_port, java_home
+from controlplane.processes import (
+    ClusterError,
+    child_pids,
+    command_line,
+    exit_on_sigterm,
+    free_port,
+    java_home,
+    leaving_files_in,
+)
 from spark_listener.sick_host import SickHost
 
 MASTER_HOST = "127.0.0.1"
@@ -55,6 +63,7 @@ class LocalCluster:
         self._log_dir_is_ours = log_dir is None
         self.log_dir = log_dir or Path(tempfile.mkdtemp(prefix="grasshopper-cluster-"))
         self.log_dir.mkdir(parents=True, exist_ok=True)
+        self._scratch = self.log_dir / "scratch"
         self._cores_per_worker = cores_per_worker
         self._memory_per_worker_mb = memory_per_worker_mb
         self._java_home = java_home()
@@ -115,6 +124,7 @@ class LocalCluster:
             for process in processes:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=5)
+        shutil.rmtree(self._scratch, ignore_errors=True)
         self._workers.clear()
         self._master = None
 
@@ -138,6 +148,7 @@ class LocalCluster:
         """Start one daemon as the leader of its own process group, which its executors will belong to."""
         environment = {
             **os.environ,
+            **leaving_files_in(self._scratch),
             "JAVA_HOME": str(self._java_home),
             "SPARK_HOME": str(self.spark_home),
             "SPARK_LOCAL_IP": host,

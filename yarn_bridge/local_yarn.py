@@ -23,7 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from controlplane.processes import ClusterError, command_line, exit_on_sigterm, free_port, java_home, write_whole
+from controlplane.processes import (
+    ClusterError,
+    command_line,
+    exit_on_sigterm,
+    free_port,
+    java_home,
+    leaving_files_in,
+    write_whole,
+)
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
     NM_SERVICES,
@@ -236,7 +244,8 @@ class LocalYarn:
         with log_path.open("ab") as log, undisturbed():
             self._daemons[name] = subprocess.Popen(
                 [self._java(), memory, *JAVA_OPTIONS, "-cp", class_path, main_class],
-                cwd=self.folder, env={**os.environ, "JAVA_HOME": str(self._java_home)},
+                cwd=self.folder,
+                env={**os.environ, **leaving_files_in(self.folder / "scratch"), "JAVA_HOME": str(self._java_home)},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             self._write_state()

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 import requests
 
 from controlplane.machine_load import machine_load
+from controlplane.processes import leaving_files_in
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.world import World
 from spark_listener.event_log import CopyCounts, count_copies, read_attempts
@@ -155,9 +157,11 @@ def driver_process(
 
     `variables` are added to its environment.
     """
+    scratch = tempfile.TemporaryDirectory(prefix="grasshopper-driver-", ignore_cleanup_errors=True)
     paths = [str(spark_home.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
+        **leaving_files_in(Path(scratch.name)),
         "SPARK_HOME": str(spark_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -178,6 +182,7 @@ def driver_process(
         watchdog.cancel()
         end_group(driver.pid)
         driver.wait()
+        scratch.cleanup()
 
 
 def end_group(group: int) -> None:

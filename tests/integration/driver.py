@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self
 
+from controlplane.processes import leaving_files_in
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.local_cluster import LocalCluster
 
@@ -97,6 +98,7 @@ class Driver:
     def __enter__(self) -> Self:
         environment = {
             **os.environ,
+            **leaving_files_in(self.log_path.with_suffix(".scratch")),
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYTHONPATH": str(self._home.parent),
