@@ -3,8 +3,8 @@
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
 Where real daemons share a busy machine, a few tests that failed are tried once more, on daemons of their own; the
 summary names each that passed only then.
-What passed for a commit is remembered: `test-full` goes on from there, and writes build/test-full.json, which is
-committed as tests/test-full.json.
+What passed for a commit is remembered, also if the run is killed: `test-full` goes on from there, and writes
+build/test-full.json, which is committed as tests/test-full.json.
 """
 
 import json
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,8 +131,8 @@ class Running:
             self._process.wait()
 
 
-def run(suites: Sequence[Suite]) -> dict[str, bool]:
-    """Run suites in their order; by name, whether each passed."""
+def run(suites: Sequence[Suite], on_end: Callable[[dict[str, bool]], object] = lambda _: None) -> dict[str, bool]:
+    """Run suites in their order; by name, whether each passed. `on_end` hears it of those that have ended."""
     results: dict[str, bool] = {}
     running: list[Running] = []
 
@@ -145,6 +145,7 @@ def run(suites: Sequence[Suite]) -> dict[str, bool]:
                 code = again.wait()
                 running.remove(again)
             results[suite.name] = code == 0
+            on_end(results)
 
     try:
         for suite in suites:
@@ -199,9 +200,12 @@ def main(tier: str) -> int:
     if any(suite.name == "java" for suite in left):
         for old in ROOT.glob(SUREFIRE):
             old.unlink()
-    results = {suite.name: True for suite in TIERS[tier]} | run(left)
-    done.parent.mkdir(exist_ok=True)
-    done.write_text("\n".join(sorted(before - results.keys() | {name for name, ok in results.items() if ok})))
+
+    def remember(results: dict[str, bool]) -> None:
+        done.parent.mkdir(exist_ok=True)
+        done.write_text("\n".join(sorted(before - results.keys() | {name for name, ok in results.items() if ok})))
+
+    results = {suite.name: True for suite in TIERS[tier]} | run(left, remember)
     passed, failed, again = count()
     broken = [name for name, ok in results.items() if not ok]
     if tier == "test-full":

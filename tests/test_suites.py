@@ -1,5 +1,7 @@
 """Does the run of all checks tell a test that a busy machine disturbed from one that is broken?"""
 
+from dataclasses import replace
+
 import pytest
 
 from tests import conftest, suites
@@ -18,6 +20,8 @@ def test_disturbed():
     assert not first
 """
 BROKEN = """
+from dataclasses import replace
+
 import pytest
 
 @pytest.mark.parametrize("case", range({cases}))
@@ -55,6 +59,13 @@ def test_a_test_that_passes_the_second_time_is_named_and_does_not_fail_the_suite
 def test_a_test_that_fails_twice_fails_the_suite(suite):
     assert suites.run([suite(BROKEN.format(cases=1))]) == {"integration": False}
     assert suites.count() == (0, ["test_it::test_broken[0]"], [])
+
+
+def test_each_suite_that_ends_is_told_before_the_next_one_starts(suite):
+    """A run that is killed goes on after them."""
+    one, told = suite("def test_it():\n    pass\n"), []
+    suites.run([one, replace(one, name="other")], lambda results: told.append(list(results)))
+    assert told == [["integration"], ["integration", "other"]]
 
 
 def test_many_failures_are_not_tried_again(suite, tmp_path):

@@ -128,12 +128,15 @@ def test_a_job_that_has_waited_in_vain_for_other_hosts_uses_all_slots(hosts, pla
 
 
 def test_two_drivers_of_two_spark_versions_each_share_out_their_own_slots(plane, driver, gate, tmp_path):
-    """A driver cannot lend its executors, so targets are made per pool; one control plane serves both versions."""
+    """A driver cannot lend its executors, so targets are made per pool; one control plane serves both versions.
+
+    Where Spark 3.5 is under test, it is the same version twice.
+    """
     older = LocalCluster(spark_home=ROOT / "build" / "spark-3.5" / "pyspark", workers=2, log_dir=tmp_path / "cluster")
     try:
         older.start(timeout_s=300)
         with Driver(older, tmp_path / "driver", **plugged(plane.address), **{"spark.cores.max": "4"}) as other:
-            assert (other.version, driver.version[:2]) == ("3.5.9", "4.")
+            assert other.version == "3.5.9"
             jobs = [naps(one, f"pool-{n}", gate) for one in (driver, other) for n in range(2)]
             for source, slots in ((driver.source, 8), (other.source, 4)):
                 eventually(
