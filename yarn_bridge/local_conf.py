@@ -128,6 +128,7 @@ def _shared(layout: Layout) -> dict[str, object]:
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-min-ms": HEARTBEAT_MS,
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-max-ms": HEARTBEAT_MS,
         "yarn.log-aggregation-enable": False,
+        "yarn.node-attribute.fs-store.root-dir": (layout.folder / "node-attribute").as_uri(),
         "yarn.application.classpath": f"{layout.conf('client')},{layout.jars}/*",
     }
 

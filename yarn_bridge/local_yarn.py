@@ -245,7 +245,7 @@ class LocalYarn:
             self._daemons[name] = subprocess.Popen(
                 [self._java(), memory, *JAVA_OPTIONS, "-cp", class_path, main_class],
                 cwd=self.folder,
-                env={**os.environ, **leaving_files_in(self.folder / "scratch"), "JAVA_HOME": str(self._java_home)},
+                env={**os.environ, **leaving_files_in(self.folder / "tmp" / name), "JAVA_HOME": str(self._java_home)},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             self._write_state()
