@@ -31,7 +31,7 @@ test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## 
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test
 
-unit: $(VENV)/dev.stamp ## Two minutes: Python without clusters, lint, layers.
+unit: $(VENV)/dev.stamp ## Three minutes: Python without clusters, lint, layers.
 	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites unit
 
