@@ -21,8 +21,10 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 PACKAGE = Path(__file__).parent
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 """Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
-RULE_OPTIONS = {**OPTIONS, "_nrt": False}
-"""A rule makes no array, so it need not count references to those it is given, which takes longer than most rules."""
+RULE_OPTIONS = {**OPTIONS, "_nrt": False, "forceinline": True}
+"""A rule makes no array, so it need not count references to those it is given, which takes longer than most rules. So
+does copying a simulator's state of twenty arrays for a call, which LLVM does not always save by itself.
+"""
 
 _IMPORT = re.compile(r"^from (controlplane[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
