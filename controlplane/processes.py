@@ -64,12 +64,15 @@ def command_line(pid: int) -> str:
 def leaving_files_in(folder: Path) -> dict[str, str]:
     """The environment of a JVM that leaves its temporary files, and Spark's, in a folder, which is made.
 
-    One that is killed removes none of them; without this they stay in /tmp.
+    One that is killed removes none of them; without this they stay in /tmp. A user's SPARK_LOCAL_DIRS stays.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     options = [os.environ.get("JAVA_TOOL_OPTIONS", ""), f'"-Djava.io.tmpdir={folder}"']
-    return {"JAVA_TOOL_OPTIONS": " ".join(filter(None, options)), "SPARK_LOCAL_DIRS": str(folder)}
+    return {
+        "JAVA_TOOL_OPTIONS": " ".join(filter(None, options)),
+        "SPARK_LOCAL_DIRS": os.environ.get("SPARK_LOCAL_DIRS", str(folder)),
+    }
 
 
 def exit_on_sigterm() -> None:

@@ -20,8 +20,6 @@ def test_disturbed():
     assert not first
 """
 BROKEN = """
-from dataclasses import replace
-
 import pytest
 
 @pytest.mark.parametrize("case", range({cases}))

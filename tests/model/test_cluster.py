@@ -140,6 +140,18 @@ def test_a_full_report_sweeps_away_what_it_does_not_name():
     assert cluster.pools.slots[0] == 6
 
 
+def test_what_a_job_is_made_of_takes_the_place_of_what_was_told_before():
+    """A job group that never ends leaves its old Spark jobs out, and so do we."""
+    scenario = Scenario()
+    for spark_job in (7, 8):
+        stages = [spark_job, spark_job + 10]
+        job = f.JobSubmitted(job="j", host_ids=[spark_job], stages=stages, stage_tasks=[4, 1], edges=[tuple(stages)])
+        scenario.tell([job])
+    cluster = scenario.scheduler.cluster
+    info = cluster.job_infos[cluster.sources[SOURCE].jobs["j"]]
+    assert (info.host_ids, info.edges, info.stage_tasks) == ([8], [(8, 18)], {8: 4, 18: 1})
+
+
 @pytest.mark.parametrize("ends", ["executors", "driver"])
 def test_losing_executors_looks_at_their_own_attempts_only(ends):
     """Thousands are lost at once where a zone fails: a look at all attempts for each would stop the control plane."""
