@@ -72,26 +72,32 @@ LINT = (
 )
 MODELS = ("tests/simulator", "tests/properties")
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
+WITHOUT_MODELS = tuple(f"--ignore={folder}" for folder in MODELS)
 UNIT = (
     *LINT,
     Suite("kernels", _python("-m", "controlplane.engine.warming"), 10),
     _pytest("models", "-m", "unit", *MODELS, minutes=20, beside=("doctests", "unit")),
     _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
-    _pytest("unit", "-m", "unit", *(f"--ignore={folder}" for folder in MODELS), minutes=20),
+    _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
 )
+QUICK = "integration and not full"
+YARN = "tests/integration/yarn"
+"""These tests mostly wait for heartbeats, and have nodes of their own."""
 TEST = (
     *UNIT,
-    _pytest("soak", "-m", "soak", minutes=40, beside=("java", "wheel", "browser")),
+    _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
-    Suite("wheel", _python("-m", "tests.wheel", str(RESULTS / "wheel.xml")), 30),
+    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *WITHOUT_MODELS), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
-    _pytest("integration", "-m", "integration and not full", minutes=70, disturbed=True),
+    Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
+    _pytest("yarn", "-m", QUICK, YARN, minutes=60, beside=("spark",), disturbed=True),
+    _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=60, disturbed=True),
 )
 ON_OLDER_SPARK = [
     f"tests/integration/test_{name}.py"
     for name in ("attachments", "copies", "modes", "plane_faults", "spark_faults", "targets", "writes")
 ]
-OLDER_SPARK = _pytest("spark-3.5", "-m", "integration and not full", *ON_OLDER_SPARK, minutes=60, disturbed=True)
+OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, disturbed=True)
 FULL = (
     *TEST,
     replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),

@@ -24,8 +24,8 @@ PINNED = re.compile(r"^[A-Za-z0-9_.-]+==[^\\\n]+", re.MULTILINE)
 READY_S = 120.0
 
 
-def main(report: str) -> int:
-    """Returns pytest's exit code; `report` is where its JUnit file goes."""
+def main(*arguments: str) -> int:
+    """Runs the unit tests with these arguments of pytest; returns its exit code."""
     with tempfile.TemporaryDirectory(prefix="grasshopper-wheel-") as folder:
         place = Path(folder)
         build = ("-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation")
@@ -49,7 +49,7 @@ def main(report: str) -> int:
         shutil.copy(ROOT / "pyproject.toml", place)
         borrowed = Path(subprocess.check_output([str(python), "-c", _PURELIB], text=True).strip())
         (borrowed / "zz-test-tools.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        tests = (str(python), "-m", "pytest", "-m", "unit and not checkout", f"--junitxml={report}")
+        tests = (str(python), "-m", "pytest", "-m", "unit and not checkout", *arguments)
         return subprocess.run(tests, cwd=place, env=environment, check=False).returncode
 
 
@@ -81,4 +81,4 @@ def _status(port: int, path: str) -> int:
 _PURELIB = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -91,7 +91,7 @@ def test_a_few_requests_for_every_operation(tmp_path):
     fuzz(tmp_path, 10)
 
 
-@pytest.mark.soak
+@pytest.mark.full
 def test_ten_thousand_requests(tmp_path):
     assert fuzz(tmp_path, 400) >= 10_000
 
@@ -137,6 +137,6 @@ def test_some_mutated_messages(tmp_path):
     mutate(tmp_path, 200)
 
 
-@pytest.mark.soak
+@pytest.mark.full
 def test_many_mutated_messages(tmp_path):
     mutate(tmp_path, 5000)

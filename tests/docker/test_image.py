@@ -18,7 +18,7 @@ from tests.docker.plain_image import PlainImage
 from tests.integration.plane_process import ROOT, eventually
 from tests.plane import message, working
 
-pytestmark = [pytest.mark.integration, pytest.mark.checkout]
+pytestmark = [pytest.mark.soak, pytest.mark.checkout]
 
 BACKUP = re.compile(r"docker compose .* exec grasshopper (python -c .*)")
 TOKENS = {"GRASSHOPPER__AUTH__SHIM_TOKEN": "of-a-shim", "GRASSHOPPER__AUTH__READ_TOKEN": "of-a-reader"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_listener.local_cluster import LocalCluster
-from tests.integration import java_jar
+from tests.integration import class_archive, java_jar
 from tests.integration.driver import Driver, plugged
 from tests.integration.plane_process import Plane, eventually
 
@@ -19,6 +19,15 @@ from tests.integration.plane_process import Plane, eventually
 def orderly_end():
     """Whoever stops the run by SIGTERM finds no cluster left behind: all fixtures are taken down."""
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_starts():
+    """Starting JVMs is most of the work here."""
+    with pytest.MonkeyPatch.context() as environment:
+        given = os.environ.get("JAVA_TOOL_OPTIONS", "")
+        environment.setenv("JAVA_TOOL_OPTIONS", f"{given} {class_archive.OPTIONS}".strip())
+        yield
 
 
 @pytest.fixture(scope="session")

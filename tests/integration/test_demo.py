@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,6 +20,7 @@ from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import Workload, World
 from spark_listener.local_cluster import LocalCluster
 from tests.integration.leftovers import processes_with
+from tests.integration.plane_process import eventually
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -60,11 +60,11 @@ def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline_s = time.monotonic() + 120
-    while not list(tmp_path.glob("demo/1-stock/app-*")) and time.monotonic() < deadline_s:
-        time.sleep(0.2)
-    # The demo, two control planes, a master, four workers, a driver and its JVM, at least.
-    assert len(processes_with(mark)) >= 10
-    demo.send_signal(signal.SIGINT)
-    demo.wait(timeout=60)
+    try:
+        eventually(lambda: list(tmp_path.glob("demo/1-stock/app-*")), within_s=180)
+        # The demo, two control planes, a master, four workers, a driver and its JVM, at least.
+        assert len(processes_with(mark)) >= 10
+    finally:
+        demo.send_signal(signal.SIGINT)
+        demo.wait(timeout=60)
     assert processes_with(mark) == []

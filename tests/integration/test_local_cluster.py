@@ -21,7 +21,7 @@ SPLIT_BYTES = 256 * 1024
 SPLITS = 8
 
 
-@pytest.fixture(params=SPARK_HOMES)
+@pytest.fixture(params=["4", pytest.param("3.5", marks=pytest.mark.full)])
 def cluster(request):
     with LocalCluster(spark_home=SPARK_HOMES[request.param]) as cluster:
         yield cluster

@@ -178,7 +178,7 @@ def smoke() -> Iterator[tuple[Path, float]]:
         yield Path(folder), process_time() - before_s
 
 
-@pytest.mark.integration
+@pytest.mark.soak
 def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, record_property):
     """Warm, that is, once the kernels are compiled; by processor time, for others may run on the machine, too."""
     folder, took_s = smoke
@@ -198,7 +198,7 @@ def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, reco
     assert took_s < 180
 
 
-@pytest.mark.integration
+@pytest.mark.soak
 def test_the_redundancy_paper_comes_out_but_for_its_errata_and_its_agent(smoke):
     """Every claim a small run can decide: the paper's own, less the printed errors and the learning agent's."""
     chosen, folder = [one for one in EXPERIMENTS if one.paper == "redundancy"], smoke[0]

@@ -25,6 +25,7 @@ import pytest
 
 from spark_listener.local_cluster import installed_spark_home
 from tests.integration import spark_jobs
+from tests.integration.class_archive import in_container
 from tests.integration.driver import COMMON, Driver
 from tests.integration.gateway import Gateway
 from tests.integration.plane_process import ROOT, Plane, eventually
@@ -148,6 +149,7 @@ def yarn_with_plugin(
 def on_yarn(folder: Path) -> dict[str, str]:
     """The configuration of a Spark application whose executors are containers, as many as it has tasks waiting."""
     return EXECUTORS | {
+        "spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {in_container(installed_spark_home())}",
         "spark.yarn.jars": f"local:{installed_spark_home()}/jars/*",
         "spark.yarn.stagingDir": (folder / "staging").as_uri(),
         "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",

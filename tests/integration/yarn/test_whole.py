@@ -92,7 +92,7 @@ def test_a_driver_is_shown_with_its_queue(whole, gate):
     assert (pool["listed"]["queue"], pool["listed"]["reason"], pool["mode"]) == (SOURCE, "joined", "control")
 
 
-@pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
+@pytest.mark.parametrize("deploy_mode", [pytest.param("client", marks=pytest.mark.full), "cluster"])
 def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_path, gate):
     """In cluster mode the driver is a container, too, and gets the jar from YARN; its original never ends by itself."""
     conf = plugged(whole.plane.address) | THREE_EXECUTORS
