@@ -82,7 +82,6 @@ UNIT = (
 )
 QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
-"""These tests mostly wait for heartbeats, and have nodes of their own."""
 TEST = (
     *UNIT,
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
@@ -90,8 +89,8 @@ TEST = (
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *WITHOUT_MODELS), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
-    _pytest("yarn", "-m", QUICK, YARN, minutes=60, beside=("spark",), disturbed=True),
-    _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=60, disturbed=True),
+    _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=45, disturbed=True),
+    _pytest("yarn", "-m", QUICK, YARN, minutes=45, disturbed=True),
 )
 ON_OLDER_SPARK = [
     f"tests/integration/test_{name}.py"

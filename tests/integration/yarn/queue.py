@@ -51,6 +51,7 @@ PLUGIN = ROOT / "jvm-shim" / "shim-yarn" / "src" / "main" / "java" / "io" / "gra
 STRUCK = {
     "Holdings": (r"      public .*\{", 4),
     "InFlight": (r"  boolean take\(.*\{", 1),
+    "TargetOrder": (r"  void (?:add|update|remove)\(.*\{", 3),
     "Plan": (r"  static Plan current\(\) \{", 1),
     "CoveredQueue": (r"  static List<CoveredQueue> of\(.*\{", 1),
     "Enforcement": (r"  void .*\{", 2),

@@ -275,12 +275,12 @@ def test_a_plug_in_that_fails_wherever_it_can_is_stock_order(queue, switch):
     schedules_by_itself(queue)
     strike(queue, switch, "Enforcement StackOverflowError", "tick")
     queue.stays_at(3, 0)
-    hooks = ("assignment", "assignment order", "container allocated", "container released")
-    hooks += "application added", "application removed"
-    strike(queue, switch, "Holdings StackOverflowError", *hooks, ends_caps=True)
+    hooks = "container allocated", "application added", "application removed"
+    strike(queue, switch, "Holdings StackOverflowError", "assignment", "assignment order", *hooks, ends_caps=True)
     strike(queue, switch, "InFlight IllegalStateException", "assignment order")
     strike(queue, switch, "CoveredQueue IllegalStateException", "tick")
     strike(queue, switch, "Plan IllegalStateException", "assignment")
+    strike(queue, switch, "TargetOrder IllegalStateException", "container released", *hooks)
     schedules_by_itself(queue)
     assert RmClient(queue.yarn.rm_url).info().state == "STARTED"
 
