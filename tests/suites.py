@@ -100,7 +100,9 @@ OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, dis
 FULL = (
     *TEST,
     replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),
-    _pytest("full", "-m", "full", f"--hypothesis-seed={SEED}", minutes=600, disturbed=True),
+    _pytest("trials", "-m", "full", "--ignore=tests/integration", f"--hypothesis-seed={SEED}", minutes=300),
+    _pytest("spark-full", "-m", "full", "tests/integration", f"--ignore={YARN}", minutes=300, disturbed=True),
+    _pytest("yarn-full", "-m", "full", YARN, minutes=300, disturbed=True),
 )
 TIERS = {"lint": LINT, "unit": UNIT, "test": TEST, "test-full": FULL}
 

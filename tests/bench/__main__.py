@@ -1,7 +1,7 @@
 """Which benchmarks are run, and where do their rows go? `python -m tests.bench [names]` runs all, or those named.
 
 Every module of this folder with a function `rows() -> list[dict]` is one. Its rows go to `build/bench.json` when it is
-through, in the place of those of the same names; others of the same commit stay.
+through, each with the commit it measured, in the place of those of the same names; others stay.
 """
 
 import importlib
@@ -41,11 +41,11 @@ def main(names: list[str]) -> int:
 
 
 def keep(rows: list[dict]) -> None:
-    """Write rows down beside those of this commit that are there already."""
-    before = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+    """Write rows down beside those that are there already."""
+    before = json.loads(REPORT.read_text())["rows"] if REPORT.exists() else []
     names = {row["name"] for row in rows}
-    others = [row for row in before.get("rows", ()) if before["commit"] == commit() and row["name"] not in names]
-    report = {"machine": machine(), "commit": commit(), "rows": others + rows}
+    others = [row for row in before if row["name"] not in names]
+    report = {"machine": machine(), "rows": others + [row | {"commit": commit()} for row in rows]}
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
 
