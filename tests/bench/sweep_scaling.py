@@ -7,7 +7,7 @@ from functools import partial
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.sweep import Cell, Compute, computing
 
-CELLS = 16
+CELLS = 48
 RUNS = 3
 GOAL = 1.8
 SCENARIO = Scenario(policy=PolicyName.NONE, offered_load=0.8, jobs=2_000_000)
