@@ -15,7 +15,7 @@ import numpy as np
 
 from controlplane.processes import free_port, java_home
 from yarn_bridge.hadoop_jars import hadoop_jars
-from yarn_bridge.install_conf import POLICIES_KEY, PREFIX, plugin_jar, queue_properties, rm_properties
+from yarn_bridge.install_conf import POLICIES_KEY, PREFIX, Base, plugin_jar, queue_properties, rm_properties
 from yarn_bridge.local_conf import LOG4J, RM_SERVICES, capacity_scheduler
 from yarn_bridge.local_yarn import OPENED
 from yarn_bridge.site_files import write_site_file
@@ -110,7 +110,7 @@ def _write_conf(conf: Path, server: str) -> None:
     write_site_file(
         conf / "capacity-scheduler.xml",
         capacity_scheduler({QUEUE: 100})
-        | queue_properties((QUEUE,))
+        | queue_properties((QUEUE,), Base.FAIR)
         | {
             "yarn.scheduler.capacity.maximum-am-resource-percent": 1.0,
             "yarn.scheduler.capacity.maximum-applications": 10_000,

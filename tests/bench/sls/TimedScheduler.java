@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.IteratorSelector;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy.OrderingPolicy;
 import org.apache.hadoop.yarn.sls.scheduler.SLSCapacityScheduler;
 
@@ -20,7 +21,7 @@ import org.apache.hadoop.yarn.sls.scheduler.SLSCapacityScheduler;
  * or by the plug-in over it (2 and 3). Two arms of each kind tell how far chance alone goes.
  *
  * <p>Only processor time of the thread that handles the update counts. What the plug-in misses while it is out it hears
- * afterwards, and that is not timed.
+ * afterwards, the stock policy sorts what has changed while it was not asked, and neither is timed.
  */
 public final class TimedScheduler extends SLSCapacityScheduler {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -64,6 +65,8 @@ public final class TimedScheduler extends SLSCapacityScheduler {
     rows.printf("%d,%d,%d,%d,%d%n", TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), arm, counted.placed, counted.visited, spent);
     if (isStock) {
       counted.changed.forEach(application -> plugin.containerReleased(application, null));
+    } else {
+      stock.getAssignmentIterator(IteratorSelector.EMPTY_ITERATOR_SELECTOR);
     }
   }
 
