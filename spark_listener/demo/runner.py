@@ -134,8 +134,8 @@ def take_turns(
             turn = number % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number + 1}  {contestant.name}"
-                bar = progress.add_task(f"{label}: starting", total=n_jobs)
-                tell(f"{label}: starting")
+                bar = progress.add_task(f"{label}: starting Spark", total=n_jobs)
+                tell(f"{label}: starting Spark")
                 started_s = time.monotonic()
 
                 def show(event: dict[str, Any], bar: Any = bar, label: str = label) -> None:

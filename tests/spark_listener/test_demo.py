@@ -121,8 +121,8 @@ def test_each_contestant_that_is_done_is_told_at_once(terminal) -> None:
     assert "stock-tuned: done, mean 2.0 s" in said
     assert "stopped" not in said
     if not terminal:
-        first = ["round 1  stock: starting", "round 1  stock: done, mean 2.0 s; 2 jobs in 0 s"]
-        assert told[1].splitlines() == [*first, "round 1  stock-tuned: starting"]
+        first = ["round 1  stock: starting Spark", "round 1  stock: done, mean 2.0 s; 2 jobs in 0 s"]
+        assert told[1].splitlines() == [*first, "round 1  stock-tuned: starting Spark"]
 
 
 def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:
