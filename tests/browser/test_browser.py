@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -51,7 +51,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     while not server.started:
         time.sleep(0.01)
     address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    with httpx.Client(base_url=address) as client:
+    with httpx2.Client(base_url=address) as client:
         driver = ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1")
         driver.run_into_race("join")
         client.put("/api/v1/mode", json={"mode": "control", "reason": "as it was"}).raise_for_status()
@@ -185,7 +185,7 @@ def test_the_mode_form_works_without_scripts(open_page, plane: Plane) -> None:
         page.locator("input[name=reason]").fill(f"test of {mode}")
         page.get_by_role("button", name="Set mode").click()
         expect(page.locator("h1")).to_contain_text(headline)
-    entries = httpx.get(f"{plane.address}/api/v1/audit").json()["items"]
+    entries = httpx2.get(f"{plane.address}/api/v1/audit").json()["items"]
     assert [entry["reason"] for entry in entries[:2]] == ["test of control", "test of off"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 
@@ -82,4 +82,4 @@ def _one_skewed_job(address: str) -> None:
         "full": True,
         "facts": facts,
     }
-    httpx.post(f"{address}/shim/v1/sync", json=report, headers={"Authorization": "Bearer shim"}).raise_for_status()
+    httpx2.post(f"{address}/shim/v1/sync", json=report, headers={"Authorization": "Bearer shim"}).raise_for_status()
