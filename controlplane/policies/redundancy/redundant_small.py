@@ -5,7 +5,6 @@ A job is small when its demand k r b, tasks times slots of a task times service 
 
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from math import inf
 
 from controlplane.policies.redundancy.execution import Execution, coded, plain, small_and_large
@@ -52,8 +51,8 @@ def best_threshold_s(
 ) -> float:
     """d*: the demand up to which running jobs as `small` gives the least response time; 0 none, infinity all.
 
-    E[T] has a kink wherever one more size of job comes in, at d = k r min_service_s, so it is searched between
-    kinks. It is flat near the best: judge a threshold by its response time.
+    E[T] has a kink wherever one more size of job comes in, at d = k r min_service_s, and is flat near the best: judge a
+    threshold by its response time.
     Source: Redundancy and relaunch, section IV, Figure 6.
 
     >>> system = System()
@@ -69,5 +68,4 @@ def best_threshold_s(
     sizes = {tasks * slots for tasks in range(1, system.max_tasks + 1) for slots in widths}
     kinks = [system.min_service_s * size for size in sorted(sizes)]
     edges = [*kinks, kinks[-1] * NEGLIGIBLE ** (-1.0 / system.service_tail_index)]
-    between = [least(response_at, low, high) for low, high in pairwise(edges)]
-    return min((0.0, inf, *kinks, *between), key=response_at)
+    return min((0.0, inf, least(response_at, *edges)), key=response_at)

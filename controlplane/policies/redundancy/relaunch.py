@@ -86,7 +86,7 @@ def latency_optimal_factor(tasks: int, tail_index: float) -> float:
     if not 1.0 < tail_index < inf:
         return inf
     highest = 2.0 * max(cost_optimal_factor(tail_index), many_tasks_factor(tasks, tail_index))
-    best = least(lambda factor: relaunched(tasks, factor, tail_index).latency, low=1.0, high=highest)
+    best = least(lambda factor: relaunched(tasks, factor, tail_index).latency, 1.0, highest)
     gains = relaunched(tasks, best, tail_index).latency < plain(tasks, tail_index).latency
     return best if gains else inf
 
@@ -130,5 +130,5 @@ def best_common_factor(system: System, offered_load: float) -> float:
 
     if not 1.0 < system.slowdown_tail_index < inf:
         return inf
-    best = least(response_at, low=1.0, high=2.0 * cost_optimal_factor(system.slowdown_tail_index))
+    best = least(response_at, 1.0, 2.0 * cost_optimal_factor(system.slowdown_tail_index))
     return best if response_at(best) < response_at(inf) else inf
