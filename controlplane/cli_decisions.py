@@ -142,17 +142,15 @@ def _print_decision(decision: dict[str, Any]) -> None:
 
 
 def _print_pairs(title: str, pairs: Any) -> None:
-    told = ", ".join(f"{name} {_value(name, value)}" for name, value in pairs)
+    told = ", ".join(f"{name} {_value(value)}" for name, value in pairs)
     if told:
         typer.echo(f"  {title}: {told}")
 
 
-def _value(name: str, value: float | None) -> str:
-    """An input or a score; of progress and bytes a negative one is unknown.
+def _value(value: float | None) -> str:
+    """An input or a score.
 
-    >>> _value("progress", -1.0), _value("t_rem_s", None), _value("wait", -0.0), _value("waves", 2.5)
-    ('unknown', 'unknown', '0', '2.5')
+    >>> _value(None), _value(-0.0), _value(2.5)
+    ('unknown', '0', '2.5')
     """
-    if value is None or (value < 0 and (name == "progress" or "bytes" in name)):
-        return "unknown"
-    return f"{value + 0.0:g}"
+    return "unknown" if value is None else f"{value + 0.0:g}"

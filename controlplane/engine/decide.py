@@ -21,7 +21,6 @@ from controlplane.engine.snapshot_records import (
     claimant_records,
     is_claimant,
     is_pending,
-    known,
     task_key,
     task_records,
 )
@@ -361,7 +360,7 @@ def _target(job: JobState, share: Records) -> ClaimantAdvice:
 
 
 def _verdict(task: TaskState, score: float, reason: Reason, target: int) -> TaskAdvice:
-    inputs = {name: known(value) for name, value in task.inputs.items()} | {"target": float(target)}
+    inputs = {**task.inputs, "target": float(target)}
     return TaskAdvice(
         job=task.job,
         stage=task.stage,

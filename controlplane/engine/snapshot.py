@@ -285,9 +285,8 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
         "t_new_s": float(min(attempts.t_new_s[live])),
         "running_attempts": float(tasks.n_live[row]),
         "target": float(cluster.jobs.target[tasks.job[row]]),
+        "progress": float(attempts.progress[cluster.leading_attempt(row)]),
     }
-    progress = _known(attempts.progress[cluster.leading_attempt(row)])
-    inputs["progress"] = -1.0 if progress is None else progress
     known = is_known(
         n_finished=int(cluster.stages.n_finished[tasks.stage[row]]),
         prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),

@@ -302,22 +302,17 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
         "t_new_s": float(seen["t_new_s"]),
-        "progress": _or_minus_one(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
-        "expected_s": _or_minus_one(seen["expected_s"]),
-        "demand_s": _or_minus_one(seen["job_tasks"] * seen["expected_s"]),
+        "progress": float(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
+        "expected_s": float(seen["expected_s"]),
+        "demand_s": float(seen["job_tasks"] * seen["expected_s"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
-        "input_bytes": _or_minus_one(tasks.input_bytes[task]),
+        "input_bytes": float(tasks.input_bytes[task]),
         "target": float(cycle.cluster.jobs.target[job]),
         "running": float(sums.running[job]),
         "waiting": float(sums.waiting[job]),
         "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
-
-
-def _or_minus_one(value: float) -> float:
-    """A number for a record, where -1 says that it is not known."""
-    return float(value) if value == value else -1.0
 
 
 def _note_reasons(cycle: Cycle) -> None:
@@ -331,8 +326,7 @@ def _note_reasons(cycle: Cycle) -> None:
     which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
     demand_s = seen["job_tasks"] * seen["expected_s"]
     progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
-    known = (np.where(np.isnan(column), -1.0, column) for column in (demand_s, progress))
-    numbers = (*(seen[name] for name in _SEEN), *known, cluster.jobs.target[tasks.job[rows]])
+    numbers = (*(seen[name] for name in _SEEN), demand_s, progress, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
         info = cluster.stage_infos[stage]
         cycle.record(

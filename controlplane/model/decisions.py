@@ -1,5 +1,6 @@
 """What did one cycle decide, and what came of it? Plain records for the store, the REST API and the page."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -82,7 +83,10 @@ Stimulus = Report | ModeSet | PolicySet | TargetSet | KillWish | CopyWish
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):
-    """One decision with what it was made from. `inputs` are numbers by the names the reason's sentence uses."""
+    """One decision with what it was made from. `inputs` are numbers by the names the reason's sentence uses.
+
+    What is not known is NaN, and null in JSON.
+    """
 
     id: int
     cycle: int
@@ -103,8 +107,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     to_host: str = ""
     """Host that the copy was ordered to; empty where the scheduler may choose."""
     order: int = 0
-    inputs: dict[str, float] = {}
-    alternatives: list[tuple[str, float]] = []
+    inputs: Mapping[str, float | None] = {}
+    alternatives: Sequence[tuple[str, float | None]] = []
     """(what else, its score), best first; higher is better."""
 
 

@@ -1,7 +1,9 @@
 """Why did a decision come out as it did? One table of codes: recorded, shown on the page, counted in the metrics."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from math import isnan, nan
 
 
 class Action(IntEnum):
@@ -245,22 +247,23 @@ TEXTS: dict[Reason, ReasonText] = {
 
 
 GUESSED = " Its progress is not known: that time is guessed from its age and its siblings' durations."
-"""Follows a sentence with a time left where the input `progress` is -1."""
+"""Follows a sentence with a time left where the input `progress` is not known."""
 
 
 class _Gaps(dict):
     """Renders inputs that a record does not carry as `nan`, so an old record still reads."""
 
     def __missing__(self, key: str) -> float:
-        return float("nan")
+        return nan
 
 
-def sentence(reason: Reason, inputs: dict[str, float]) -> str:
+def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
     """What to say for a code and its inputs; a time left that no progress speaks for is told as a guess.
 
     >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
     'It could not have made its first progress yet (0.4 s old).'
     """
     text = TEXTS[reason].sentence
-    is_guess = "{t_rem_s:" in text and inputs.get("progress", 0.0) < 0
-    return text.format_map(_Gaps(inputs)) + is_guess * GUESSED
+    numbers = _Gaps((name, nan if value is None else value) for name, value in inputs.items())
+    is_guess = "{t_rem_s:" in text and isnan(numbers.get("progress", 0.0))
+    return text.format_map(numbers) + is_guess * GUESSED

@@ -50,7 +50,7 @@ number is what is stored and is never used again for something else.
 How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all that is recorded, and
 `grasshopper_copies_refused_total{{reason}}` for what speaks against a copy. Codes of severity 0 are not
 recorded as decisions: they stand in the state, task by task. So does `mode`, of which a job has one record for as long
-as the mode stays off. Where the input `progress` is -1, a sentence with a time left ends by saying that it is guessed.
+as the mode stays off. Where the input `progress` is not known, a sentence with a time left says that it is guessed.
 
 {NOTE}
 {table("number", "code", "for a copy", "severity", "sentence", rows=rows)}"""

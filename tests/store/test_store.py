@@ -1,6 +1,7 @@
 """Does the store keep what it should, for as long as it should, and never get in the way of a decision?"""
 
 import asyncio
+import math
 import time
 
 import msgspec
@@ -10,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from controlplane.model.decisions import Result
-from controlplane.model.reasons import Action, Reason
+from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import schema
 from controlplane.store.database import migrate
 from controlplane.store.parameters import StoreSettings
@@ -32,6 +33,17 @@ def test_decisions_are_read_back_after_a_restart_with_their_outcomes(opened):
     assert first.record == record(1)
     assert first.at_unix_ms == WALL_MS
     assert [each.result for each in first.outcomes] == [Result.APPLIED, Result.WON]
+
+
+def test_a_decision_with_unknown_numbers_is_read_back(opened):
+    store = opened()
+    unknown = record(1, inputs={"t_rem_s": math.nan, "rate": 2.0}, alternatives=[("wait", math.inf)])
+    store.record([unknown], [], now_s=5.0)
+    assert store.flush()
+    (found,) = find(opened()).decisions
+    assert found.record.inputs == {"t_rem_s": None, "rate": 2.0}
+    assert found.record.alternatives == [("wait", None)]
+    assert "nan" in sentence(found.record.reason, found.record.inputs)
 
 
 def test_the_newest_are_readable_before_they_are_written(opened):

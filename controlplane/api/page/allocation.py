@@ -36,7 +36,7 @@ def allocation_chart(
 
     A grant is recorded when the target changes, so its lines step there. What exceeds the pool is drawn at its edge.
     """
-    slots = max((grant.inputs.get("slots", 0.0) for grant in grants), default=0.0) or 1.0
+    slots = max((grant.inputs.get("slots") or 0.0 for grant in grants), default=0.0) or 1.0
     end_pct = _clip(100 * (now_s - begin_s) / span_s)
 
     def line(points: Iterable[tuple[float, float]]) -> str:
@@ -48,7 +48,7 @@ def allocation_chart(
         return f"{path}H{end_pct:.2f}"
 
     def granted(name: str) -> str:
-        return line((grant.at_s, grant.inputs.get(name, 0.0)) for grant in reversed(grants))
+        return line((grant.at_s, grant.inputs.get(name) or 0.0) for grant in reversed(grants))
 
     return AllocationChart(
         slots=int(slots),

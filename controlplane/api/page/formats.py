@@ -51,17 +51,15 @@ def number(value: float | None) -> str:
 def quantity(name: str, value: float | None) -> str:
     """A decision's input, by the unit that its name ends in.
 
-    >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("rate", 4e6), quantity("progress", -1)
-    ('4.2 s', '2.5 MB', '4 M/s', '—')
+    >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("rate", 4e6), quantity("saving_s", -2)
+    ('4.2 s', '2.5 MB', '4 M/s', '-2.0 s')
     """
     if name.endswith("_core_s"):
         return f"{number(value)} core-s"
     if name.endswith("_s"):
-        return seconds(value) if value is None or value >= 0 else f"-{seconds(-value)}"
+        return f"-{seconds(-value)}" if value is not None and value < 0 else seconds(value)
     if "bytes" in name:
         return size(value)
-    if name == "progress" and value is not None and value < 0:
-        return NOTHING
     if name.endswith("rate") and value is not None and value >= 1000:
         return f"{size(value).replace('B', '').strip()}/s"
     return number(value)
