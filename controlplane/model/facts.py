@@ -143,7 +143,7 @@ class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
     job: Key
     name: Text = ""
     host_ids: list[Id] = []
-    """The Spark job ids behind this job so far, but for those that ended a hundred others ago."""
+    """The Spark job ids behind this job so far; of those that have ended the last hundred to start."""
     stages: list[Id] = []
     stage_tasks: list[Count] = []
     """Number of tasks of each of `stages`; empty where not known yet."""

@@ -143,7 +143,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     job: str
     name: str
     host_ids: list[int]
-    """The Spark jobs that it is made of."""
+    """The Spark jobs that it is made of; of those that have ended the last hundred to start."""
     mode: Mode
     weight: float
     age_s: float

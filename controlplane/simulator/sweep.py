@@ -68,10 +68,10 @@ def _spark(master: str) -> Any:
     from pyspark import SparkConf, SparkContext
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Workers compute, the JVM passes on: compiling it thoroughly would cost more than it saves.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
     conf = SparkConf().setMaster(master).setAppName("grasshopper sweep")
     conf.set("spark.ui.enabled", "false").set("spark.log.level", "ERROR").set("spark.ui.showConsoleProgress", "false")
-    # Workers compute, the JVM passes on: compiling it thoroughly would cost more than it saves.
-    conf.set("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     return SparkContext.getOrCreate(conf)
 
 

@@ -1,7 +1,8 @@
 """Which benchmarks are run, and where do their rows go? `python -m tests.bench [names]` runs all, or those named.
 
 Every module of this folder with a function `rows() -> list[dict]` is one. Its rows go to `build/bench.json` when it is
-through, each with the commit it measured, in the place of those of the same names; others stay.
+through, each with the commit that it measured and the machine's load before, in the place of those of the same names;
+others stay.
 """
 
 import importlib
@@ -33,7 +34,8 @@ def main(names: list[str]) -> int:
         module = importlib.import_module(f"tests.bench.{name}")
         if hasattr(module, "rows"):
             print(f"--- {name}", flush=True)
-            measured = module.rows()
+            at = {"commit": commit(), "load_1min": round(os.getloadavg()[0], 1)}
+            measured = [row | at for row in module.rows()]
             keep(measured)
             rows += measured
     show(rows)
@@ -45,7 +47,7 @@ def keep(rows: list[dict]) -> None:
     before = json.loads(REPORT.read_text())["rows"] if REPORT.exists() else []
     names = {row["name"] for row in rows}
     others = [row for row in before if row["name"] not in names]
-    report = {"machine": machine(), "rows": others + [row | {"commit": commit()} for row in rows]}
+    report = {"machine": machine(), "rows": others + rows}
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
 
@@ -62,7 +64,6 @@ def machine() -> dict:
         "memory_gb": round(memory_gb, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "load_1min": round(os.getloadavg()[0], 1),
     }
 
 

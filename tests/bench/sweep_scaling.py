@@ -8,10 +8,10 @@ from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.sweep import Cell, Compute, computing
 
 CELLS = 48
-RUNS = 3
+RUNS = 5
 GOAL = 1.8
 SCENARIO = Scenario(policy=PolicyName.NONE, offered_load=0.8, jobs=2_000_000)
-"""Somewhat more than half a second of a core for each cell."""
+"""Some three quarters of a second of a core for each cell."""
 
 
 def rows() -> list[dict]:

@@ -24,7 +24,7 @@ import org.apache.spark.scheduler.StageInfo;
 /** Turns Spark's jobs into the user's jobs. Used by the sync loop's thread only. */
 final class JobBook {
   private static final int MAX_ENDED_EXECUTIONS = 1000;
-  /** A job group may never come to its end: its Spark jobs that ended before this many others are forgotten. */
+  /** A job group may never come to its end: of its Spark jobs that have, so many are remembered, the last to start. */
   private static final int MAX_ENDED_SPARK_JOBS = 100;
 
   private final SyncLoop loop;
