@@ -23,7 +23,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 """Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
 RULE_OPTIONS = {**OPTIONS, "_nrt": False, "forceinline": True}
 """A rule makes no array, so it need not count references to those it is given, which takes longer than most rules. So
-does copying a simulator's state of twenty arrays for a call, which LLVM does not always save by itself.
+does copying a simulator's state of twenty arrays for a call, so each is inlined: LLVM does not always do it by itself.
 """
 
 _IMPORT = re.compile(r"^from (controlplane[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)

@@ -26,7 +26,8 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for name in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
             if name.value in seen:
-                raise yaml.constructor.ConstructorError(problem="a name is there twice", problem_mark=name.start_mark)
+                twice = f"{name.value} is there twice"
+                raise yaml.constructor.ConstructorError(problem=twice, problem_mark=name.start_mark)
             seen.add(name.value)
         return super().construct_mapping(node, deep)
 

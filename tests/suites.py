@@ -19,6 +19,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from controlplane.processes import write_whole
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"
 SUREFIRE = "jvm-shim/*/target/surefire-reports/TEST-*.xml"
@@ -86,7 +88,7 @@ TEST = (
     *UNIT,
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
-    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *WITHOUT_MODELS), 30),
+    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), "--ignore=tests/properties"), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
     _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=45, disturbed=True),
@@ -208,9 +210,9 @@ def main(tier: str) -> int:
         for old in ROOT.glob(SUREFIRE):
             old.unlink()
 
-    def remember(results: dict[str, bool]) -> None:
+    def remember(ended: dict[str, bool]) -> None:
         done.parent.mkdir(exist_ok=True)
-        done.write_text("\n".join(sorted(before - results.keys() | {name for name, ok in results.items() if ok})))
+        write_whole(done, "\n".join(sorted(before - ended.keys() | {name for name, ok in ended.items() if ok})))
 
     results = {suite.name: True for suite in TIERS[tier]} | run(left, remember)
     passed, failed, again = count()

@@ -353,7 +353,7 @@ def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Pol
     """
     left, plus, right = text.partition("+")
     if not plus:
-        allocators, speculators = (", ".join(names(kind, rows)) for kind in Kind)
+        allocators, speculators = (", ".join(names(kind, rows)) for kind in (Kind.ALLOCATOR, Kind.SPECULATOR))
         want = f'an allocator ({allocators}) and a speculator ({speculators}), as in "hopper+ras"'
         raise BadSetting("policy", got=text, want=want)
     return _row(Kind.ALLOCATOR, left.strip(), rows), _row(Kind.SPECULATOR, right.strip(), rows)

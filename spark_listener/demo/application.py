@@ -157,32 +157,31 @@ def driver_process(
 
     `variables` are added to its environment.
     """
-    scratch = tempfile.TemporaryDirectory(prefix="grasshopper-driver-", ignore_cleanup_errors=True)
     paths = [str(spark_home.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment = {
-        **os.environ,
-        **leaving_files_in(Path(scratch.name)),
-        "SPARK_HOME": str(spark_home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
-        **variables,
-    }
-    with log_path.open("w") as log:
-        driver = subprocess.Popen(
-            [sys.executable, "-m", program],
-            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            start_new_session=True,
-        )  # fmt: skip
-    watchdog = threading.Timer(timeout_s, end_group, [driver.pid])
-    watchdog.start()
-    try:
-        yield driver
-        driver.wait()
-    finally:
-        watchdog.cancel()
-        end_group(driver.pid)
-        driver.wait()
-        scratch.cleanup()
+    with tempfile.TemporaryDirectory(prefix="grasshopper-driver-", ignore_cleanup_errors=True) as scratch:
+        environment = {
+            **os.environ,
+            **leaving_files_in(Path(scratch)),
+            "SPARK_HOME": str(spark_home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+            **variables,
+        }
+        with log_path.open("w") as log:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", program],
+                env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        watchdog = threading.Timer(timeout_s, end_group, [driver.pid])
+        watchdog.start()
+        try:
+            yield driver
+            driver.wait()
+        finally:
+            watchdog.cancel()
+            end_group(driver.pid)
+            driver.wait()
 
 
 def end_group(group: int) -> None:

@@ -7,11 +7,12 @@ whose class path or version does not fit reads its classes from jars, as it woul
 import os
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from spark_listener.local_cluster import installed_spark_home
 
-ARCHIVE = Path(__file__).parents[2] / "build" / "spark-classes.jsa"
+ARCHIVE = Path(__file__).parents[2] / "build" / f"spark-{pyspark.__version__}-classes.jsa"
 QUICK = "-XX:TieredStopAtLevel=1"
 MASTERS = ("local-cluster[1,1,1024]", "local[2]")
 """Classes of a driver with executors elsewhere, and those of an executor."""

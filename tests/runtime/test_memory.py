@@ -108,7 +108,7 @@ async def work(app, clock, seconds):
 
 
 @pytest.mark.parametrize("seconds", [HOUR_S // 3, pytest.param(2 * HOUR_S, marks=pytest.mark.full)])
-def test_hours_of_facts_grow_memory_by_less_than_ten_megabytes(tmp_path, seconds):
+def test_facts_without_end_grow_memory_by_less_than_ten_megabytes(tmp_path, seconds):
     """2,000 facts a second, the store writing, its old rows going: only the clock is moved by hand."""
     chosen = {
         "engine": {"mode": "control"},

@@ -37,7 +37,7 @@ SLACK_S = 4.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
 ASYNCHRONOUS_KEY = "yarn.scheduler.capacity.schedule-asynchronously.enable"
 ASYNCHRONOUS = "3.4.3 asynchronous"
-GROWTHS = {("3.4.3", (2, 6)), ("3.5.0", (6, 2))}
+GROWTHS = {("3.4.3", (2, 6)), ("3.5.0", (6, 2)), ("3.3.6", (2, 6))}
 """What `make test` tries of growing to caps and swapping them."""
 synchronous = pytest.mark.parametrize("version", ["3.4.3", FULL["3.5.0"], FULL["3.3.6"]], indirect=True)
 asynchronous = pytest.mark.parametrize(
