@@ -4,13 +4,14 @@ import contextlib
 import os
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import print_table, rows_of
+from spark_listener.demo.report import print_table, rows_of, write_json
 from spark_listener.demo.runner import check_results, only_one, run_rounds
 from spark_listener.demo.world import KINDS, Workload, World
 from spark_listener.local_cluster import LocalCluster
@@ -45,7 +46,7 @@ def _world(kind: str) -> list[dict]:
         }
         cluster = stack.enter_context(LocalCluster(log_dir=work_dir / "cluster"))
         outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
-    means = mean_times(four, outcomes, kind, console)
+    means = mean_times(four, outcomes, kind, work_dir.with_suffix(".json"), console)
     return [
         ratio_row(
             f"demo-ratio {kind} {name}",
@@ -60,13 +61,19 @@ def _world(kind: str) -> list[dict]:
 
 
 def mean_times(
-    four: Sequence[Contestant], outcomes: dict[str, list[Outcome]], kind: str, console: Console, subject: str = "job"
+    four: Sequence[Contestant],
+    outcomes: dict[str, list[Outcome]],
+    kind: str,
+    report: Path,
+    console: Console,
+    subject: str = "job",
 ) -> dict[str, list[float]]:
-    """Each contestant's mean job time of every round, in seconds; prints the table.
+    """Each contestant's mean job time of every round, in seconds; prints the table, and keeps it as a report.
 
     Raises SystemExit if any contestant's results differ from stock's.
     """
     table = rows_of(four, outcomes, kind)
     print_table(table, console, subject)
+    write_json(table, report)
     check_results(table)
     return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}

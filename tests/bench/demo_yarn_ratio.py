@@ -22,7 +22,7 @@ def rows() -> list[dict]:
     four, console, seeds = contestants(), Console(), worlds(first_seed=1, rounds=ROUNDS)
     with only_one(work_dir):
         outcomes = run_rounds(four, seeds, workload(), work_dir, work_dir / "demo-yarn.json", console)
-    means = mean_times(four, outcomes, seeds[0].kind, console, "application")
+    means = mean_times(four, outcomes, seeds[0].kind, work_dir.with_suffix(".json"), console, "application")
     best = min(STOCK_ORDERS, key=lambda name: statistics.fmean(means[name]))
     return [
         ratio_row(
