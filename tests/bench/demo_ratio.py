@@ -1,4 +1,4 @@
-"""How much sooner do the demo's jobs end than under stock Spark? Interleaved rounds in both worlds, half an hour."""
+"""How much sooner do the demo's jobs end than under stock Spark? Interleaved rounds in both worlds, most of an hour."""
 
 import contextlib
 import os
