@@ -7,7 +7,6 @@ JAR := spark_listener/jars/grasshopper-spark.jar
 YARN_JAR := yarn_bridge/jars/grasshopper-yarn.jar
 TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
 SPARK35 := build/spark-3.5/pyspark
-RESULTS := build/test-results
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
 # Without noreset Maven resets a colour that it never set, in a log file, too.
 MAVEN := MAVEN_OPTS="$$MAVEN_OPTS -Djansi.noreset=true" mvn -B -q -Dstyle.color=never -f jvm-shim/pom.xml
@@ -28,16 +27,13 @@ demo-yarn: $(VENV)/run.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## A real YARN with a
 
 test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
 	@./setup.sh chromium systemd
-	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test
 
 unit: $(VENV)/dev.stamp ## Three minutes: Python without clusters, lint, layers.
-	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites unit
 
 test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
 	@./setup.sh chromium systemd
-	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m tests.suites test-full
 
 bench: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.

@@ -72,7 +72,8 @@ LINT = (
     Suite("style", _python("-m", "ruff", "check", "."), 1),
     Suite("layers", (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"), 1),
 )
-MODELS = ("tests/simulator", "tests/properties")
+PROPERTIES = "tests/properties"
+MODELS = ("tests/simulator", PROPERTIES)
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
 WITHOUT_MODELS = tuple(f"--ignore={folder}" for folder in MODELS)
 UNIT = (
@@ -88,7 +89,7 @@ TEST = (
     *UNIT,
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
-    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), "--ignore=tests/properties"), 30),
+    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), f"--ignore={PROPERTIES}"), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
     _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=45, disturbed=True),
@@ -116,7 +117,6 @@ class Running:
         self.suite = suite
         self._started_s = time.monotonic()
         self._log = RESULTS / f"{suite.name}.log" if suite.beside else None
-        (RESULTS / f"{suite.name}{AGAIN}.xml").unlink(missing_ok=True)
         print(f"--- {suite.name}{', beside what follows' if suite.beside else ''}", flush=True)
         with self._log.open("wb") if self._log else nullcontext() as output:
             command = ("timeout", f"{suite.minutes}m", *suite.command)
@@ -198,6 +198,16 @@ def count() -> tuple[int, list[str], list[str]]:
     return passed, failed, again
 
 
+def forget_reports(kept: set[str]) -> None:
+    """Remove the reports of earlier runs, but for those of suites that this one counts without running them."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for old in RESULTS.glob("*.xml"):
+        if old.stem.removesuffix(AGAIN) not in kept:
+            old.unlink()
+    for old in () if "java" in kept else ROOT.glob(SUREFIRE):
+        old.unlink()
+
+
 def main(tier: str) -> int:
     """Run a tier; returns the process's exit code."""
     started_s = time.monotonic()
@@ -206,9 +216,7 @@ def main(tier: str) -> int:
     done = ROOT / "build" / f"passed-{head}"
     before = set(done.read_text().split()) if done.exists() and not head.endswith("-dirty") else set()
     left = [suite for suite in TIERS[tier] if tier != "test-full" or suite.name not in before]
-    if any(suite.name == "java" for suite in left):
-        for old in ROOT.glob(SUREFIRE):
-            old.unlink()
+    forget_reports({suite.name for suite in TIERS[tier] if suite not in left})
 
     def remember(ended: dict[str, bool]) -> None:
         done.parent.mkdir(exist_ok=True)

@@ -66,6 +66,14 @@ def test_each_suite_that_ends_is_told_before_the_next_one_starts(suite):
     assert told == [["integration"], ["integration", "other"]]
 
 
+def test_reports_of_earlier_runs_are_not_counted_again(suite, tmp_path):
+    """But for those of suites that have passed before, at the second try or at once."""
+    for name in ("kept", f"kept{suites.AGAIN}", "old", f"old{suites.AGAIN}"):
+        (tmp_path / f"{name}.xml").touch()
+    suites.forget_reports({"kept"})
+    assert sorted(report.stem for report in tmp_path.glob("*.xml")) == ["kept", f"kept{suites.AGAIN}"]
+
+
 def test_many_failures_are_not_tried_again(suite, tmp_path):
     cases = suites.FEW + 1
     assert suites.run([suite(BROKEN.format(cases=cases))]) == {"integration": False}
