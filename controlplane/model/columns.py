@@ -223,6 +223,10 @@ class Attempts(Table):
     bytes_written = floats(0.0)
     records_read = floats(0.0)
     records_written = floats(0.0)
+    rows_out = floats(-1.0)
+    """Produced by the operator nearest the output; -1 where none counts."""
+    cpu_s = floats(-1.0)
+    """CPU time of its own thread; -1 where unknown."""
     t_rem_s = floats(np.inf)
     t_new_s = floats(np.inf)
     progress = floats()

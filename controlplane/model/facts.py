@@ -176,6 +176,9 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     """Task index to partition, where only some partitions run (a retried stage); empty for the identity."""
     input_bytes: list[KnownOrMinusOne] = []
     """Bytes each task will read, by task index; empty where the host cannot know."""
+    relative_bytes: list[KnownOrMinusOne] = []
+    """Length of each task's input where reading skips parts of it, as columnar files allow: to compare tasks with one
+    another, not with the bytes that they have read."""
     preferred_hosts: list[list[Key]] = []
     """Hosts that hold each task's input, by task index; empty for no preference."""
     done: list[tuple[Id, Id]] = []
@@ -184,6 +187,8 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     """`shuffle_map` or `result`."""
     action: Text = ""
     """The user's call, for example `collect` or `save`."""
+    operators: Text = ""
+    """Names of the stage's operators in the host's plan: stages of one `name` and other operators are other work."""
     writer: Text = ""
     """Class whose function the result tasks run: tells a file commit from a `foreach`."""
     committers: list[Text] = []
@@ -345,6 +350,10 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     bytes_written: list[KnownOrMinusOne] = []
     records_read: list[KnownOrMinusOne] = []
     records_written: list[KnownOrMinusOne] = []
+    rows_out: list[KnownOrMinusOne] = []
+    """Rows that the operator nearest the output has produced, of those that count theirs."""
+    cpu_ms: list[KnownOrMinusOne] = []
+    """CPU time of the attempt's own thread."""
 
 
 PROGRESS_COLUMNS = (
@@ -354,4 +363,6 @@ PROGRESS_COLUMNS = (
     "bytes_written",
     "records_read",
     "records_written",
+    "rows_out",
+    "cpu_ms",
 )

@@ -12,7 +12,9 @@ from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadFact
 
-AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN = range(len(f.PROGRESS_COLUMNS))
+AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, ROWS_OUT, CPU_MS = range(
+    len(f.PROGRESS_COLUMNS)
+)
 
 
 def apply_progress(now: Applying, progress: f.Progress) -> None:
@@ -48,6 +50,8 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
         attempt["bytes_written"] = max(attempt["bytes_written"], float(columns[BYTES_WRITTEN, at]))
         attempt["records_read"] = max(attempt["records_read"], float(columns[RECORDS_READ, at]))
         attempt["records_written"] = max(attempt["records_written"], float(columns[RECORDS_WRITTEN, at]))
+        attempt["rows_out"] = max(attempt["rows_out"], float(columns[ROWS_OUT, at]))
+        attempt["cpu_s"] = max(attempt["cpu_s"], columns[CPU_MS, at] / 1000)
         work, share = 0.0, columns[PROGRESS_PPM, at] / 1e6
         if attempt["bytes_read"] > 0 and not math.isnan(tasks[attempt["task"]]["input_bytes"]):
             work, attempt["unit"] = attempt["bytes_read"], UNIT_BYTES
