@@ -55,19 +55,20 @@ class Scenario:
         self,
         facts: Iterable[f.AnyFact] = (),
         *,
-        progress: dict[int, int] | None = None,
+        progress: dict[int, int] | f.Progress | None = None,
         full: bool = False,
         epoch: int = 1,
         source: str = "",
     ) -> Decision:
-        """One report, sent and handled at once; `progress` is bytes read by attempt."""
-        columns = f.Progress(attempt=list(progress), bytes_read=list(progress.values())) if progress else f.Progress()
+        """One report, sent and handled at once; `progress` is bytes read by attempt, or all columns."""
+        if isinstance(progress, dict):
+            progress = f.Progress(attempt=list(progress), bytes_read=list(progress.values()))
         report = Report(
             source=source or self.source,
             epoch=epoch,
             received_s=self.now_s,
             facts=list(facts),
-            progress=columns,
+            progress=progress or f.Progress(),
             full=full,
         )
         return self.handle(report)

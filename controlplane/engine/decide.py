@@ -197,8 +197,9 @@ class _Books:
         of_pool = sum(n for (source, _), n in self.by_job.items() if source == pool.source)
         return over_budget(
             self.settings,
-            losing_core_s=pool.losing_core_s,
+            losing_core_s=pool.likely_loss_core_s,
             total_core_s=pool.total_core_s,
+            task_core_s=pool.task_core_s,
             copies=(self.by_job[pool.source, task.job], of_pool, self.by_job.total()),
             slots=(pool.slots, self.slots_everywhere),
         )

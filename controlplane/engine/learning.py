@@ -98,13 +98,11 @@ class Learning:
         finished = fact.outcome is Outcome.SUCCESS
         duration_s = fact.duration_ms / 1000
         if stages.alive[stage] and duration_s > 0 and (finished or fact.outcome is Outcome.KILLED):
-            by_work, cost = ended.input_bytes > 0, duration_s
+            by_work, cost = ended.input_bytes > 0, self.remaining.net_s(cluster, ended, duration_s)
             if by_work:
-                cost = self.remaining.cost(cluster, ended.pool, duration_s, ended.input_bytes)
-                # Without a count of bytes read, the stage's costs are per record.
-                if finished and fact.bytes_read > 0 and stages.n_costs[stage]:
-                    log_ratio = float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
-                    self.hosts.attempt_ended(ended.host, log_ratio, now_s)
+                cost /= ended.input_bytes
+            if finished:
+                self.hosts.attempt_ended(ended.host, self._log_slowness(cluster, ended, duration_s), now_s)
             if (stage, by_work) not in self._siblings:
                 self._siblings[stage, by_work] = Siblings(self._habits_of_pool[ended.pool].tail)
             self._siblings[stage, by_work].observe(cost, finished)
@@ -116,6 +114,18 @@ class Learning:
             self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
+
+    def _log_slowness(self, cluster: Cluster, ended: EndedAttempt, duration_s: float) -> float:
+        """How much longer a finished attempt took than earlier ones of its stage: by its work, else by its time."""
+        stages, stage = cluster.stages, ended.stage
+        units = self.remaining.units(ended)
+        if units > 0 and stages.n_costs[stage]:
+            cost = self.remaining.cost(cluster, ended, duration_s, units)
+            return float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
+        if units > 0 or not stages.n_finished[stage]:
+            return float("nan")
+        mean_s = stages.net_sum_s[stage] / stages.n_finished[stage]
+        return float(np.log(self.remaining.net_s(cluster, ended, duration_s) / mean_s))
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
         """Those of a row that another stage has, or will have."""
@@ -144,6 +154,7 @@ class Learning:
     def forget_rows(self) -> None:
         """The cluster starts anew: what is known of hosts, pools and stages by their rows is void."""
         self.hosts = HostSlowness()
+        self.remaining.forget_rows()
         self._habits_of_pool.clear()
         self._siblings.clear()
 

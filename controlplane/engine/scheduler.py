@@ -38,6 +38,8 @@ IDS_PER_EPOCH = 2**20
 """Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
+NO_SLOT = "no_slot"
+"""What a host says of a copy that no slot came free for in time: the next one that does may be just as good."""
 
 
 @lru_cache(maxsize=100_000)
@@ -199,13 +201,13 @@ class Scheduler:
             if outcome is not None:
                 decision.outcomes.append(outcome)
             if entry is not None and entry.launches and fact.result is not OrderResult.APPLIED:
-                self._leave_alone(entry, now_s)
+                self._not_started(entry, now_s + RETRY_S * (fact.reason != NO_SLOT))
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
         for entry, outcome in self.ledger.expire(now_s):
             decision.outcomes.append(outcome)
             if entry.launches:
-                self._leave_alone(entry, now_s)
+                self._not_started(entry, now_s + RETRY_S)
 
     def _replaced(self, changes: Changes) -> list[tuple[SourceState, int]]:
         """Sources and rows of live attempts in whose place copies have just started."""
@@ -217,14 +219,15 @@ class Scheduler:
                 found.append((source, source.attempts[attempt]))
         return found
 
-    def _leave_alone(self, entry: OpenOrder, now_s: float) -> None:
+    def _not_started(self, entry: OpenOrder, retry_s: float) -> None:
+        """A copy will not start by this order; its task may have another from `retry_s` on."""
         source = self.cluster.sources.get(entry.source)
         row = source.stages.get(entry.task[:2]) if source else None
         task = self.cluster.stage_infos[row].task_rows.get(entry.task[2]) if row is not None else None
         if task is not None:
             tasks = self.cluster.tasks
             tasks.ordered_copies[task] = max(0, tasks.ordered_copies[task] - 1)
-            tasks.not_before_s[task] = now_s + RETRY_S
+            tasks.not_before_s[task] = retry_s
 
     def _pools_due(self, changes: Changes, now_s: float) -> list[SourceState]:
         """Pools with news, and those with running attempts that nobody has looked at for a review interval."""

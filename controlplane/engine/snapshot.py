@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import structs
 
 from controlplane.engine import applications
-from controlplane.engine.budgets import copy_limit
+from controlplane.engine.budgets import Budgets, copy_limit, task_core_s
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.steering import Steering
@@ -36,6 +36,7 @@ class _Moment:
     now_s: float
     with_tasks: bool
     sums: JobSums | None
+    budgets: Budgets
 
 
 def take_snapshot(
@@ -44,7 +45,13 @@ def take_snapshot(
     """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time."""
     sums = job_sums(cluster) if cluster.queues else None
     moment = _Moment(
-        cluster=cluster, learning=learning, steering=steering, now_s=now_s, with_tasks=with_tasks, sums=sums
+        cluster=cluster,
+        learning=learning,
+        steering=steering,
+        now_s=now_s,
+        with_tasks=with_tasks,
+        sums=sums,
+        budgets=Budgets.of(steering.settings, cluster, now_s),
     )
     return s.Snapshot(
         cycle=cycle,
@@ -106,6 +113,8 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
         copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
+        likely_loss_core_s=moment.budgets.likely_loss_core_s(row),
+        task_core_s=task_core_s(cluster, row),
         total_core_s=float(pools.total_core_s[row]),
         tail_index=float(pools.tail_index[row]),
         offered_load=float(pools.offered_load[row]),
@@ -284,6 +293,7 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
         "t_rem_s": float(min(attempts.t_rem_s[live])),
         "t_new_s": float(min(attempts.t_new_s[live])),
         "running_attempts": float(tasks.n_live[row]),
+        "relative_size": float(max(attempts.relative_size[live])),
         "target": float(cluster.jobs.target[tasks.job[row]]),
         "progress": float(attempts.progress[cluster.leading_attempt(row)]),
     }

@@ -75,6 +75,7 @@ def task_records(pool: PoolState, spare: dict[str, int], eligible: Flags) -> tup
         record["elapsed_s"] = _seconds(task, "elapsed_s")
         record["t_rem_s"], record["t_new_s"] = _seconds(task, "t_rem_s"), _seconds(task, "t_new_s")
         record["worst_rem_s"] = max((known(a.t_rem_s) for a in mine), default=inf)
+        record["relative_size"] = known(task.inputs.get("relative_size"), 1.0)
         record["expected_s"] = known(task.inputs.get("expected_s"), nan)
         record["job_tasks"], record["work"] = left.get(task.job, 0), task.input_bytes if task.input_bytes > 0 else nan
         record["stage_tasks"], record["stage_done"] = of_stage.get(stage, (0, 0))

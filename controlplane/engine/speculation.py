@@ -12,6 +12,7 @@ from controlplane.engine.growth import growth_of, tasks_of
 from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
@@ -23,7 +24,7 @@ ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
-_SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts")
+_SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts", "relative_size")
 """What a recorded refusal tells of its task."""
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
@@ -103,6 +104,8 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         else:
             mine = np.flatnonzero(np.isin(view.tasks["pool"], pool_rows))
             view.answer[mine] = policy.speculate(view.tasks[mine], dict(given), finished)
+    if (view.answer["wanted"] & ~(view.answer["score"] > 0.0)).any():
+        raise LawBroken("no copy without a positive gain", ", ".join(sorted({name for name, _ in shared})))
     reason = view.answer["reason"]
     np.copyto(reason, view.standing, where=view.standing > 0)
     return before_waiting
@@ -305,6 +308,7 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
         "progress": float(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
         "expected_s": float(seen["expected_s"]),
         "demand_s": float(seen["job_tasks"] * seen["expected_s"]),
+        "relative_size": float(seen["relative_size"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
         "input_bytes": float(tasks.input_bytes[task]),

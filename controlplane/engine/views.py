@@ -193,7 +193,7 @@ def view_tasks(
         seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
         seen["elapsed_s"], seen["progress_rate"], seen["sibling_rate"] = 0.0, 0.0, 0.0
         seen["t_rem_s"], seen["t_new_s"], seen["attempts_started"] = np.inf, np.inf, 0
-        seen["worst_rem_s"] = 0.0
+        seen["worst_rem_s"], seen["relative_size"] = 0.0, 1.0
         too_new, at = False, task["newest"]
         while at >= 0:
             attempt = attempts[at]
@@ -203,6 +203,7 @@ def view_tasks(
             seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
             seen["progress_rate"] = max(seen["progress_rate"], attempt["rate"])
             seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
+            seen["relative_size"] = max(seen["relative_size"], attempt["relative_size"])
             seen["attempts_started"] = max(seen["attempts_started"], attempt["attempt_number"] + 1)
             too_new |= attempt["too_new"]
             if attempt["too_new"] and now_s - attempt["start_s"] > judge_within_s:

@@ -191,7 +191,8 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
 
 def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo | None) -> None:
     """Raises BadFact for columns that do not match, runs that do not ascend, and a stage too many."""
-    for name, values in (("input_bytes", fact.input_bytes), ("preferred_hosts", fact.preferred_hosts)):
+    for name in ("input_bytes", "relative_bytes", "preferred_hosts"):
+        values = getattr(fact, name)
         if values and len(values) != fact.n_tasks:
             raise BadFact(f"stage_submitted.{name}", len(values), f"n_tasks ({fact.n_tasks}) rows", source.name)
     n_tasks = known.fact.n_tasks if known else fact.n_tasks
@@ -231,7 +232,9 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
 
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
-    requests = now.source.requests
+    requests, stage = now.source.requests, now.source.stages.get((fact.stage, fact.stage_attempt))
+    if stage is not None and fact.cores:
+        now.cluster.stages.cores[stage] = fact.cores
     requests.pop(fact.request, None)
     if fact.count:
         requests[fact.request] = (fact, now.at_s(fact))

@@ -3,7 +3,7 @@
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
-from controlplane.model.columns import NAN
+from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
 
@@ -43,6 +43,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         cold=cluster.executors.finished[executor] == 0,
         start_s=start_s,
         advanced_s=start_s,
+        moved_s=start_s,
     )
     source.attempts[fact.attempt] = row
     info.live.add(row)
@@ -153,6 +154,7 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
             stage=info.row,
             index=index,
             input_bytes=sizes[index] if sizes and sizes[index] > 0 else NAN,
+            relative_size=info.relative_size(index),
             done=info.is_done(index),
         )
     return row
@@ -171,13 +173,12 @@ def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int,
     return int(attempts.host[row]), NAN if attempts.too_new[row] else float(attempts.log_slowness[row])
 
 
-def _cores(now: Applying, info: StageInfo) -> int:
-    """How many each attempt of a stage holds, by what its host asked for with it; 1 where it did not."""
-    if not info.cores:
-        stage = (info.fact.stage, info.fact.stage_attempt)
-        asked = (fact for fact, _ in now.source.requests.values() if (fact.stage, fact.stage_attempt) == stage)
-        info.cores = next((fact.cores for fact in asked), 0)
-    return info.cores or 1
+def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:
+    """For how long an attempt ran after its last sign of progress; 0 where it read until its end, nan without one."""
+    if not attempt["moved_s"] > attempt["start_s"]:
+        return NAN
+    has_read_more = fact.bytes_read > attempt["bytes_read"] or fact.records_read > attempt["records_read"]
+    return 0.0 if has_read_more else ended_s - float(attempt["moved_s"])
 
 
 def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
@@ -191,9 +192,10 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
         tasks.done[task], tasks.done_s[task] = True, ended_s
         stages.n_done[stage] += info.mark_done(fact.index, fact.index)
         info.finished.add(fact.duration_ms / 1000, tasks.input_bytes[task])
-    cores = _cores(now, info)
+    cores = int(stages.cores[stage])
     core_s = cores * fact.duration_ms / 1000
     cluster.pools.total_core_s[pool] += core_s
+    cluster.pools.n_ended[pool] += 1
     if speculative:
         stages.n_copies[stage] -= 1
         tasks.n_copies[task] -= 1
@@ -217,6 +219,12 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             won=won,
             beaten_t_rem_s=float(min(attempts.t_rem_s[rivals])) if won and rivals else NAN,
             unit=int(attempts.unit[row]),
+            relative_size=float(tasks.relative_size[task]),
+            rows_out=float(attempts.rows_out[row]),
+            cold=bool(attempts.cold[row]),
+            startup_s=float(attempts.first_s[row] - attempts.start_s[row]),
+            tail_s=_tail_s(attempts.records[row], fact, ended_s),
+            gap_s=float(attempts.gap_s[row]),
             input_bytes=float(tasks.input_bytes[task]),
             estimated_s=float(attempts.estimated_s[row]),
             foretold_end_s=float(attempts.foretold_end_s[row]),

@@ -48,12 +48,23 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
-    cores: int = 0
-    """Cores that each of its attempts holds; 0 where its host has not asked for any yet."""
     finished: FinishedSample = field(init=False)
+    mean_bytes: float = field(init=False)
+    """Of its tasks' inputs, as far as they are known; nan where none is."""
 
     def __post_init__(self) -> None:
         self.finished = FinishedSample(self.fact.n_tasks)
+        known = [size for size in self._sizes if size > 0]
+        self.mean_bytes = sum(known) / len(known) if known else math.nan
+
+    @property
+    def _sizes(self) -> list[int]:
+        return self.fact.input_bytes or self.fact.relative_bytes
+
+    def relative_size(self, index: int) -> float:
+        """A task's input over the mean of all; nan where its size is not known."""
+        size = self._sizes[index] if self._sizes else -1
+        return size / self.mean_bytes if size > 0 else math.nan
 
     def is_done(self, index: int) -> bool:
         """Whether a task is finished."""
@@ -138,6 +149,18 @@ class EndedAttempt:
     """If it won against others: the least time any of them still needed; else nan."""
     unit: int
     input_bytes: float
+    relative_size: float
+    """Its task's input over the mean of its stage; nan where unknown."""
+    rows_out: float
+    """Last seen; -1 where nobody counts them."""
+    cold: bool
+    """The first on its executor."""
+    startup_s: float
+    """From launch to first progress; nan where none was seen."""
+    tail_s: float
+    """From its last sign of progress to its end; nan where none was seen."""
+    gap_s: float
+    """The longest time between two signs of progress."""
     estimated_s: float
     foretold_end_s: float
     t_new_s: float

@@ -40,6 +40,8 @@ class Pools(Table):
     slots = ints()
     losing_core_s = floats(0.0)
     total_core_s = floats(0.0)
+    n_ended = ints()
+    """Attempts that `total_core_s` is the sum of."""
     reviewed_s = floats(-np.inf)
     startup_mean_s = floats()
     """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
@@ -139,6 +141,8 @@ class Stages(Table):
     n_done = ints()
     n_active = ints()
     """Tasks not done that have a live attempt."""
+    cores = ints(1)
+    """That each of its attempts holds, as far as its host has said."""
     n_running = ints()
     """Live attempts, losers of finished tasks included."""
     n_copies = ints()
@@ -150,14 +154,27 @@ class Stages(Table):
     closed_s = floats()
     n_finished = ints()
     duration_sum_s = floats(0.0)
+    net_sum_s = floats(0.0)
+    """Of `duration_sum_s`, what came after each attempt's first sign of life."""
     records_sum = floats(0.0)
+    n_outs = ints()
+    """Finished attempts that were seen to produce rows, and the rows."""
+    rows_out_sum = floats(0.0)
+    size_sum = floats(0.0)
+    """Of the relative sizes of finished tasks; unknown ones count as 1."""
     shuffle_bytes = floats(0.0)
     """Written for the stages that it feeds."""
     n_costs = ints()
     log_cost_sum = floats(0.0)
+    n_tails = ints()
+    """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
+    tail_sum_s = floats(0.0)
     prior_duration_s = floats()
-    """Typical duration and cost of the same stage in earlier jobs; nan where never seen."""
+    """Typical duration, cost and tail of the same stage in earlier jobs; nan where never seen."""
     prior_log_cost = floats()
+    prior_tail_s = floats()
+    prior_late_s = floats(np.inf)
+    """Age from which a task of it would have been late in earlier jobs, or one of its class, where it has no past."""
     relaunch_factor = floats(np.inf)
     """The best age to relaunch its tasks at, over what they are expected to take; only where its speculator asks."""
 
@@ -178,6 +195,8 @@ class Tasks(Table):
     stage = ints(-1)
     index = ints()
     input_bytes = floats()
+    relative_size = floats()
+    """Its input over the mean of its stage's tasks; nan where their sizes are not known."""
     newest = ints(-1)
     """Row of the live attempt that started last; -1 for none. The others follow by `Attempts.older`."""
     n_live = ints()
@@ -216,6 +235,12 @@ class Attempts(Table):
     first_work = floats(0.0)
     advanced_s = floats()
     """When work last grew."""
+    moved_s = floats()
+    """When any count of it last grew."""
+    gap_s = floats(0.0)
+    """The longest time between two such moves."""
+    busy_s = floats()
+    """When its CPU time last grew; nan where that is not known."""
     work = floats(0.0)
     """Work done, in the unit of `unit`: 0 nothing known, 1 bytes, 2 records, 3 the host's own share."""
     unit = ints()
@@ -227,12 +252,19 @@ class Attempts(Table):
     """Produced by the operator nearest the output; -1 where none counts."""
     cpu_s = floats(-1.0)
     """CPU time of its own thread; -1 where unknown."""
+    first_out_s = floats()
+    """When rows were first seen to come out, and how many."""
+    first_out = floats(0.0)
+    out_s = floats()
+    """When their number last grew."""
     t_rem_s = floats(np.inf)
     t_new_s = floats(np.inf)
     progress = floats()
     rate = floats(0.0)
     """Work per second from launch to foreseen end; comparable with `sibling_rate`, which a fresh attempt would have."""
     sibling_rate = floats(0.0)
+    relative_size = floats(1.0)
+    """Its work over that of its stage's other tasks, by input or by what it has read; 1 where nothing tells."""
     log_cost = floats()
     """Log of the seconds per unit of work since progress began; nan before."""
     too_new = flags()

@@ -34,8 +34,8 @@ class EngineSettings:
     losing_share: float = setting(
         0.25, 0.0, 1.0, "Core-seconds spent on losing copies, as a share of all core-seconds of the pool."
     )
-    losing_allowance_core_s: float = setting(
-        30.0, 0.0, 1e9, "Core-seconds of losing copies allowed before the share is applied."
+    losing_allowance_tasks: float = setting(
+        0.5, 0.0, 1e6, "Losing copies allowed before the share is applied: typical tasks of the pool for each slot."
     )
     lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation rests after our last word.")
     order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")

@@ -5,11 +5,11 @@ from itertools import repeat
 
 import numpy as np
 
-from controlplane.compiled import kernel
+from controlplane.compiled import kernel, rule
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE
-from controlplane.model.columns import Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.errors import BadFact
 
 AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, ROWS_OUT, CPU_MS = range(
@@ -38,20 +38,27 @@ def apply_progress(now: Applying, progress: f.Progress) -> None:
 def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tasks: Records) -> Floats:
     """Bring attempts `rows` up to date, those below 0 left out; returns their delays from launch to first progress.
 
-    Work is bytes where the input's size is known, else the host's own share, else records. Shapes: (n,), `columns`
+    Work is bytes where the input's size is known, else the host's own share, else records. What only keeps its thread
+    busy does not move an attempt. Shapes: (n,), `columns`
     (n columns of progress, n) with -1 for unknown values; a delay is nan where progress has been seen before.
     """
     delays_s = np.full(len(rows), np.nan)
     for at, row in enumerate(rows):
         if row < 0:
             continue
-        attempt = attempts[row]
+        attempt, at_s = attempts[row], received_s - max(columns[AGE_MS, at], 0) / 1000
+        before, rows_before = counted(attempt), attempt["rows_out"]
         attempt["bytes_read"] = max(attempt["bytes_read"], float(columns[BYTES_READ, at]))
         attempt["bytes_written"] = max(attempt["bytes_written"], float(columns[BYTES_WRITTEN, at]))
         attempt["records_read"] = max(attempt["records_read"], float(columns[RECORDS_READ, at]))
         attempt["records_written"] = max(attempt["records_written"], float(columns[RECORDS_WRITTEN, at]))
         attempt["rows_out"] = max(attempt["rows_out"], float(columns[ROWS_OUT, at]))
-        attempt["cpu_s"] = max(attempt["cpu_s"], columns[CPU_MS, at] / 1000)
+        if columns[CPU_MS, at] > attempt["cpu_s"] * 1000:
+            attempt["cpu_s"], attempt["busy_s"] = columns[CPU_MS, at] / 1000, at_s
+        if attempt["rows_out"] > max(rows_before, 0.0):
+            attempt["out_s"] = at_s
+            if math.isnan(attempt["first_out_s"]):
+                attempt["first_out_s"], attempt["first_out"] = at_s, attempt["rows_out"]
         work, share = 0.0, columns[PROGRESS_PPM, at] / 1e6
         if attempt["bytes_read"] > 0 and not math.isnan(tasks[attempt["task"]]["input_bytes"]):
             work, attempt["unit"] = attempt["bytes_read"], UNIT_BYTES
@@ -59,10 +66,19 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
             work, attempt["unit"] = share, UNIT_SHARE
         elif attempt["records_read"] > 0:
             work, attempt["unit"] = attempt["records_read"], UNIT_RECORDS
+        if work > attempt["work"] or counted(attempt) > before:
+            attempt["gap_s"] = max(attempt["gap_s"], at_s - attempt["moved_s"])
+            attempt["moved_s"] = at_s
         if work > attempt["work"]:
-            at_s = received_s - max(columns[AGE_MS, at], 0) / 1000
             attempt["work"], attempt["advanced_s"] = work, at_s
             if math.isnan(attempt["first_s"]):
                 attempt["first_s"], attempt["first_work"] = at_s, work
                 delays_s[at] = at_s - attempt["start_s"]
     return delays_s
+
+
+@rule
+def counted(attempt: Record) -> float:
+    """All that an attempt has read, written and produced, added up: it grows when any of them does."""
+    volume = attempt["bytes_read"] + attempt["bytes_written"] + attempt["records_read"] + attempt["records_written"]
+    return volume + attempt["rows_out"]

@@ -164,7 +164,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
-        "It has more to do, not less speed: a copy would need {t_new_s:.1f} s for the same work.", 1
+        "It has {relative_size:.1f} times its siblings' work and is as fast: a copy would need {t_new_s:.1f} s.", 1
     ),
     Reason.CHEAPER_TO_WAIT: ReasonText(
         "Waiting {t_rem_s:.1f} s costs less slot time than a copy of {t_new_s:.1f} s.", 1

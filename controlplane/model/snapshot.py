@@ -221,6 +221,10 @@ class PoolState(Struct, frozen=True, kw_only=True):
     n_copies: int
     copy_budget: int
     losing_core_s: float
+    likely_loss_core_s: float = 0.0
+    """The same, and half of what copies that run have cost so far."""
+    task_core_s: float = 1.0
+    """Core-seconds of a typical attempt."""
     total_core_s: float
     tail_index: float
     tail_samples: int

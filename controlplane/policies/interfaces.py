@@ -60,6 +60,7 @@ RUNNING_TASK = np.dtype(
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
         ("sibling_rate", np.float64),  # the same of a fresh attempt, as siblings foretell it; 0 or nan where unknown
+        ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 where nothing tells
         ("eligible", np.bool_),  # False where the engine has a reason of its own to leave the task alone
         ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
         ("pool", np.int64),  # numbered as stages are

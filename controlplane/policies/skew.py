@@ -12,6 +12,8 @@ EFFICIENT_RATE_SHARE = 0.75
 """Of the siblings' rate: from here on a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
 LONG_TIMES = 1.5
 """A task of more than this many times its siblings' length is long."""
+BIGGER_TIMES = 1.2
+"""A task of at least this many times its siblings' work has more to do."""
 LONG_LOG = math.log(LONG_TIMES) + TOLERANCE
 
 
@@ -29,10 +31,10 @@ def is_efficient(rate: float, sibling_rate: float) -> bool:
 
 @kernel
 def has_more_to_do(tasks: Records) -> Flags:
-    """Tasks that take much longer than the other running tasks of their stage, though they are not slower.
+    """Tasks that take much longer than the other running tasks of their stage by having more work, not less speed.
 
-    A task's length is its age and what is left; the siblings' is the geometric mean over the others. False
-    where a rate or a length is unknown.
+    A task's length is its age and what is left; the siblings' is the geometric mean over the others. False where a
+    rate, a length or the work is unknown.
     """
     stage, elapsed_s, t_rem_s = tasks["stage"], tasks["elapsed_s"], tasks["t_rem_s"]
     rate, sibling_rate = tasks["progress_rate"], tasks["sibling_rate"]
@@ -40,7 +42,8 @@ def has_more_to_do(tasks: Records) -> Flags:
     more = np.empty(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
         is_long = long_s[stage[row]] < elapsed_s[row] + t_rem_s[row] < np.inf
-        more[row] = is_long and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row])
+        is_bigger = tasks["relative_size"][row] >= BIGGER_TIMES
+        more[row] = is_bigger and is_long and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row])
     return more
 
 

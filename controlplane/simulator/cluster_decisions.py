@@ -117,6 +117,7 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
         task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)
         task["executor_slots"], task["stage_tasks"], task["stage_done"] = executor_slots, job["n_tasks"], job["n_done"]
+        task["relative_size"] = 1.0
         task["work"], task["finished_from"] = 1.0, original["job"] * MOST_FINISHED if is_known else -1
         task["finished_to"] = task["finished_from"] + job["n_finished"]
         state.task_slots[n_tasks] = slot

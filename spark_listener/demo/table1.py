@@ -27,7 +27,7 @@ LEAD = 2.0
 """So long after B's arrival, while its earlier wave runs, A arrives."""
 ENGINE = {
     "max_copies_per_task": 1, "job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0,
-    "losing_allowance_core_s": 1e6,
+    "losing_allowance_tasks": 1e6,
 }  # fmt: skip
 """The example knows no budgets."""
 

@@ -61,7 +61,7 @@ def test_budgets_are_hard(change, reason):
 
 def test_losing_copies_use_up_their_share():
     """Copies that lose cost core-seconds; past the share there are no more."""
-    scenario = Scenario(replace(CONTROL, losing_share=0.01, losing_allowance_core_s=0.5))
+    scenario = Scenario(replace(CONTROL, losing_share=0.01, losing_allowance_tasks=0.01))
     copies = scenario.run_with_straggler(slow=3)
     lost = scenario.started(100, 0, index=3, speculative=True, order=copies[0].order)
     scenario.tell([lost])

@@ -21,12 +21,12 @@ CONTROL = EngineSettings(mode=f.Mode.CONTROL, allocator="fair", pool_copy_share=
 
 
 def earlier_run(scenario: Scenario, took_s: float) -> None:
-    """One task of the stage ran before, in another job, so that it is known what one takes."""
-    scenario.stage(1, stage=9, job="earlier", name="map")
-    scenario.tell([scenario.started(99, 0, index=0, stage=9)])
+    """The stage's two tasks ran before, in another job, so that it is known what one takes."""
+    scenario.stage(2, stage=9, job="earlier", name="map")
+    scenario.tell([scenario.started(98 + index, index, index=index, stage=9) for index in range(2)])
     scenario.now_s += took_s
     over = [f.StageEnded(stage=9, stage_attempt=0), f.JobEnded(job="earlier")]
-    scenario.tell([scenario.ended(99, took_s, index=0, stage=9), *over])
+    scenario.tell([*(scenario.ended(98 + index, took_s, index=index, stage=9) for index in range(2)), *over])
 
 
 def relaunching(factor: float = 3.0) -> Scenario:

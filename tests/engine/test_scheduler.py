@@ -117,7 +117,8 @@ def test_what_was_learned_survives_a_restart():
     again = Scheduler(CONTROL)
     again.restore(learned)
     assert again.learned() == learned
-    assert again.learning.remaining.history.get("stage 1") is not None
+    (stage,) = scenario.scheduler.cluster.stage_infos.values()
+    assert again.learning.remaining.history.get(stage.fact) is not None
 
 
 def test_a_snapshot_is_plain_json():

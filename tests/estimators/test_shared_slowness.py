@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 N_TASKS, STRAGGLER = 8, 3
 UNLIMITED = EngineSettings(
-    mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_core_s=1e6, speculator_settings={"greedy_when_idle": 0.0}
+    mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_tasks=1e6, speculator_settings={"greedy_when_idle": 0.0}
 )
 """Neither budgets nor free slots shall hide what the estimate does."""
 

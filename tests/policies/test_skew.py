@@ -26,6 +26,7 @@ def stage(running):
         elapsed_s=[STAGE["elapsed_s"]] * 10,
         progress_rate=rate,
         sibling_rate=[typical] * 10,
+        relative_size=records / records.mean(),
     )
 
 
@@ -52,5 +53,6 @@ def test_the_borders_are_not_moved_by_rounding(running):
     """Half as long again is not yet long; three quarters of the siblings' rate is not slow."""
     just_long = running([2.0, 1.0], [9.0, 9.0])
     assert speculator("ras").speculate(just_long)["reason"].tolist() == [Reason.ON_SCHEDULE] * 2
-    just_slow = running([8.0, 1.0], [9.0, 9.0], progress_rate=[0.3, 0.4], sibling_rate=[0.4, 0.4])
+    rates = {"progress_rate": [0.3, 0.4], "sibling_rate": [0.4, 0.4], "relative_size": [2.0, 1.0]}
+    just_slow = running([8.0, 1.0], [9.0, 9.0], **rates)
     assert speculator("ras").speculate(just_slow)["reason"].tolist() == [Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE]

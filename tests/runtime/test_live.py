@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, StageSubmitted
 from controlplane.model.orders import KillAttempt
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.live import Runtime
@@ -22,6 +22,7 @@ from tests.waiting import in_time
 pytestmark = pytest.mark.unit
 
 
+NIGHTLY = StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=8, name="nightly")
 KILL = KillAttempt(order=1, ttl_ms=2000, attempt=1, stage=1, stage_attempt=0, index=0)
 
 
@@ -267,9 +268,9 @@ def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
 def test_what_was_learned_is_restored(tmp_path):
     with running(tmp_path) as plane:
         plane.reply(message(1, working(), full=True))
-        plane.runtime.scheduler.learning.remaining.history.learn("nightly", 4.5, 0.5)
+        plane.runtime.scheduler.learning.remaining.history.learn(NIGHTLY, 4.5, 0.5, 0.1)
     with running(tmp_path) as plane:
-        assert plane.runtime.scheduler.learning.remaining.history.get("nightly").duration_s == 4.5
+        assert plane.runtime.scheduler.learning.remaining.history.get(NIGHTLY).duration_s == 4.5
 
 
 def test_the_snapshot_is_at_most_a_second_old(plane):

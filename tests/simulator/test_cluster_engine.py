@@ -15,7 +15,6 @@ differs by design is taken out of the comparison, and listed here:
 - Budgets, write safety and host health are the engine's alone: they are set so that they refuse nothing.
 """
 
-from math import nan
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,7 +58,8 @@ class Twin:
             **{name: lambda *_: None for name in ("stage_submitted", "startup_seen", "attempt_ended")}
         )
         learning.remaining.estimate = self.estimate
-        learning.remaining.cost = lambda *_: nan
+        learning.remaining.units = lambda ended: 0.0
+        learning.remaining.net_s = lambda cluster, ended, duration_s: duration_s
         self.facts, self.slot_of, self.next_attempt, self.state, self.work = [], {}, 1, None, None
         self.open, self.started, self.cycles, self.overtook, self.compared = {}, [], 0, 0, 0
         self.plain = {name: getattr(cluster_events, name) for name in ("arrive", "start", "end_attempt", "end_job")}

@@ -31,7 +31,7 @@ def late(tasks: Records, finished: Records, settings: Record, answer: Records) -
     for row in range(len(tasks)):
         t_rem_s = tasks[row]["t_rem_s"]
         score[row] = t_rem_s if t_rem_s < LONGEST_S else LONGEST_S
-        if slow[row]:
+        if slow[row] and not t_rem_s <= tasks[row]["t_new_s"] * (1.0 + TOLERANCE):
             single = tasks[row]["running_attempts"] == 1
             reason[row] = Reason.NO_BUDGET_POOL if single else Reason.ALREADY_COPIED
             candidate[row] = single and tasks[row]["eligible"]

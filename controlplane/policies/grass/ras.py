@@ -24,47 +24,65 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
 
 
 @rule
-def ras_reason(running_attempts: float, t_rem_s: float, t_new_s: float, has_more: bool, is_free: bool) -> Reason:
+def gs_gain_s(t_rem_s: float, t_new_s: float, margin_s: float, margin_times: float) -> float:
+    """Time by which a copy ends sooner than what runs; nothing within the margins of both estimates.
+
+    Source: GRASS (NSDI'14), section 3.1, Greedy Speculative scheduling (GS).  Units: seconds.
+
+    >>> [gs_gain_s(t_rem_s, t_new_s=2.0, margin_s=0.5, margin_times=1.25) for t_rem_s in (2.4, 3.0)]
+    [0.0, 1.0]
+    """
+    least_s = max(margin_times * t_new_s, t_new_s + margin_s)
+    return t_rem_s - t_new_s if t_rem_s > least_s * (1.0 + TOLERANCE) else 0.0
+
+
+@rule
+def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, has_more: bool, is_free: bool) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
-    What rounding alone can make of two equal costs is no saving. A slot that nobody waits for, or that the allocator
-    has given the job beyond its waiting tasks, costs nothing: what ends sooner is then copied, too, as Greedy
-    Speculative scheduling would (GS).
+    `saving_s` is RAS's of slot time, not above 0 where rounding alone makes one; `gain_s` is GS's. A slot that nobody
+    waits for, or that the allocator has given the job beyond its waiting tasks, costs nothing: what ends sooner is then
+    copied, too.
     Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set, and unset for free slots.
 
-    >>> ras_reason(running_attempts=1, t_rem_s=3.0, t_new_s=2.0, has_more=False, is_free=True).label
+    >>> ras_reason(saving_s=0.0, gain_s=1.0, t_rem_s=3.0, t_new_s=2.0, has_more=False, is_free=True).label
     'ends_sooner'
     """
     if not (t_rem_s < math.inf and t_new_s < math.inf):
         return Reason.UNKNOWN_DEMAND
-    saving_s = ras_saving_s(running_attempts=running_attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
-    if saving_s > TOLERANCE * (running_attempts + 1) * t_new_s:
+    if saving_s > 0.0:
         return Reason.SAVES_SLOT_TIME
     if has_more:
         return Reason.SKEW_NOT_STRAGGLER
     if t_rem_s <= t_new_s * (1.0 + TOLERANCE):
         return Reason.ON_SCHEDULE
-    return Reason.ENDS_SOONER if is_free else Reason.CHEAPER_TO_WAIT
+    return Reason.ENDS_SOONER if is_free and gain_s > 0.0 else Reason.CHEAPER_TO_WAIT
 
 
 @kernel
 def ras(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
-    The engine runs waiting originals as the paper's "default" does; here only copies are proposed.
+    The score is what a copy gains: slot time, or, where its slot is free, time to the end. The engine runs waiting
+    originals as the paper's "default" does; here only copies are proposed.
     Source: GRASS (NSDI'14), section 3.1.
     """
     greedy_when_idle = settings["greedy_when_idle"] > 0
+    margin_s, margin_times = settings["sooner_by_s"], settings["sooner_times"]
     has_more = has_more_to_do(tasks)
     for row in range(len(tasks)):
         task = tasks[row]
         attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
         is_free = greedy_when_idle and (task["pool_idle"] > 0 or task["job_room"] > 0)
+        saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
+        if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
+            saving_s = min(saving_s, 0.0)
+        gain_s = gs_gain_s(t_rem_s=t_rem_s, t_new_s=t_new_s, margin_s=margin_s, margin_times=margin_times)
         reason = ras_reason(
-            running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s, has_more=has_more[row], is_free=is_free
+            saving_s=saving_s, gain_s=gain_s, t_rem_s=t_rem_s, t_new_s=t_new_s, has_more=has_more[row], is_free=is_free
         )
         answer["reason"][row] = reason
         if reason != Reason.UNKNOWN_DEMAND:
-            answer["score"][row] = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
+            answer["score"][row] = t_rem_s - t_new_s if is_free else saving_s
         copies = reason == Reason.SAVES_SLOT_TIME or reason == Reason.ENDS_SOONER
         answer["wanted"][row] = copies and task["eligible"]

@@ -42,7 +42,7 @@ def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float,
 
 @kernel
 def redundant_all(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
-    """Copies for every task, the one with fewest attempts first.
+    """Copies for every task, the one with fewest attempts first; its score is one over their number.
 
     Source: Redundancy and relaunch, section III, "Redundant-all".
     """
@@ -74,5 +74,5 @@ def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: R
         demand_s=task["job_tasks"] * task["expected_s"],
         small_s=small_s,
     )
-    answer["score"][row], answer["reason"][row] = -float(task["running_attempts"]), reason
+    answer["score"][row], answer["reason"][row] = 1.0 / max(task["running_attempts"], 1), reason
     answer["wanted"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]

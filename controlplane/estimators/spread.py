@@ -1,0 +1,65 @@
+"""How many siblings lasted at least this long? Counts of durations by stage, in bins a fifth wide.
+
+A count of one stage costs a fixed number of bytes and no sort, and a few stragglers among thousands do not move it as
+they would move a mean and a deviation.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controlplane.compiled import rule
+
+Counts = NDArray[np.uint32]
+"""Numbers of durations by bin, of one stage or, shape (n_stages, BINS), of each."""
+SHORTEST_S = 0.1
+"""All that is shorter is one bin, and so is all that is longer than 2 ** 12 times this, seven minutes."""
+BINS = 50
+RARE_SHARE = 0.25
+"""Of siblings: what no more of them have lasted is unusual."""
+
+
+@rule
+def bin_of(duration_s: float) -> int:
+    """The bin of a duration: four to a doubling, from `SHORTEST_S` on.
+
+    >>> [bin_of(each) for each in (0.0, 0.1, 0.119, 0.2, 0.4, 1e9)]
+    [0, 1, 2, 5, 9, 49]
+    """
+    if not duration_s >= SHORTEST_S:
+        return 0
+    mantissa, exponent = math.frexp(duration_s / SHORTEST_S)
+    quarter = int(mantissa >= 2**-0.75) + int(mantissa >= 2**-0.5) + int(mantissa >= 2**-0.25)
+    return min(4 * (exponent - 1) + quarter + 1, BINS - 1)
+
+
+@rule
+def count_from(counts: Counts, least_s: float) -> int:
+    """Durations of one stage that are in the bin of `least_s` or in a longer one; `counts` has shape (BINS,).
+
+    >>> counts = np.zeros(BINS, dtype=np.uint32)
+    >>> counts[[bin_of(1.0), bin_of(3.0)]] = 2, 1
+    >>> [count_from(counts, least_s) for least_s in (0.5, 2.0, 4.0)]
+    [3, 1, 0]
+    """
+    n = 0
+    for at in range(bin_of(least_s), len(counts)):
+        n += int(counts[at])
+    return n
+
+
+@rule
+def is_rare(n_as_long: float, n_known: float) -> bool:
+    """Whether so few of those that are known have lasted as long that it is unusual; nothing is where none is known.
+
+    >>> [is_rare(n_as_long=1, n_known=n_known) for n_known in (0, 3, 4)]
+    [False, False, True]
+    """
+    return n_known > 0 and n_as_long <= RARE_SHARE * n_known
+
+
+def rows_for(counts: Counts, n_stages: int) -> Counts:
+    """The same counts with room for this many stages."""
+    missing = n_stages - len(counts)
+    return counts if missing <= 0 else np.concatenate([counts, np.zeros((missing, BINS), dtype=np.uint32)])

@@ -1,0 +1,185 @@
+"""Are stragglers found in programs that do more than read, and healthy tasks left alone?
+
+Each test plays what executors report of one kind of program: when its counts move, and when they do not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.orders import LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action, Reason, sentence
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+CONTROL = EngineSettings(mode=f.Mode.CONTROL)
+NEVER_S = 1e9
+STEP_S = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a task's counts are at an age, and when it ends."""
+
+    ends_s: float
+    records: Callable[[float], float] = lambda age_s: 0.0
+    rows_out: Callable[[float], float] | None = None
+    cpu_s: Callable[[float], float] | None = None
+    records_in_all: int = 0
+
+
+def play(
+    tasks: list[Task], *, settings: EngineSettings = CONTROL, before_s: float = 0.0, **stage
+) -> tuple[Scenario, dict[int, float]]:
+    """Run the tasks side by side for 20 s; returns the scenario, and when a copy of which was ordered first.
+
+    A task of another stage may have taken `before_s`.
+    """
+    scenario, copied_s = Scenario(settings, slots=len(tasks) // 4 + 2), {}
+    if before_s:
+        scenario.stage(1, job="earlier", stage=9, name="earlier")
+        scenario.tell([scenario.started(90, 0, index=0, stage=9)])
+        scenario.tell([scenario.ended(90, before_s, index=0, stage=9)])
+    scenario.stage(len(tasks), **stage)
+    scenario.start_all(len(tasks))
+    live = dict(enumerate(tasks))
+    for step in range(1, round(20.0 / STEP_S) + 1):
+        scenario.now_s = now_s = step * STEP_S
+        over = [i for i, task in live.items() if task.ends_s <= now_s]
+        ended = [scenario.ended(i, live.pop(i).ends_s, records_read=tasks[i].records_in_all) for i in over]
+        columns = f.Progress(
+            attempt=list(live),
+            records_read=[int(task.records(now_s)) for task in live.values()],
+            rows_out=[-1 if task.rows_out is None else int(task.rows_out(now_s)) for task in live.values()],
+            cpu_ms=[-1 if task.cpu_s is None else int(1000 * task.cpu_s(now_s)) for task in live.values()],
+        )
+        for order in scenario.tell(ended, progress=columns if live else None).orders.get(SOURCE, []):
+            if isinstance(order, LaunchCopy):
+                copied_s.setdefault(order.index, now_s)
+    return scenario, copied_s
+
+
+def up_to(most: float, per_s: float, from_s: float = 0.0, stops_s: float = NEVER_S) -> Callable[[float], float]:
+    """A count that grows from `from_s` on, to `most` or until it stops."""
+    return lambda age_s: max(0.0, min(most, per_s * (min(age_s, stops_s) - from_s)))
+
+
+def udf(ends_s: float, *, hangs_s: float = NEVER_S, counts_rows: bool = False) -> Task:
+    """A Python UDF over 75,000 rows: its runner has read them all at once, and the worker takes its time."""
+    return Task(
+        ends_s=ends_s,
+        records=up_to(75_000, 1e6),
+        rows_out=up_to(75_000, 75_000 / 3.0, 0.2, hangs_s) if counts_rows else None,
+        cpu_s=lambda age_s: 0.1,
+        records_in_all=75_000,
+    )
+
+
+def test_a_udf_that_hangs_after_its_rows_were_read_is_copied():
+    """Rows that the Python runner has read are no work done: siblings needed three more seconds, it needs for ever."""
+    scenario, copied_s = play([udf(3.0 + i / 10) for i in range(4)] + [udf(NEVER_S)], name="collect at udf.py:9")
+    assert list(copied_s) == [4]
+    assert copied_s[4] < 2.5 * 3.3
+    launch = next(each for each in scenario.records() if each.action is Action.LAUNCH_COPY)
+    assert launch.inputs["progress"] is None or launch.inputs["progress"] != launch.inputs["progress"]
+    assert launch.inputs["score"] > 0
+    assert "It has" not in sentence(launch.reason, launch.inputs)
+
+
+def test_while_it_hangs_no_sentence_says_that_it_has_more_to_do():
+    """`skew_not_straggler` is a statement about its work, and needs evidence of more work."""
+    scenario, _ = play([udf(3.0) for _ in range(4)] + [udf(NEVER_S)], settings=replace(CONTROL, speculator="late"))
+    assert Reason.SKEW_NOT_STRAGGLER not in {each.reason for each in scenario.records()}
+
+
+def test_a_udf_whose_rows_stop_coming_out_is_copied_before_any_sibling_ends():
+    """Where the operator's rows are counted, its siblings run past the point where it stands."""
+    tasks = [udf(6.0, counts_rows=True) for _ in range(7)] + [udf(NEVER_S, hangs_s=1.0, counts_rows=True)]
+    _, copied_s = play(tasks, before_s=2.0)
+    assert list(copied_s) == [7]
+    assert copied_s[7] < 4.0
+
+
+def test_healthy_udfs_that_end_within_half_as_much_again_get_no_copy():
+    """Nothing is slow, so every copy is a loss; idle slots are no reason."""
+    _, copied_s = play([udf(3.0 + 1.5 * i / 7) for i in range(8)])
+    assert copied_s == {}
+
+
+def test_healthy_tasks_that_sort_in_silence_get_no_copy():
+    """They read for a second and sort for three: the first to be silent is no straggler, for its thread computes."""
+    tasks = [
+        Task(
+            ends_s=4.0 + i / 8,
+            records=up_to(1000, 1000 / (1.0 + i / 8)),
+            cpu_s=lambda age_s: round(0.9 * age_s, 1),
+            records_in_all=1000,
+        )
+        for i in range(8)
+    ]
+    _, copied_s = play(tasks)
+    assert copied_s == {}
+
+
+@pytest.mark.parametrize("sizes_are_known", [True, False])
+def test_a_bigger_task_that_reads_at_its_siblings_pace_is_not_copied(sizes_are_known):
+    """Three times the records: by its file's length, or by what it has read itself once siblings have ended."""
+    tasks = [Task(ends_s=2.0, records=up_to(1000, 500), records_in_all=1000) for _ in range(7)]
+    tasks.append(Task(ends_s=6.0, records=up_to(3000, 500), records_in_all=3000))
+    lengths = [100] * 7 + [300] if sizes_are_known else []
+    scenario, copied_s = play(tasks, relative_bytes=lengths)
+    assert copied_s == {}
+    assert scenario.scheduler.cluster.sources[SOURCE].attempts == {}
+
+
+def test_tasks_that_count_nothing_are_judged_by_their_siblings_durations():
+    """An external call: nothing moves. One takes ten times as long, the others between two and three seconds."""
+    tasks = [Task(ends_s=2.0 + i / 7) for i in range(7)] + [Task(ends_s=NEVER_S)]
+    _, copied_s = play(tasks, settings=replace(CONTROL, startup_prior_s=1.0))
+    assert list(copied_s) == [7]
+    assert 3.0 < copied_s[7] < 6.5
+
+
+def test_a_stage_of_one_task_without_past_is_left_alone_until_it_is_late_by_any_measure():
+    """A parquet footer is read in a fresh JVM: no sibling, no past, and other stages took a tenth of it."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(4, stage=9, job="earlier", name="tiny")
+    scenario.tell([scenario.started(90 + i, i, index=i, stage=9) for i in range(4)])
+    scenario.now_s = 0.5
+    scenario.tell([scenario.ended(90 + i, 0.5, index=i, stage=9) for i in range(4)])
+    scenario.stage(1, name="parquet at App.java:3")
+    scenario.tell([scenario.started(0, 0)])
+    launched = []
+    for step in range(1, 60):
+        scenario.now_s = 0.5 + step / 5
+        launched += [order for order in scenario.tell().orders.get(SOURCE, []) if isinstance(order, LaunchCopy)]
+    assert launched == []
+
+
+def test_start_up_on_cold_executors_is_no_work():
+    """Nine of the siblings' eleven seconds were a cold start: one that hangs is copied a few seconds after it."""
+    tasks = [Task(ends_s=11.0, records=up_to(1000, 500, 9.0), records_in_all=1000) for _ in range(7)]
+    tasks.append(Task(ends_s=NEVER_S, records=up_to(1000, 500, 9.0, 10.0)))
+    _, copied_s = play(tasks)
+    assert list(copied_s) == [7]
+    assert copied_s[7] < 14.0
+
+
+def test_an_executor_that_freezes_is_noticed_while_others_go_on():
+    """Two tasks of a frozen executor fall silent before half-way: nobody has to wait for the first sibling to end."""
+    healthy = [Task(ends_s=8.0, records=up_to(8000, 1000), cpu_s=lambda s: s, records_in_all=8000) for _ in range(6)]
+    frozen = [Task(ends_s=NEVER_S, records=up_to(8000, 1000, 0.0, 3.0), cpu_s=lambda s: min(s, 3.0)) for _ in range(2)]
+    _, copied_s = play(healthy + frozen, before_s=3.0)
+    assert set(copied_s) == {6, 7}
+    assert max(copied_s.values()) < 8.0
+
+
+def test_the_first_batch_says_little_of_the_pace():
+    """A quarter is read at once and the rest at the siblings' pace: a rate seen for an instant foretells minutes."""
+    tasks = [Task(ends_s=4.0, records=lambda s: 250 + 190 * s, records_in_all=1000) for _ in range(4)]
+    tasks += [Task(ends_s=4.4, records=lambda s: 250 + max(0.0, 180 * (s - 0.6)), records_in_all=1000)]
+    _, copied_s = play(tasks, relative_bytes=[100] * 5)
+    assert copied_s == {}
