@@ -1,0 +1,1 @@
+"""Do replays tell what they should of recordings whose stragglers are known?"""
