@@ -14,7 +14,7 @@ import typer
 
 from controlplane.processes import exit_on_sigterm
 from tests.programs import runner, table
-from tests.programs.case import Case
+from tests.programs.case import CONTESTANTS, Case
 from tests.programs.program import programs
 from tests.programs.replay import replay as replayed
 from tests.programs.slowness import SLOWNESS, fits
@@ -38,7 +38,7 @@ def run(
 @app.command("all")
 def run_all(spark: Spark = "4") -> None:
     """Run the whole matrix; goes on where it was stopped."""
-    matrix(list(programs()), list(SLOWNESS), list(runner.CONTESTANTS), spark, again=False)
+    matrix(list(programs()), list(SLOWNESS), list(CONTESTANTS), spark, again=False)
 
 
 def matrix(names: list[str], slownesses: list[str], contestants: list[str], spark: str, *, again: bool) -> None:

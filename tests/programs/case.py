@@ -9,6 +9,10 @@ from msgspec import Struct
 from spark_listener.event_log import Attempt
 from tests.programs.slowness import SLOTS, WORTH_S, Label
 
+SHADOW, CONTROL, STOCK, TUNED = "shadow", "control", "stock", "tuned"
+CONTESTANTS = (SHADOW, CONTROL, STOCK, TUNED)
+"""Shadow watches a Spark that never speculates, and is what recordings are made of."""
+
 
 class Case(Struct, frozen=True, kw_only=True):
     """All that is known of one run. Times end in their unit; those in `_ms` are of the wall clock."""

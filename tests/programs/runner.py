@@ -27,7 +27,7 @@ from spark_listener.local_cluster import LocalCluster
 from spark_listener.sick_host import SickHost, signal_all
 from tests.integration.java_jar import build
 from tests.programs import inputs
-from tests.programs.case import Case
+from tests.programs.case import CONTROL, SHADOW, STOCK, TUNED, Case
 from tests.programs.program import Program
 from tests.programs.recording import Recorder
 from tests.programs.slowness import HOSTS, SLOTS, SLOWNESS, Slowness, labels, stall_row
@@ -37,10 +37,6 @@ STALL, DIGESTS = (Path(__file__).with_name(f"{name}.java") for name in ("Stall",
 FOLDER = ROOT / "build" / "programs"
 SPARKS = {"4": None, "3.5": ROOT / "build" / "spark-3.5" / "pyspark"}
 """By name; None is the installed one."""
-DEFAULT = StockSetting(quantile=0.75, multiplier=1.5)
-SHADOW, CONTROL, STOCK, TUNED = "shadow", "control", "stock", "tuned"
-CONTESTANTS = (SHADOW, CONTROL, STOCK, TUNED)
-"""Shadow watches a Spark that never speculates, and is what recordings are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,7 @@ class Grounds:
 def grounds(spark: str, folder: Path = FOLDER) -> Iterator[Grounds]:
     """A cluster of one Spark with a control plane beside it, and inputs."""
     work = folder / f"work-{spark}"
-    work.mkdir(parents=True, exist_ok=True)
+    fresh(work)
     inputs.make(folder / "inputs")
     with (
         control_plane(grasshopper("hopper", "ras"), work_dir=work, report=work / "none.json") as server,

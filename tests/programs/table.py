@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench.statistics import ratio_interval
-from tests.programs.case import Case, Copy, could_be_copied, launched, score, task_key
+from tests.programs.case import CONTROL, SHADOW, STOCK, TUNED, Case, Copy, could_be_copied, launched, score, task_key
 from tests.programs.replay import Wanted
 
 _console = Console(width=160, highlight=False)
@@ -60,7 +60,8 @@ def print_scores(pairs: Sequence[Judged], title: str) -> None:
 
 def print_matrix(cases: Sequence[Case]) -> None:
     """The scores of each contestant, its detection beside tuned stock's, and its job times beside stock's default."""
-    for contestant, some in _by(cases, lambda case: case.contestant).items():
+    speculating = [case for case in cases if case.contestant != SHADOW]
+    for contestant, some in _by(speculating, lambda case: case.contestant).items():
         print_scores([(case, launched(case)) for case in some], contestant)
     _print_delays(cases)
     _print_ratios(cases)
@@ -70,21 +71,23 @@ def print_matrix(cases: Sequence[Case]) -> None:
 def _print_delays(cases: Sequence[Case]) -> None:
     """Detection from onset over the tasks that both found; a task is named by its place in the program."""
     found = {
-        (case.contestant, case.spark, case.program, case.slowness, copy.stage, copy.task): copy.delay_s
-        for case in cases
-        for copy in reversed(launched(case))
-        if copy.delay_s is not None
+        contestant: {
+            (case.spark, case.program, case.slowness, copy.stage, copy.task): copy.delay_s
+            for case in cases
+            if case.contestant == contestant
+            for copy in reversed(launched(case))
+            if copy.delay_s is not None
+        }
+        for contestant in (CONTROL, TUNED)
     }
-    both = [
-        (found["tuned", *key[1:]], ours)
-        for key, ours in found.items()
-        if key[0] == "control" and ("tuned", *key[1:]) in found
-    ]
+    ours, tuned = found[CONTROL], found[TUNED]
+    both = ours.keys() & tuned.keys()
     if both:
-        tuned, ours = zip(*both, strict=True)
         _console.print(
-            f"detect-delay over {len(both)} tasks that both found: control {statistics.median(ours):.2f} s,"
-            f" tuned {statistics.median(tuned):.2f} s"
+            f"detect-delay, median over {len(both)} tasks that both found:"
+            f" control {statistics.median(ours[one] for one in both):.2f} s,"
+            f" tuned {statistics.median(tuned[one] for one in both):.2f} s;"
+            f" only control found {len(ours) - len(both)}, only tuned {len(tuned) - len(both)}"
         )
 
 
@@ -92,11 +95,11 @@ def _print_ratios(cases: Sequence[Case]) -> None:
     """`program-ratio`: job time over stock's with default speculation, geometric mean with its interval, by kind."""
     rows = Table("program-ratio", "slowness", "cases", "ratio", "interval")
     times = {(case.contestant, case.spark, case.program, case.slowness): case.job_s for case in cases}
-    for contestant in ("control", "tuned"):
+    for contestant in (CONTROL, TUNED):
         pairs = [
-            (key[3], s, times["stock", *key[1:]])
+            (key[3], s, times[STOCK, *key[1:]])
             for key, s in times.items()
-            if key[0] == contestant and ("stock", *key[1:]) in times
+            if key[0] == contestant and (STOCK, *key[1:]) in times
         ]
         for kind, some in _by(pairs, lambda pair: pair[0]).items():
             ratio, interval = ratio_interval([one[1] for one in some], [one[2] for one in some])
