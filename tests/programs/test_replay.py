@@ -6,6 +6,7 @@ import pytest
 
 from spark_listener.event_log import Attempt
 from tests.programs.case import Case, could_be_copied, judged, score
+from tests.programs.replay import replay
 from tests.programs.slowness import Label
 
 pytestmark = [pytest.mark.unit]
@@ -77,3 +78,23 @@ def test_a_score_counts_each_task_once_and_each_copy():
     counted = score([(one, copies)])
     assert (counted.recall, counted.found, counted.copies, counted.right) == (1.0, 1, 3, 2)
     assert (counted.delays_s, counted.healthy) == ([3.0], 1)
+
+
+@pytest.mark.parametrize("name", ["python_udf-hang", "skewed_window-freeze"])
+def test_a_replay_finds_every_straggler_of_a_recording(name):
+    """The recordings' engine gave no orders, so what it would have done is what it does here."""
+    one, wanted = replay(RECORDINGS / f"{name}-shadow-4.jsonl.xz")
+    assert one.labels
+    assert score([(one, [each.copy for each in wanted])]).recall == 1.0
+
+
+def test_a_replay_says_the_same_each_time():
+    """Estimators are tuned by its numbers, which may depend on nothing but the recording and the code."""
+    path = RECORDINGS / "skewed_window-none-shadow-4.jsonl.xz"
+    assert str(replay(path)) == str(replay(path))
+
+
+def test_a_replay_without_speculation_copies_nothing():
+    """What is scored is the policy that was asked for."""
+    _, wanted = replay(RECORDINGS / "python_udf-hang-shadow-4.jsonl.xz", "hopper+none")
+    assert wanted == []
