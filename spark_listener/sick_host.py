@@ -36,13 +36,13 @@ class SickHost:
         while not self._ended.wait(self._running_s):
             pids = self._pids()
             try:
-                _signal_all(pids, signal.SIGSTOP)
+                signal_all(pids, signal.SIGSTOP)
                 self._ended.wait(self._stopped_s)
             finally:
-                _signal_all(pids, signal.SIGCONT)
+                signal_all(pids, signal.SIGCONT)
 
 
-def _signal_all(pids: list[int], signum: signal.Signals) -> None:
+def signal_all(pids: list[int], signum: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signum)

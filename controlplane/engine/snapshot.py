@@ -344,6 +344,8 @@ def _attempt(moment: _Moment, row: int) -> s.AttemptState:
         records_read=int(attempts.records_read[row]),
         bytes_written=int(attempts.bytes_written[row]),
         records_written=int(attempts.records_written[row]),
+        rows_out=int(attempts.rows_out[row]),
+        cpu_s=float(attempts.cpu_s[row]),
         t_rem_s=_known(attempts.t_rem_s[row]),
         t_new_s=_known(attempts.t_new_s[row]),
     )

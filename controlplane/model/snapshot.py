@@ -55,6 +55,10 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     records_read: int
     bytes_written: int
     records_written: int
+    rows_out: int = -1
+    """Rows that the operator nearest the output has produced, of those that count theirs; -1 where none does."""
+    cpu_s: float = -1.0
+    """CPU time of its own thread, in seconds; -1 where unknown."""
     t_rem_s: float | None
     t_new_s: float | None
 

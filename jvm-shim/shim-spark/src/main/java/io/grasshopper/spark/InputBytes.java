@@ -1,4 +1,4 @@
-// How many bytes will a task read? From its partition, wherever Spark has put the file split in there.
+// How many bytes has a task before it? From its partition, wherever Spark has put the file split in there.
 package io.grasshopper.spark;
 
 import java.lang.reflect.Field;
@@ -17,7 +17,8 @@ import scala.collection.Iterable;
 /**
  * Walks from a task's partition, through unions and coalesced parents, to file splits and shuffle blocks.
  *
- * <p>-1 where nothing of the kind is found, and for columnar files, whose bytes say nothing about progress.
+ * <p>-1 where nothing of the kind is found. Of columnar files a task reads parts only: their lengths tell tasks from one
+ * another, and nothing about progress.
  */
 final class InputBytes {
   private static final long UNKNOWN = -1;
@@ -27,39 +28,50 @@ final class InputBytes {
 
   private final Map<Class<?>, List<Field>> nestedFields = new ConcurrentHashMap<>();
 
+  /** Bytes that it will read. */
   long of(Task<?> task) {
+    return of(task, false);
+  }
+
+  /** Length of its input, columnar files among it. */
+  long lengthOf(Task<?> task) {
+    return of(task, true);
+  }
+
+  private long of(Task<?> task, boolean countsColumnar) {
     try {
-      return bytes(Scala.get(task instanceof ShuffleMapTask ? MAP_PARTITION : RESULT_PARTITION, task), 0);
+      return bytes(Scala.get(task instanceof ShuffleMapTask ? MAP_PARTITION : RESULT_PARTITION, task), countsColumnar, 0);
     } catch (RuntimeException | NoSuchMethodError error) {
       return UNKNOWN;
     }
   }
 
-  private long bytes(Object part, int depth) {
+  /** The same of a partition, or of what stands in one. */
+  long bytes(Object part, boolean countsColumnar, int depth) {
     if (part == null || depth > MAX_DEPTH) {
       return UNKNOWN;
     }
     if (part instanceof Option) {
-      return bytes(Scala.orNull((Option<?>) part), depth + 1);
+      return bytes(Scala.orNull((Option<?>) part), countsColumnar, depth + 1);
     }
     if (part instanceof Iterable) {
-      return sum(Scala.list(part), depth + 1);
+      return sum(Scala.list(part), countsColumnar, depth + 1);
     }
     switch (part.getClass().getSimpleName()) {
       case "HadoopPartition":
-        return length(Scala.call(Scala.call(part, "inputSplit"), "value"));
+        return length(Scala.call(Scala.call(part, "inputSplit"), "value"), countsColumnar);
       case "NewHadoopPartition":
-        return length(Scala.call(Scala.call(part, "serializableHadoopSplit"), "value"));
+        return length(Scala.call(Scala.call(part, "serializableHadoopSplit"), "value"), countsColumnar);
       case "FilePartition":
-        return files((Object[]) Scala.call(part, "files"));
+        return files((Object[]) Scala.call(part, "files"), countsColumnar);
       case "ShuffledRowRDDPartition":
         return shuffled(Scala.call(part, "spec"));
       default:
-        return nested(part, depth);
+        return nested(part, countsColumnar, depth);
     }
   }
 
-  private long nested(Object part, int depth) {
+  private long nested(Object part, boolean countsColumnar, int depth) {
     List<Object> children = new ArrayList<>();
     for (Field field : nestedFields.computeIfAbsent(part.getClass(), InputBytes::partitionFields)) {
       Object child = Scala.get(field, part);
@@ -69,13 +81,13 @@ final class InputBytes {
         children.add(child);
       }
     }
-    return sum(children, depth + 1);
+    return sum(children, countsColumnar, depth + 1);
   }
 
-  private long sum(List<Object> parts, int depth) {
+  private long sum(List<Object> parts, boolean countsColumnar, int depth) {
     long total = UNKNOWN;
     for (Object part : parts) {
-      long bytes = bytes(part, depth);
+      long bytes = bytes(part, countsColumnar, depth);
       if (bytes != UNKNOWN) {
         total = Math.max(0, total) + bytes;
       }
@@ -105,14 +117,14 @@ final class InputBytes {
     return item instanceof Partition || item != null && item.getClass().getSimpleName().endsWith("Partition");
   }
 
-  private static long length(Object split) {
-    return isColumnar(split.toString()) ? UNKNOWN : (Long) Scala.call(split, "getLength");
+  private static long length(Object split, boolean countsColumnar) {
+    return !countsColumnar && isColumnar(split.toString()) ? UNKNOWN : (Long) Scala.call(split, "getLength");
   }
 
-  private static long files(Object[] files) {
+  private static long files(Object[] files, boolean countsColumnar) {
     long total = 0;
     for (Object file : files) {
-      if (isColumnar(Scala.call(file, "filePath").toString())) {
+      if (!countsColumnar && isColumnar(Scala.call(file, "filePath").toString())) {
         return UNKNOWN;
       }
       total += (Long) Scala.call(file, "length");

@@ -4,7 +4,6 @@ package io.grasshopper.spark;
 import io.grasshopper.core.Guard;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,7 +17,7 @@ final class ProgressReporter implements ExecutorPlugin {
   static final String INTERVAL = "intervalMs";
 
   private final Guard guard = new Guard(() -> { });
-  private final Map<Long, Watched> running = new ConcurrentHashMap<>();
+  private final Map<Long, WatchedTask> running = new ConcurrentHashMap<>();
   private volatile boolean stopped;
 
   @Override
@@ -35,7 +34,7 @@ final class ProgressReporter implements ExecutorPlugin {
   public void onTaskStart() {
     guard.run("task start", () -> {
       TaskContext task = TaskContext.get();
-      running.put(task.taskAttemptId(), new Watched(task));
+      running.put(task.taskAttemptId(), new WatchedTask(task));
       task.addTaskCompletionListener((TaskCompletionListener) ended -> running.remove(ended.taskAttemptId()));
     });
   }
@@ -58,10 +57,9 @@ final class ProgressReporter implements ExecutorPlugin {
 
   private void sendChanged(PluginContext context) {
     List<long[]> rows = new ArrayList<>();
-    for (Watched task : running.values()) {
-      long[] row = task.read();
-      if (!Arrays.equals(row, task.lastSent)) {
-        task.lastSent = row;
+    for (WatchedTask task : running.values()) {
+      long[] row = task.moved();
+      if (row != null) {
         rows.add(row);
       }
     }
@@ -76,24 +74,6 @@ final class ProgressReporter implements ExecutorPlugin {
       context.send(message);
     } catch (IOException error) {
       throw new IllegalStateException(error);
-    }
-  }
-
-  private static final class Watched {
-    private final TaskContext task;
-    private long[] lastSent;
-
-    Watched(TaskContext task) {
-      this.task = task;
-      this.lastSent = new long[] {task.taskAttemptId(), 0, 0, 0, 0};
-    }
-
-    long[] read() {
-      task.taskMetrics().mergeShuffleReadMetrics();
-      Volumes volumes = new Volumes(task.taskMetrics());
-      return new long[] {
-        task.taskAttemptId(), volumes.bytesRead, volumes.bytesWritten, volumes.recordsRead, volumes.recordsWritten
-      };
     }
   }
 }

@@ -18,10 +18,13 @@ import scala.Tuple4;
  * <p>They come from our executor half; where only the listener is attached, from Spark's heartbeats.
  */
 final class ProgressTable {
-  /** A row of the executors' message: attempt, bytes read, bytes written, records read, records written. */
-  static final int ROW = 5;
+  /** A row of the executors' message: attempt, bytes read and written, records read and written, rows out, CPU time in ms. */
+  static final int ROW = 7;
 
-  private static final String[] COLUMNS = {"bytes_read", "bytes_written", "records_read", "records_written"};
+  private static final String[] COLUMNS = {
+    "bytes_read", "bytes_written", "records_read", "records_written", "rows_out", "cpu_ms"
+  };
+  private static final long UNKNOWN = -1;
   private static final Map<String, Integer> COLUMN_BY_ACCUMULATOR = new HashMap<>();
 
   static {
@@ -56,18 +59,24 @@ final class ProgressTable {
     for (Object each : Scala.list(Scala.call(event, "accumUpdates"))) {
       Tuple4<?, ?, ?, ?> task = (Tuple4<?, ?, ?, ?>) each;
       long[] sums = new long[9];
+      RowsOut rows = new RowsOut();
       for (Object accumulable : Scala.list(task._4())) {
         AccumulableInfo info = (AccumulableInfo) accumulable;
-        Integer column = info.name().isDefined() ? COLUMN_BY_ACCUMULATOR.get(info.name().get()) : null;
+        String name = Scala.orNull(info.name());
         Object update = Scala.orNull(info.update());
+        Integer column = COLUMN_BY_ACCUMULATOR.get(name);
+        RowsOut.Metric metric = RowsOut.metric(name);
         if (column != null && update instanceof Long) {
           sums[column] += (Long) update;
+        } else if (metric != null && update instanceof Long) {
+          rows.next(metric, (Long) update);
         }
       }
       boolean hasInput = sums[1] > 0 || sums[3] > 0;
       boolean hasOutput = sums[2] > 0 || sums[4] > 0;
       long[] totals = {
-        hasInput ? sums[1] : sums[5], hasOutput ? sums[2] : sums[7], hasInput ? sums[3] : sums[6], hasOutput ? sums[4] : sums[8]
+        hasInput ? sums[1] : sums[5], hasOutput ? sums[2] : sums[7], hasInput ? sums[3] : sums[6], hasOutput ? sums[4] : sums[8],
+        rows.fromWorkers(), UNKNOWN
       };
       moved.put((Long) (Object) task._1(), new Row(totals, now));
     }

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.ToLongFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.ShuffleMapTask;
@@ -50,6 +51,8 @@ final class StageFacts {
   private Fact submitted(JobKey job, TaskSet set, Stage stage, List<List<String>> hosts, long atNanos) {
     Task<?>[] tasks = set.tasks();
     String name = stage == null ? "" : stage.name();
+    List<Long> bytes = known(tasks, inputBytes::of);
+    List<Long> lengths = known(tasks, inputBytes::lengthOf);
     OutputSink sink = sink(stage);
     return Fact.at("stage_submitted", atNanos)
         .withKey("job", job.key)
@@ -58,10 +61,12 @@ final class StageFacts {
         .with("n_tasks", tasks.length)
         .withText("name", name)
         .with("partitions", partitions(tasks))
-        .with("input_bytes", inputBytes(tasks))
+        .with("input_bytes", bytes)
+        .with("relative_bytes", lengths.equals(bytes) ? Collections.emptyList() : lengths)
         .with("preferred_hosts", hosts)
         .with("kind", tasks.length > 0 && tasks[0] instanceof ShuffleMapTask ? "shuffle_map" : "result")
         .withText("action", name.contains(" at ") ? name.substring(0, name.indexOf(" at ")) : "")
+        .withText("operators", stage == null ? "" : Operators.of(stage.rdd()))
         .withText("writer", sink.writer)
         .with("committers", sink.committers)
         .with("commit_coordinated", sink.isCoordinated)
@@ -85,14 +90,14 @@ final class StageFacts {
     return isIdentity ? Collections.emptyList() : partitions;
   }
 
-  private List<Long> inputBytes(Task<?>[] tasks) {
-    List<Long> bytes = new ArrayList<>();
+  private static List<Long> known(Task<?>[] tasks, ToLongFunction<Task<?>> amount) {
+    List<Long> amounts = new ArrayList<>();
     boolean isKnown = false;
     for (Task<?> task : tasks) {
-      bytes.add(Fact.amount(inputBytes.of(task)));
-      isKnown |= bytes.get(bytes.size() - 1) >= 0;
+      amounts.add(Fact.amount(amount.applyAsLong(task)));
+      isKnown |= amounts.get(amounts.size() - 1) >= 0;
     }
-    return isKnown ? bytes : Collections.emptyList();
+    return isKnown ? amounts : Collections.emptyList();
   }
 
   private static List<List<String>> preferredHosts(Task<?>[] tasks) {

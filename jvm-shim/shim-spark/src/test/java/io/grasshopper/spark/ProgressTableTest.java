@@ -18,10 +18,12 @@ class ProgressTableTest {
         "spark", null, new Guard(() -> { }), new Settings(key -> key.equals("server") ? "http://127.0.0.1:1" : null));
     loop.emit(Fact.at("attempt_started", 0).with("attempt", 7L));
     ProgressTable table = new ProgressTable();
-    table.report(new long[] {7, -5, 3, Long.MAX_VALUE, 0});
+    table.report(new long[] {7, -5, 3, Long.MAX_VALUE, 0, -1, 300});
     Map<String, Object> columns = table.take(loop.live(), System.nanoTime());
     assertArrayEquals(new long[] {-1}, (long[]) columns.get("bytes_read"));
     assertArrayEquals(new long[] {3}, (long[]) columns.get("bytes_written"));
     assertArrayEquals(new long[] {-1}, (long[]) columns.get("records_read"));
+    assertArrayEquals(new long[] {-1}, (long[]) columns.get("rows_out"));
+    assertArrayEquals(new long[] {300}, (long[]) columns.get("cpu_ms"));
   }
 }

@@ -1,0 +1,87 @@
+"""How is the corpus called? `run`, `all`, `replay` and `score`; `--help` tells what each takes.
+
+`python -m tests.programs run python_udf --slowness hang --contestant control`
+`python -m tests.programs replay tests/programs/recordings/*.xz --policy hopper+ras`
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from controlplane.processes import exit_on_sigterm
+from tests.programs import runner, table
+from tests.programs.case import CONTESTANTS, Case
+from tests.programs.program import programs
+from tests.programs.replay import replay as replayed
+from tests.programs.slowness import SLOWNESS, fits
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+Spark = Annotated[str, typer.Option(help=f"One of {', '.join(runner.SPARKS)}.")]
+
+
+@app.command()
+def run(
+    names: list[str],
+    slowness: Annotated[list[str], typer.Option()] = ["none"],  # noqa: B006 - typer copies it
+    contestant: Annotated[list[str], typer.Option()] = ["control"],  # noqa: B006
+    spark: Spark = "4",
+    again: Annotated[bool, typer.Option(help="Also what was run before.")] = False,
+) -> None:
+    """Run some programs, each slowed in each way, under each contestant, on one cluster."""
+    matrix(names, slowness, contestant, spark, again=again)
+
+
+@app.command("all")
+def run_all(spark: Spark = "4") -> None:
+    """Run the whole matrix; goes on where it was stopped."""
+    matrix(list(programs()), list(SLOWNESS), list(CONTESTANTS), spark, again=False)
+
+
+def matrix(names: list[str], slownesses: list[str], contestants: list[str], spark: str, *, again: bool) -> None:
+    """Run what is missing of a matrix; a case that fails is told and left out."""
+    known = programs()
+    cases = [
+        (known[name], slowness, contestant)
+        for name in names
+        for slowness in slownesses
+        for contestant in contestants
+        if fits(SLOWNESS[slowness], known[name])
+        and (again or not (runner.FOLDER / f"{name}-{slowness}-{contestant}-{spark}.json").exists())
+    ]
+    exit_on_sigterm()
+    with runner.grounds(spark) as on:
+        for number, (program, slowness, contestant) in enumerate(cases, 1):
+            told = f"{number}/{len(cases)} {program.name} {slowness} {contestant}"
+            try:
+                table.print_case(told, runner.run(on, program, slowness, contestant))
+            except runner.ApplicationError as failed:
+                print(f"{told}: {failed}", flush=True)
+
+
+@app.command()
+def replay(
+    files: list[Path],
+    policy: Annotated[str, typer.Option(help="Allocator and speculator.")] = "hopper+ras",
+    quiet: Annotated[bool, typer.Option(help="Only the table.")] = False,
+) -> None:
+    """What today's engine would copy in recordings, first copies only, scored against the labels."""
+    results = [replayed(file, policy) for file in files]
+    if not quiet:
+        for case, wanted in results:
+            table.print_wanted(case, wanted)
+    table.print_scores([(case, [one.copy for one in wanted]) for case, wanted in results], policy)
+
+
+@app.command()
+def score(folder: Path = runner.FOLDER) -> None:
+    """How well the copies of all cases that were run fit their labels, and how long jobs took beside stock."""
+    decode = msgspec.json.Decoder(Case).decode
+    table.print_matrix([decode(path.read_bytes()) for path in sorted(folder.glob("*.json"))])
+
+
+if __name__ == "__main__":
+    app()
