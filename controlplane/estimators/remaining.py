@@ -26,6 +26,8 @@ OBSERVED_S = 0.3
 """A rate is believed after progress has been seen for this long."""
 NEARLY_DONE = 0.99
 """From this share on all is read, and what remains is the tail."""
+NEARLY_DONE_BY_SIBLINGS = 0.8
+"""The same where siblings' records say how much there is to read."""
 BEGINNING = 0.1
 """Until this share is done the first batch may have been slow, or fast, by chance."""
 LEAST_SILENCE_S = 1.0
@@ -150,14 +152,16 @@ class RemainingTimes:
         """The cluster starts again: what is known by rows is void."""
         self._durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
         """By stage row, of finished attempts without start-up."""
+        self._cold_durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
+        """Those of them that were the first on their executors."""
         self._gaps: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """The same of the longest silence of each that showed progress."""
+        """By stage row, the longest silence of each finished attempt that showed progress."""
 
     def stage_submitted(self, cluster: Cluster, row: int) -> None:
         """Give a new stage what the same stage of earlier jobs has taught."""
         stages, fact = cluster.stages, cluster.stage_infos[row].fact
         self._grow(cluster)
-        self._durations[row], self._gaps[row] = 0, 0
+        self._durations[row], self._cold_durations[row], self._gaps[row] = 0, 0, 0
         prior = self.history.get(fact)
         if prior is not None:
             stages.prior_duration_s[row] = prior.duration_s
@@ -194,6 +198,8 @@ class RemainingTimes:
         stages.size_sum[stage] += 1.0 if np.isnan(ended.relative_size) else ended.relative_size
         stages.shuffle_bytes[stage] += max(fact.shuffle_bytes_written, 0)
         self._durations[stage, bin_of(net_s)] += 1
+        self._cold_durations[stage, bin_of(net_s)] += ended.cold
+        stages.n_cold[stage] += ended.cold
         if ended.tail_s >= 0:
             stages.n_tails[stage] += 1
             stages.tail_sum_s[stage] += ended.tail_s
@@ -240,6 +246,7 @@ class RemainingTimes:
 
     def _grow(self, cluster: Cluster) -> None:
         self._durations = rows_for(self._durations, len(cluster.stages.records))
+        self._cold_durations = rows_for(self._cold_durations, len(cluster.stages.records))
         self._gaps = rows_for(self._gaps, len(cluster.stages.records))
 
     def estimate(self, cluster: Cluster, host_log: Floats, now_s: float) -> None:
@@ -258,6 +265,7 @@ class RemainingTimes:
             cluster.stages.records,
             cluster.pools.records,
             self._durations,
+            self._cold_durations,
             self._gaps,
         )
 
@@ -288,12 +296,13 @@ def estimate(
     stages: Records,
     pools: Records,
     durations: Counts,
+    cold_durations: Counts,
     gaps: Counts,
 ) -> None:
     """Estimates for the live attempts in pools that are due, all running attempts of their stages among them.
 
-    An attempt is compared with the others of its stage, finished and running. `durations` and `gaps` are those of
-    finished ones, shape (n_stages, BINS).
+    An attempt is compared with the others of its stage, finished and running. `durations`, those of them on cold
+    executors, and `gaps` are those of finished ones, shape (n_stages, BINS).
     """
     running = np.zeros(len(stages), dtype=RUNNING)
     ages, silences = np.zeros_like(durations), np.zeros_like(gaps)
@@ -318,7 +327,10 @@ def estimate(
                 n=stage["n_finished"] + others["n_older"],
                 prior_s=believed if stage["n_finished"] == 0 else stage["prior_duration_s"],
             )
-            is_late = is_old(now_s, age_s, usual_s, attempt, task, stage, durations[row], ages[row])
+            is_cold = attempt["cold"] and stage["n_cold"] > 0
+            siblings = cold_durations[row] if is_cold else durations[row]
+            worked_s = age_s - startup_prior_s if attempt["cold"] and not is_cold else age_s
+            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, stage, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
@@ -373,13 +385,19 @@ def running_cost(now_s: float, total: float, attempt: Record) -> float:
     if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
         return math.nan
     gained, seen_s = attempt["work"] - attempt["first_work"], attempt["advanced_s"] - attempt["first_s"]
-    if not attempt["work"] >= NEARLY_DONE * total:
+    if not has_read(attempt, total):
         seen_s += silence_s(now_s, attempt)
     since_launch = (max(attempt["first_s"] - attempt["start_s"], SHORTEST_S) + seen_s) / attempt["work"]
     if seen_s < OBSERVED_S or gained <= 0:
         return since_launch
     is_beginning = gained < BEGINNING * total
     return min(seen_s / gained, since_launch) if is_beginning else seen_s / gained
+
+
+@rule
+def has_read(attempt: Record, total: float) -> bool:
+    """Whether an attempt has read all that there is to read, as far as that is known; False where it is not."""
+    return attempt["work"] >= total * (NEARLY_DONE_BY_SIBLINGS if attempt["unit"] == UNIT_RECORDS else NEARLY_DONE)
 
 
 @rule
@@ -444,15 +462,17 @@ def is_old(
     """Whether an attempt is late by its age: few siblings have taken as long for their size.
 
     Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's.
+    On a cold executor work is slow, too, at first: there an attempt is compared with those on other cold ones.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
     if own_s < usual_s + LATE_BY_S:
         return False
     if stage["n_finished"] == 0:
         return own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
-    least_s = own_s / times_longer(n_finished=stage["n_finished"], busy=busy)
+    n_finished = count_from(durations, 0.0)
+    least_s = own_s / times_longer(n_finished=n_finished, busy=busy)
     n_running = count_from(ages, least_s) - 1
-    return is_rare(n_as_long=count_from(durations, least_s) + n_running, n_known=stage["n_finished"] + n_running)
+    return is_rare(n_as_long=count_from(durations, least_s) + n_running, n_known=n_finished + n_running)
 
 
 @rule
@@ -529,7 +549,7 @@ def write_times(
     progress, silent_s = share_done(work=attempt["work"], total=total), now_s - attempt["moved_s"]
     if math.isnan(attempt["first_s"]) and work_known:
         t_rem_s = needed_s + starting_s(elapsed_s=elapsed_s, startup_s=startup_s, tail_index=tail_index)
-    elif progress < NEARLY_DONE and attempt["work"] > 0:
+    elif attempt["work"] > 0 and not math.isnan(total) and not has_read(attempt, total):
         left_s = (1.0 - progress) * total * running_cost(now_s, total, attempt)
         t_rem_s = max(left_s, silence_s(now_s, attempt)) + (0.0 if math.isnan(tail_s) else tail_s)
     else:

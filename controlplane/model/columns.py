@@ -166,6 +166,8 @@ class Stages(Table):
     """Written for the stages that it feeds."""
     n_costs = ints()
     log_cost_sum = floats(0.0)
+    n_cold = ints()
+    """Of the finished ones, those that were the first on their executors."""
     n_tails = ints()
     """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
     tail_sum_s = floats(0.0)
