@@ -27,7 +27,7 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
-from controlplane.model.decisions import Decision, Report, Stimulus
+from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus
 from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
@@ -59,6 +59,8 @@ class Scheduler:
         self.steering = Steering(settings)
         self.learning = Learning(settings)
         self.cycle = 0
+        self._decision = Decision(cycle=0)
+        """The newest one, as far as it has come."""
         self._view = views.TaskView()
         self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
@@ -79,13 +81,12 @@ class Scheduler:
         """
         self.cycle += 1
         decision, changes = Decision(cycle=self.cycle), Changes()
+        self._decision = decision
 
         # 1 apply: the only mutation of state by facts
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
         for report in heard:
             apply(self.cluster, report, changes)
-        for name in changes.forgotten:
-            self.ledger.forget(name)
         decision.want_full |= changes.want_full
         decision.bad_facts += [(bad.source, str(bad)) for bad in changes.bad]
 
@@ -139,15 +140,21 @@ class Scheduler:
                 self._answer(self.cluster.sources[name], decision)
         return decision, now_s + self.settings.review_interval_ms / 1000 if len(self.cluster.attempts) else np.inf
 
-    def forget(self, source: str) -> None:
-        """A source has been silent for too long: drop it and what it ran."""
+    def forget(self, source: str, now_s: float) -> list[DecisionOutcome]:
+        """A source has been silent for too long: drop it and what it ran; returns how its open orders end."""
         forget(self.cluster, source, Changes())
-        self.ledger.forget(source)
+        return self.ledger.forget(source, now_s)
 
-    def reset(self) -> None:
-        """Drop everything about running work, after a cycle that failed: full reports bring back what is true."""
+    def reset(self, now_s: float) -> list[DecisionOutcome]:
+        """Drop everything about running work, after a cycle that failed: full reports bring back what is true.
+
+        Returns what that cycle had heard of orders, and how those end that earlier ones have sent; its own go nowhere.
+        """
+        unsent = {order.order for orders in self._decision.orders.values() for order in orders}
+        ended = self._decision.outcomes + self.ledger.abandon(now_s, "a decision cycle failed", unsent)
         self.cluster, self.ledger = Cluster(), Ledger()
         self.learning.forget_rows()
+        return ended
 
     def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
         """Everything that is live, as plain structs; tasks and attempts may be left out."""
@@ -200,9 +207,11 @@ class Scheduler:
                 decision.outcomes.append(outcome)
             if entry is not None and entry.launches and fact.result is not OrderResult.APPLIED:
                 self._leave_alone(entry, now_s)
+        for name in sorted(changes.forgotten):
+            decision.outcomes += self.ledger.forget(name, now_s)
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
-        for entry, outcome in self.ledger.expire(now_s):
+        for entry, outcome in self.ledger.expire(now_s, self._is_over):
             decision.outcomes.append(outcome)
             if entry.launches:
                 self._leave_alone(entry, now_s)
@@ -216,6 +225,17 @@ class Scheduler:
             if source is not None and attempt in source.attempts:
                 found.append((source, source.attempts[attempt]))
         return found
+
+    def _is_over(self, entry: OpenOrder) -> bool:
+        """Whether the job, stage, task or attempt that an order is about has ended."""
+        cluster, source = self.cluster, self.cluster.sources[entry.source]
+        job = source.jobs.get(entry.job, -1)
+        if entry.job and (job < 0 or cluster.jobs.ended[job]):
+            return True
+        if entry.launches:
+            stage = source.stages.get(entry.task[:2], -1)
+            return stage < 0 or bool(cluster.stages.closing[stage]) or cluster.stage_infos[stage].is_done(entry.task[2])
+        return entry.kills >= 0 and entry.kills not in source.attempts
 
     def _leave_alone(self, entry: OpenOrder, now_s: float) -> None:
         source = self.cluster.sources.get(entry.source)
