@@ -1,7 +1,7 @@
 """What came of each order? Remembers orders until they end, each in one outcome, and copies until their race does.
 
-An order ends `applied`, `refused` or `expired`, or `moot`: what it was about had ended, or a newer order of its kind had
-taken its place. Nobody is at fault then.
+An order ends `applied`, `refused` or `expired`, or `moot` where nobody is at fault: what it was about has ended, or a
+newer order of its kind has taken its place.
 """
 
 from collections.abc import Callable, Container, Iterator
@@ -15,9 +15,7 @@ from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, Contai
 GRACE_S = 5.0
 """A host may report the outcome of an order this long after the order's own expiry."""
 
-MOOT = frozenset(
-    {"unknown_job", "unknown_stage", "other_epoch", "zombie", "stage_ended", "task_ended", "not_running"}
-)
+MOOT = frozenset({"unknown_job", "unknown_stage", "other_epoch", "zombie", "stage_ended", "task_ended", "not_running"})
 """What hosts say of an order that came too late: its job, stage, task or attempt has ended."""
 SUPERSEDED = "a newer order has taken its place"
 OVER = "what it was about has ended"
@@ -39,7 +37,7 @@ class OpenOrder:
     @property
     def kind(self) -> str:
         """The order's `type` on the wire."""
-        return self.order.__struct_config__.tag
+        return str(self.order.__struct_config__.tag)
 
     @property
     def launches(self) -> bool:
@@ -168,9 +166,7 @@ class Ledger:
                     cost_core_s=ended.cores * max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
                 )
 
-    def expire(
-        self, now_s: float, is_over: Callable[[OpenOrder], bool]
-    ) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
+    def expire(self, now_s: float, is_over: Callable[[OpenOrder], bool]) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
         """Orders whose hosts never said what became of them; `is_over` says whether what one is about has ended."""
         for entry in [entry for entry in self.open.values() if entry.expires_s + GRACE_S < now_s]:
             result, reason = (Result.MOOT, OVER) if is_over(entry) else (Result.EXPIRED, "no word from the host")

@@ -20,7 +20,7 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
-from controlplane.engine.snapshot import take_snapshot
+from controlplane.engine.snapshot import take_hosts, take_snapshot
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
@@ -32,7 +32,7 @@ from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
-from controlplane.model.snapshot import Snapshot
+from controlplane.model.snapshot import HostState, Snapshot
 
 IDS_PER_EPOCH = 2**20
 """Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
@@ -162,10 +162,9 @@ class Scheduler:
             self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
         )
 
-    def sick_hosts(self, now_s: float) -> set[str]:
-        """Names of the hosts that get no copies now."""
-        sick = np.flatnonzero(self.learning.host_health(self.cluster, now_s).sick)
-        return {self.cluster.host_names[row] for row in sick.tolist()}
+    def hosts(self, now_s: float) -> list[HostState]:
+        """The hosts that have slots, and how they are."""
+        return take_hosts(self.cluster, self.learning, now_s)
 
     def mode_of(self, name: str) -> Mode:
         """What counts for a source now; for one that is not known, what counts everywhere."""

@@ -380,7 +380,7 @@ class Runtime:
             _log.info("source_forgotten", source=source.key)
             self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
             self.history.forget(source.key, source.heard_s)
-        self.history.note_sick(self.scheduler.sick_hosts(now_s))
+        self.history.note_hosts(self.scheduler.hosts(now_s), now_s)
         self.history.prune(now_s)
         if now_s >= self._learned_s:
             self._learned_s = now_s + self.settings.learned_every_s

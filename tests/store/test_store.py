@@ -35,6 +35,26 @@ def test_decisions_are_read_back_after_a_restart_with_their_outcomes(opened):
     assert [each.result for each in first.outcomes] == [Result.APPLIED, Result.WON]
 
 
+def test_orders_that_a_run_leaves_open_are_over_when_the_next_one_starts(opened):
+    """No host answers an order of a control plane that is gone; each ends once, however often one starts."""
+    store = opened()
+    store.record([record(1, order=8), record(2, order=9), record(3)], [outcome(1)], now_s=5.0)
+    assert store.flush()
+    store.close()
+    opened().close()
+    told = {each.record.id: [news.result for news in each.outcomes] for each in find(opened()).decisions}
+    assert told == {1: [Result.APPLIED], 2: [Result.MOOT], 3: []}
+    assert find(opened(), outcome=Result.PENDING).decisions == []
+
+
+def test_how_an_order_ends_that_no_decision_records_is_not_kept(opened):
+    """A lease that is said again belongs to none: rows of it would grow without end."""
+    store = opened()
+    store.record([], [outcome(0)], now_s=5.0)
+    assert store.flush()
+    assert count(store, schema.outcomes) == 0
+
+
 def test_a_decision_with_unknown_numbers_is_read_back(opened):
     store = opened()
     unknown = record(1, inputs={"t_rem_s": math.nan, "rate": 2.0}, alternatives=[("wait", math.inf)])
