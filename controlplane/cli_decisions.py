@@ -32,7 +32,7 @@ def list_decisions(
     action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
     reason: Annotated[str, typer.Option(help="Only this reason, for example cheaper_to_wait.")] = "",
     outcome: Annotated[
-        str, typer.Option(help="Only what came of the order: pending, applied, refused, expired, won, lost.")
+        str, typer.Option(help="Only what came of the order: pending, applied, refused, expired, moot, won, lost.")
     ] = "",
     limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
     output: AsOption = Output.TABLE,

@@ -2,7 +2,7 @@
 
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
 Where real daemons share a busy machine, a few tests that failed are tried once more, on daemons of their own; the
-summary names each that passed only then.
+summary names each that passed only then. One that tests/test-full.json names as such already fails.
 What passed for a commit is remembered, also if the run is killed: `test-full` goes on from there, and writes
 build/test-full.json, which is committed as tests/test-full.json.
 """
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from controlplane.processes import write_whole
 
@@ -183,19 +184,39 @@ def _failed(suite: str) -> set[tuple[str, str]]:
     return {test for test, passed in _outcomes(report).items() if not passed} if report.exists() else set()
 
 
-def count() -> tuple[int, list[str], list[str]]:
-    """(passed, failed, passed at the second try only) over this run's reports, pytest's and surefire's."""
-    passed, failed, again = 0, [], []
+class Count(NamedTuple):
+    """What the tests of one run came to; one that several suites run is one test, and passed if it did in each."""
+
+    passed: int
+    runs: int
+    """How often any passed, once for each suite."""
+    failed: list[str]
+    again: list[str]
+    """Those that passed at the second try only."""
+
+
+def count() -> Count:
+    """Over this run's reports, pytest's and surefire's."""
+    passed, runs, failed, again = set(), 0, set(), set()
     for report in [*RESULTS.glob("*.xml"), *ROOT.glob(SUREFIRE)]:
         if report.stem.endswith(AGAIN):
             continue
         second = report.with_stem(report.stem + AGAIN)
         mended = _outcomes(second) if second.exists() else {}
         for test, ok in _outcomes(report).items():
-            passed += ok or mended.get(test, False)
-            if not ok:
-                (again if mended.get(test) else failed).append("::".join(test))
-    return passed, failed, again
+            name, is_mended = "::".join(test), not ok and mended.get(test, False)
+            runs += ok or is_mended
+            (passed if ok or is_mended else failed).add(name)
+            if is_mended:
+                again.add(name)
+    return Count(len(passed - failed), runs, sorted(failed), sorted(again))
+
+
+def relapsed(again: Sequence[str]) -> list[str]:
+    """Of the tests that passed at the second try only, those that did so in the recorded run of `test-full`, too."""
+    record = ROOT / "tests" / "test-full.json"
+    before = json.loads(record.read_text())["again"] if record.exists() else []
+    return [name for name in again if name in before]
 
 
 def forget_reports(kept: set[str]) -> None:
@@ -223,18 +244,22 @@ def main(tier: str) -> int:
         write_whole(done, "\n".join(sorted(before - ended.keys() | {name for name, ok in ended.items() if ok})))
 
     results = {suite.name: True for suite in TIERS[tier]} | run(left, remember)
-    passed, failed, again = count()
-    broken = [name for name, ok in results.items() if not ok]
+    found = count()
+    broken, twice = [name for name, ok in results.items() if not ok], relapsed(found.again)
     if tier == "test-full":
-        record = {"commit": head, "seed": SEED, "passed": passed, "failed": failed, "again": again, "suites": results}
+        record = {"commit": head, "seed": SEED, **found._asdict(), "suites": results}
         (ROOT / "build" / "test-full.json").write_text(json.dumps(record, indent=2) + "\n")
     if broken:
         print(f"failed suites: {', '.join(broken)}")
-    if again:
-        print(f"passed at the second try only: {', '.join(again)}")
+    if found.again:
+        print(f"passed at the second try only: {', '.join(found.again)}")
+    if twice:
+        print(f"failed, for tests/test-full.json says that they needed a second try before: {', '.join(twice)}")
     took_min = (time.monotonic() - started_s) / 60
-    print(f"{tier}: {passed} passed, {max(len(failed), len(broken))} failed in {took_min:.0f} minutes")
-    return 1 if broken else 0
+    n_failed = max(len(found.failed), len(broken)) + len(twice)
+    told = f"{found.passed - len(twice)} tests passed ({found.runs} runs, {len(found.again)} retried)"
+    print(f"{tier}: {told}, {n_failed} failed in {took_min:.0f} minutes")
+    return 1 if broken or twice else 0
 
 
 if __name__ == "__main__":

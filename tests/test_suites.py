@@ -1,5 +1,6 @@
 """Does the run of all checks tell a test that a busy machine disturbed from one that is broken?"""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -51,12 +52,40 @@ def suite(tmp_path, monkeypatch):
 
 def test_a_test_that_passes_the_second_time_is_named_and_does_not_fail_the_suite(suite):
     assert suites.run([suite(FAILS_ONCE)]) == {"integration": True}
-    assert suites.count() == (2, [], ["test_it::test_disturbed"])
+    assert suites.count() == (2, 2, [], ["test_it::test_disturbed"])
 
 
 def test_a_test_that_fails_twice_fails_the_suite(suite):
     assert suites.run([suite(BROKEN.format(cases=1))]) == {"integration": False}
-    assert suites.count() == (0, ["test_it::test_broken[0]"], [])
+    assert suites.count() == (0, 0, ["test_it::test_broken[0]"], [])
+
+
+def test_a_test_of_two_suites_is_one_test_that_ran_twice(suite):
+    """Thousands of reruns in other places made a number of tests that nobody has written."""
+    one = suite("def test_it():\n    pass\n")
+    other = suites._pytest("other", "test_it.py", minutes=1)
+    assert suites.run([one, other]) == {"integration": True, "other": True}
+    assert suites.count() == (1, 2, [], [])
+
+
+def test_a_test_that_passes_in_one_suite_and_fails_in_another_has_failed(suite):
+    """However often it passed."""
+    one = suite(FAILS_ONCE)
+    other = suites._pytest("other", "test_it.py", minutes=1)
+    suites.run([replace(one, disturbed=False), other])
+    assert suites.count() == (1, 3, ["test_it::test_disturbed"], [])
+
+
+@pytest.mark.parametrize(("before", "twice"), [(["test_it::test_disturbed"], True), ([], False), (None, False)])
+def test_a_second_try_that_is_on_record_is_no_excuse(suite, tmp_path, monkeypatch, capsys, before, twice):
+    """A fresh checkout has only what is committed; chance hits the same test twice far less often than a defect."""
+    if before is not None:
+        (tmp_path / "tests").mkdir()
+        (tmp_path / "tests" / "test-full.json").write_text(json.dumps({"again": before}))
+    monkeypatch.setitem(suites.TIERS, "unit", (suite(FAILS_ONCE),))
+    assert suites.main("unit") == twice
+    told = capsys.readouterr().out
+    assert f"unit: {2 - twice} tests passed (2 runs, 1 retried), {int(twice)} failed" in told
 
 
 def test_each_suite_that_ends_is_told_before_the_next_one_starts(suite):

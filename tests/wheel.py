@@ -59,7 +59,7 @@ def _serve(command: Path, place: Path, environment: dict[str, str]) -> None:
     serve = (str(command), "serve", "--port", str(port), "--store", str(place / "plane.db"))
     with subprocess.Popen(serve, cwd=place, env=environment) as plane:
         try:
-            eventually(lambda: plane.poll() is not None or _status(port, "/readyz") == 200, timeout_s=READY_S)
+            eventually(lambda: plane.poll() is not None or _status(port, "/readyz") == 200, within_s=READY_S)
             for path in ("/readyz", "/"):
                 if _status(port, path) != 200:
                     raise SystemExit(f"the wheel's control plane does not answer {path}")

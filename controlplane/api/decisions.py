@@ -30,7 +30,7 @@ else:
     ActionName = Literal[tuple(action.label for action in Action)]
     ReasonName = Literal[tuple(reason.label for reason in Reason)]
 
-OutcomeName = Literal["pending", "applied", "refused", "expired", "won", "lost"]
+OutcomeName = Literal["pending", "applied", "refused", "expired", "moot", "won", "lost"]
 
 _SHOWN_WITH_WHY = 20
 

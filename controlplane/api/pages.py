@@ -280,6 +280,7 @@ async def _overview(
     if not decisions:
         decisions, _ = await read.decisions(DecisionFilter(), limit=DECISIONS)
     ended = [job for job in read.jobs() if job.ended_s is not None]
+    hosts = read.hosts()
     return _page(
         request,
         read,
@@ -291,11 +292,13 @@ async def _overview(
         view=overview.overview(
             snapshot,
             read.effect(),
+            hosts,
             copy_share=read.cluster_copy_share,
             dropped_events=read.dropped_events,
             jobs_before=bool(ended),
         ),
         past_jobs=[jobs.past_job(job) for job in ended[:HISTORY_JOBS]],
+        hosts=hosts,
         decisions=decisions,
         modes=overview.MODES,
         notice=notice,

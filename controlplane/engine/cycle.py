@@ -12,7 +12,7 @@ from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
-from controlplane.model.orders import AnyOrder, KillAttempt, LaunchCopy
+from controlplane.model.orders import AnyOrder
 from controlplane.model.parameters import EngineSettings
 
 
@@ -60,20 +60,17 @@ class Cycle:
         return record
 
     def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
-        """Give an order to a source; with a record, what becomes of it is remembered.
+        """Give an order to a source, and remember it until it ends; a lease that is said again has no record.
 
         `replaces` is the attempt that ends once what is launched runs; -1 for none.
         """
         self.decision.orders.setdefault(source.name, []).append(order)
-        if record is not None:
-            entry = OpenOrder(
-                decision=record.id,
-                source=source.name,
-                task=(record.stage, record.stage_attempt, record.index),
-                expires_s=self.now_s + order.ttl_ms / 1000,
-                launches=isinstance(order, LaunchCopy),
-                kills=order.attempt if isinstance(order, KillAttempt) else -1,
-                host=order.host if isinstance(order, LaunchCopy) else "",
-                replaces=replaces,
-            )
-            self.ledger.ordered(order.order, entry)
+        entry = OpenOrder(
+            order=order,
+            decision=record.id if record else 0,
+            source=source.name,
+            task=(record.stage, record.stage_attempt, record.index) if record else (-1, -1, -1),
+            expires_s=self.now_s + order.ttl_ms / 1000,
+            replaces=replaces,
+        )
+        self.ledger.ordered(entry)

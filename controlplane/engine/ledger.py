@@ -1,32 +1,69 @@
-"""What came of each order? Remembers orders until a fact or their expiry settles them, and copies until they end."""
+"""What came of each order? Remembers orders until they end, each in one outcome, and copies until their race does.
 
-from collections.abc import Iterator
+An order ends `applied`, `refused` or `expired`, or `moot` where nobody is at fault: what it was about has ended, or a
+newer order of its kind has taken its place.
+"""
+
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from controlplane.model.cluster import EndedAttempt, TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult, Outcome
+from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy
 
 GRACE_S = 5.0
 """A host may report the outcome of an order this long after the order's own expiry."""
 
+MOOT = frozenset({"unknown_job", "unknown_stage", "other_epoch", "zombie", "stage_ended", "task_ended", "not_running"})
+"""What hosts say of an order that came too late: its job, stage, task or attempt has ended."""
+SUPERSEDED = "a newer order has taken its place"
+OVER = "what it was about has ended"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOrder:
-    """An order that no fact has settled yet."""
+    """An order that has not ended yet."""
 
+    order: AnyOrder
     decision: int
+    """0 for a lease that is said again, which no decision records."""
     source: str
     task: TaskKey
     expires_s: float
-    launches: bool
-    """A launch is applied when its attempt starts, whatever the host says first."""
-    kills: int = -1
-    """The attempt to be killed; -1 for other orders."""
-    host: str = ""
-    """The host that a launch names; empty for any."""
     replaces: int = -1
     """The attempt that ends once the launched one runs; -1 for none."""
+
+    @property
+    def kind(self) -> str:
+        """The order's `type` on the wire."""
+        return str(self.order.__struct_config__.tag)
+
+    @property
+    def launches(self) -> bool:
+        """A launch is applied when its attempt starts, whatever the host says first."""
+        return isinstance(self.order, LaunchCopy)
+
+    @property
+    def host(self) -> str:
+        """The host that a launch names; empty for any."""
+        return self.order.host if isinstance(self.order, LaunchCopy) else ""
+
+    @property
+    def kills(self) -> int:
+        """The attempt to be killed; -1 for other orders."""
+        return self.order.attempt if isinstance(self.order, KillAttempt) else -1
+
+    @property
+    def job(self) -> str:
+        """The job that it is about; empty where its kind names none."""
+        return self.order.job if isinstance(self.order, LaunchCopy | ContainerGrant) else ""
+
+    @property
+    def lease(self) -> tuple[str, str, str] | None:
+        """What the newest order alone holds for, as (source, kind, job); None for orders that stand for themselves."""
+        is_lease = isinstance(self.order, ContainerGrant | AvoidHosts | CapExecutors)
+        return (self.source, self.kind, self.job) if is_lease else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +80,22 @@ class Ledger:
 
     def __init__(self) -> None:
         self.open: dict[int, OpenOrder] = {}
+        self._leases: dict[tuple[str, str, str], int] = {}
+        """The newest open order of each lease."""
+        self._superseded: set[int] = set()
+        """Open orders that are no longer the newest of their lease."""
         self._kills: dict[tuple[str, int], OpenOrder] = {}
         self._copies: dict[tuple[str, int], OpenOrder] = {}
         self.shadows: dict[tuple[str, int, int], dict[int, ShadowCopy]] = {}
 
-    def ordered(self, order: int, entry: OpenOrder) -> None:
+    def ordered(self, entry: OpenOrder) -> None:
         """Remember an order that goes out."""
+        order = entry.order.order
         self.open[order] = entry
+        if entry.lease in self._leases:
+            self._superseded.add(self._leases[entry.lease])
+        if entry.lease:
+            self._leases[entry.lease] = order
         if entry.kills >= 0:
             self._kills[entry.source, entry.kills] = entry
 
@@ -83,26 +129,15 @@ class Ledger:
         """A copy started: its order is settled, its race begins."""
         entry = self.open.get(fact.order)
         if entry is not None and entry.source == source and entry.launches:
-            del self.open[fact.order]
             self._copies[source, fact.attempt] = entry
-            yield DecisionOutcome(decision=entry.decision, result=Result.APPLIED, at_s=at_s, attempt=fact.attempt)
+            yield self._close(entry, Result.APPLIED, at_s, attempt=fact.attempt)
 
     def settled(self, source: str, fact: OrderOutcome, at_s: float) -> tuple[OpenOrder | None, DecisionOutcome | None]:
         """A host reported an order's outcome. A launch that was applied is settled by its attempt's start instead."""
         entry = self.open.get(fact.order)
         if entry is None or entry.source != source or (entry.launches and fact.result is OrderResult.APPLIED):
             return None, None
-        del self.open[fact.order]
-        if fact.result is not OrderResult.APPLIED:
-            self._kills.pop((source, entry.kills), None)
-        outcome = DecisionOutcome(
-            decision=entry.decision,
-            result=Result(fact.result.value),
-            at_s=at_s,
-            reason=fact.reason,
-            attempt=fact.attempt,
-        )
-        return entry, outcome
+        return entry, self._close(entry, Result(fact.result.value), at_s, reason=fact.reason, attempt=fact.attempt)
 
     def ended(self, ended: EndedAttempt) -> Iterator[DecisionOutcome]:
         """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
@@ -131,12 +166,16 @@ class Ledger:
                     cost_core_s=ended.cores * max(0.0, min(shadow.t_new_s, ended.ended_s - shadow.at_s)),
                 )
 
-    def expire(self, now_s: float) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
-        """Orders whose hosts never said what became of them."""
-        for order in [i for i, entry in self.open.items() if entry.expires_s + GRACE_S < now_s]:
-            entry = self.open.pop(order)
-            reason = "no word from the host"
-            yield entry, DecisionOutcome(decision=entry.decision, result=Result.EXPIRED, at_s=now_s, reason=reason)
+    def expire(self, now_s: float, is_over: Callable[[OpenOrder], bool]) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
+        """Orders whose hosts never said what became of them; `is_over` says whether what one is about has ended."""
+        for entry in [entry for entry in self.open.values() if entry.expires_s + GRACE_S < now_s]:
+            result, reason = (Result.MOOT, OVER) if is_over(entry) else (Result.EXPIRED, "no word from the host")
+            yield entry, self._close(entry, result, now_s, reason=reason)
+
+    def abandon(self, at_s: float, reason: str, unsent: Container[int] = ()) -> list[DecisionOutcome]:
+        """End all open orders as moot: nothing will be heard of them any more. The `unsent` ones never were any."""
+        entries = [entry for order, entry in self.open.items() if order not in unsent]
+        return [self._close(entry, Result.MOOT, at_s, reason=reason) for entry in entries]
 
     def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
         """Drop what is left of stages that are over: shadow copies that won no race, attempts that were given up."""
@@ -146,9 +185,38 @@ class Ledger:
                 for key in [key for key, order in attempts.items() if (order.source, *order.task[:2]) == stage]:
                     del attempts[key]
 
-    def forget(self, source: str) -> None:
-        """Drop everything about a source that is gone."""
-        self.open = {i: entry for i, entry in self.open.items() if entry.source != source}
+    def forget(self, source: str, at_s: float) -> list[DecisionOutcome]:
+        """Drop everything about a source that is gone; its open orders end as moot."""
+        entries = [entry for entry in self.open.values() if entry.source == source]
+        ended = [self._close(entry, Result.MOOT, at_s, reason="its source has gone") for entry in entries]
         self._kills = {key: order for key, order in self._kills.items() if key[0] != source}
         self._copies = {key: order for key, order in self._copies.items() if key[0] != source}
         self.shadows = {key: shadow for key, shadow in self.shadows.items() if key[0] != source}
+        return ended
+
+    def _close(
+        self, entry: OpenOrder, result: Result, at_s: float, *, reason: str = "", attempt: int = -1
+    ) -> DecisionOutcome:
+        """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
+        order, kill = entry.order.order, (entry.source, entry.kills)
+        del self.open[order]
+        is_superseded = order in self._superseded
+        self._superseded.discard(order)
+        if entry.lease and self._leases.get(entry.lease) == order:
+            del self._leases[entry.lease]
+        if result is not Result.APPLIED:
+            if self._kills.get(kill) is entry:
+                del self._kills[kill]
+            if is_superseded:
+                result, reason = Result.MOOT, SUPERSEDED
+            elif reason in MOOT:
+                result = Result.MOOT
+        return DecisionOutcome(
+            decision=entry.decision,
+            order=order,
+            kind=entry.kind,
+            result=result,
+            at_s=at_s,
+            reason=reason,
+            attempt=attempt,
+        )

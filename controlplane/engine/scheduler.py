@@ -20,19 +20,19 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
-from controlplane.engine.snapshot import take_snapshot
+from controlplane.engine.snapshot import take_hosts, take_snapshot
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
-from controlplane.model.decisions import Decision, Report, Stimulus
+from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus
 from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
-from controlplane.model.snapshot import Snapshot
+from controlplane.model.snapshot import HostState, Snapshot
 
 IDS_PER_EPOCH = 2**20
 """Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
@@ -61,6 +61,8 @@ class Scheduler:
         self.steering = Steering(settings)
         self.learning = Learning(settings)
         self.cycle = 0
+        self._decision = Decision(cycle=0)
+        """The newest one, as far as it has come."""
         self._view = views.TaskView()
         self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
@@ -81,13 +83,12 @@ class Scheduler:
         """
         self.cycle += 1
         decision, changes = Decision(cycle=self.cycle), Changes()
+        self._decision = decision
 
         # 1 apply: the only mutation of state by facts
         heard = [stimulus for stimulus in batch if isinstance(stimulus, Report)]
         for report in heard:
             apply(self.cluster, report, changes)
-        for name in changes.forgotten:
-            self.ledger.forget(name)
         decision.want_full |= changes.want_full
         decision.bad_facts += [(bad.source, str(bad)) for bad in changes.bad]
 
@@ -141,15 +142,21 @@ class Scheduler:
                 self._answer(self.cluster.sources[name], decision)
         return decision, now_s + self.settings.review_interval_ms / 1000 if len(self.cluster.attempts) else np.inf
 
-    def forget(self, source: str) -> None:
-        """A source has been silent for too long: drop it and what it ran."""
+    def forget(self, source: str, now_s: float) -> list[DecisionOutcome]:
+        """A source has been silent for too long: drop it and what it ran; returns how its open orders end."""
         forget(self.cluster, source, Changes())
-        self.ledger.forget(source)
+        return self.ledger.forget(source, now_s)
 
-    def reset(self) -> None:
-        """Drop everything about running work, after a cycle that failed: full reports bring back what is true."""
+    def reset(self, now_s: float) -> list[DecisionOutcome]:
+        """Drop everything about running work, after a cycle that failed: full reports bring back what is true.
+
+        Returns what that cycle had heard of orders, and how those end that earlier ones have sent; its own go nowhere.
+        """
+        unsent = {order.order for orders in self._decision.orders.values() for order in orders}
+        ended = self._decision.outcomes + self.ledger.abandon(now_s, "a decision cycle failed", unsent)
         self.cluster, self.ledger = Cluster(), Ledger()
         self.learning.forget_rows()
+        return ended
 
     def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
         """Everything that is live, as plain structs; tasks and attempts may be left out."""
@@ -157,10 +164,9 @@ class Scheduler:
             self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
         )
 
-    def sick_hosts(self, now_s: float) -> set[str]:
-        """Names of the hosts that get no copies now."""
-        sick = np.flatnonzero(self.learning.host_health(self.cluster, now_s).sick)
-        return {self.cluster.host_names[row] for row in sick.tolist()}
+    def hosts(self, now_s: float) -> list[HostState]:
+        """The hosts that have slots, and how they are."""
+        return take_hosts(self.cluster, self.learning, now_s)
 
     def mode_of(self, name: str) -> Mode:
         """What counts for a source now; for one that is not known, what counts everywhere."""
@@ -202,9 +208,11 @@ class Scheduler:
                 decision.outcomes.append(outcome)
             if entry is not None and entry.launches and fact.result is not OrderResult.APPLIED:
                 self._not_started(entry, now_s + RETRY_S * (fact.reason != NO_SLOT))
+        for name in sorted(changes.forgotten):
+            decision.outcomes += self.ledger.forget(name, now_s)
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
-        for entry, outcome in self.ledger.expire(now_s):
+        for entry, outcome in self.ledger.expire(now_s, self._is_over):
             decision.outcomes.append(outcome)
             if entry.launches:
                 self._not_started(entry, now_s + RETRY_S)
@@ -218,6 +226,17 @@ class Scheduler:
             if source is not None and attempt in source.attempts:
                 found.append((source, source.attempts[attempt]))
         return found
+
+    def _is_over(self, entry: OpenOrder) -> bool:
+        """Whether the job, stage, task or attempt that an order is about has ended."""
+        cluster, source = self.cluster, self.cluster.sources[entry.source]
+        job = source.jobs.get(entry.job, -1)
+        if entry.job and (job < 0 or cluster.jobs.ended[job]):
+            return True
+        if entry.launches:
+            stage = source.stages.get(entry.task[:2], -1)
+            return stage < 0 or bool(cluster.stages.closing[stage]) or cluster.stage_infos[stage].is_done(entry.task[2])
+        return entry.kills >= 0 and entry.kills not in source.attempts
 
     def _not_started(self, entry: OpenOrder, retry_s: float) -> None:
         """A copy will not start by this order; its task may have another from `retry_s` on."""

@@ -58,15 +58,16 @@ def take_snapshot(
         now_s=now_s,
         mode=steering.settings.mode,
         pools=[_pool(moment, source) for source in cluster.sources.values()],
-        hosts=_hosts(moment),
+        hosts=take_hosts(cluster, learning, now_s),
         accuracy=learning.accuracy.summary(),
     )
 
 
-def _hosts(moment: _Moment) -> list[s.HostState]:
-    cluster, n = moment.cluster, moment.cluster.hosts.size
-    slowness, sick = moment.learning.host_health(cluster, moment.now_s)
-    confidence = moment.learning.hosts.confidence(moment.now_s, n)
+def take_hosts(cluster: Cluster, learning: Learning, now_s: float) -> list[s.HostState]:
+    """The hosts that have slots, and how they are."""
+    n = cluster.hosts.size
+    slowness, sick = learning.host_health(cluster, now_s)
+    confidence = learning.hosts.confidence(now_s, n)
     rows = cluster.executors.rows()
     host = cluster.executors.host[rows]
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)

@@ -113,13 +113,15 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
 
 
 class Result(StrEnum):
-    """What came of a decision, in the order in which it can get there."""
+    """What came of a decision, in the order in which it can get there. An order ends in one of four."""
 
     PENDING = "pending"
     SHADOW = "shadow"
     APPLIED = "applied"
     REFUSED = "refused"
     EXPIRED = "expired"
+    MOOT = "moot"
+    """What it was about had ended, or a newer order had taken its place: no error."""
     WON = "won"
     LOST = "lost"
 
@@ -128,8 +130,13 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     """Later news of a decision. A copy that was launched is first `applied`, then `won` or `lost`."""
 
     decision: int
+    """0 where a lease was said again, which no decision records."""
     result: Result
     at_s: float
+    order: int = 0
+    """The order that ended so; 0 for news of a race."""
+    kind: str = ""
+    """That order's `type` on the wire."""
     reason: str = ""
     attempt: int = -1
     saved_s: float = 0.0

@@ -248,6 +248,8 @@ TEXTS: dict[Reason, ReasonText] = {
 
 GUESSED = " Its progress is not known: that time is guessed from its age and its siblings' durations."
 """Follows a sentence with a time left where the input `progress` is not known."""
+COPIED = "A copy of it runs already; this is about a further one. "
+"""Goes before a sentence against a copy of a task that has one."""
 
 
 class _Gaps(dict):
@@ -258,12 +260,16 @@ class _Gaps(dict):
 
 
 def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
-    """What to say for a code and its inputs; a time left that no progress speaks for is told as a guess.
+    """What to say for a code and its inputs, whether a copy runs, and whether no progress speaks for a time left.
 
     >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
     'It could not have made its first progress yet (0.4 s old).'
+    >>> sentence(Reason.NO_OTHER_HOST, {"running_attempts": 2.0})
+    'A copy of it runs already; this is about a further one. No other healthy host has room for a copy.'
     """
     text = TEXTS[reason].sentence
     numbers = _Gaps((name, nan if value is None else value) for name, value in inputs.items())
     is_guess = "{t_rem_s:" in text and isnan(numbers.get("progress", 0.0))
-    return text.format_map(numbers) + is_guess * GUESSED
+    is_against = Reason.ON_SCHEDULE <= reason < Reason.KILL_SWITCH and "{running_attempts:" not in text
+    is_copied = is_against and numbers.get("running_attempts", 0.0) > 1
+    return is_copied * COPIED + text.format_map(numbers) + is_guess * GUESSED

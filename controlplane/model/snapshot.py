@@ -163,8 +163,11 @@ class JobState(Struct, frozen=True, kw_only=True):
     copies_lost: int
     losing_core_s: float
     virtual_size: float
+    """Slots that the job wants once its copies are counted."""
     transfer_ratio: float
+    """Transfer left to do downstream over the work left upstream; 1 where unknown."""
     tail_index: float
+    """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     target: int
     cap: int
     """-1 for none."""
@@ -231,6 +234,7 @@ class PoolState(Struct, frozen=True, kw_only=True):
     """Core-seconds of a typical attempt."""
     total_core_s: float
     tail_index: float
+    """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     tail_samples: int
     offered_load: float = 0.0
     """Share of the slots that originals alone would keep busy."""

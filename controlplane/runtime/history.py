@@ -21,6 +21,7 @@ from controlplane.model.facts import (
     QueueDemand,
     StageSubmitted,
 )
+from controlplane.model.snapshot import HostState
 from controlplane.runtime.holdings import Holding, note_change
 from controlplane.runtime.parameters import RuntimeSettings
 
@@ -74,6 +75,13 @@ class JobRecord(Struct, kw_only=True):
     containers: list[Holding] = []
 
 
+class KnownHost(Struct, frozen=True, kw_only=True):
+    """A host as it was at `seen_s` on the engine's clock."""
+
+    state: HostState
+    seen_s: float
+
+
 class History:
     """Keeps the newest jobs and attempts, bounded by count and by age."""
 
@@ -85,6 +93,8 @@ class History:
         self._queued: dict[str, dict[str, JobRecord]] = {}
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
+        self.hosts: dict[str, KnownHost] = {}
+        """By name, as each was when it last had slots."""
 
     def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
         """Jobs, newest first, of one source or of all."""
@@ -111,17 +121,19 @@ class History:
         if report.full:
             self._end_missing(report)
 
-    def note_sick(self, hosts: set[str]) -> None:
-        """Remembers with every running job which hosts are sick."""
-        if hosts:
+    def note_hosts(self, hosts: Iterable[HostState], now_s: float) -> None:
+        """Remembers how hosts are, and with every running job which of them are sick."""
+        self.hosts |= {host.host: KnownHost(state=host, seen_s=now_s) for host in hosts}
+        if sick := {host.host for host in hosts if host.sick}:
             for job in self._jobs.values():
                 if job.ended_s is None:
-                    job.sick_hosts |= hosts
+                    job.sick_hosts |= sick
 
     def prune(self, now_s: float) -> None:
         """Drops what is over its count or its age, ended jobs before running ones, oldest first."""
         limits = self._settings
         old_s = now_s - limits.history_age_s
+        self.hosts = {name: host for name, host in self.hosts.items() if host.seen_s >= old_s}
         ended = [(key, job.ended_s) for key, job in self._jobs.items() if job.ended_s is not None]
         for key, ended_s in ended:
             crowded = len(self._jobs) > limits.history_jobs or self._n_attempts > limits.history_attempts

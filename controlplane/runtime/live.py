@@ -21,8 +21,8 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
-from controlplane.model.facts import AttemptStarted, Mode
+from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
@@ -314,10 +314,12 @@ class Runtime:
             metrics.progress_updates.inc(len(report.progress.attempt))
         if report.facts:
             metrics.facts.inc(len(report.facts))
-            if not report.full:
-                copies = sum(type(fact) is AttemptStarted and fact.order > 0 for fact in report.facts)
-                metrics.launched.inc(copies)
             self.history.add(report)
+
+    def _note_ended(self, outcomes: list[DecisionOutcome], now_s: float) -> None:
+        """Takes note of orders that end outside of any cycle."""
+        self.metrics.count_outcomes(outcomes)
+        self.store.record([], outcomes, now_s)
 
     def _believed(self, source: KnownSource, request: SyncRequest, now_s: float) -> Report:
         """The report with its facts, none of which may be older than the source."""
@@ -347,11 +349,12 @@ class Runtime:
         """
         self.failures += 1
         self.failing = True
-        self.scheduler.reset()
+        now_s = self.clock()
+        self._note_ended(self.scheduler.reset(now_s), now_s)
         for source in self.sources:
             source.complete = False
         self.metrics.engine_errors.inc()
-        self._due_s = self.clock() + 1.0
+        self._due_s = now_s + 1.0
         self._complain("cycle_failed", stimuli=len(batch), failures=self.failures)
         for message in batch:
             if message.source is not None:
@@ -375,9 +378,9 @@ class Runtime:
         self._chores_s = now_s + 1.0
         for source in self.sources.forget_silent(now_s):
             _log.info("source_forgotten", source=source.key)
-            self.scheduler.forget(source.key)
+            self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
             self.history.forget(source.key, source.heard_s)
-        self.history.note_sick(self.scheduler.sick_hosts(now_s))
+        self.history.note_hosts(self.scheduler.hosts(now_s), now_s)
         self.history.prune(now_s)
         if now_s >= self._learned_s:
             self._learned_s = now_s + self.settings.learned_every_s
@@ -387,6 +390,7 @@ class Runtime:
         stats = self.stats
         return {
             "sources": (stats.sources, "Sources attached."),
+            "orders_open": (len(self.scheduler.ledger.open), "Orders given that have not ended yet."),
             "doorbell_waits": (len(self.doorbell), "Sources that wait to be told of orders."),
             "event_clients": (len(self.feed), "Clients that follow decisions as they are recorded."),
             "event_clients_cut": (self.feed.n_cut, "Clients of those that were too slow and were cut off."),

@@ -8,10 +8,12 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from controlplane import __version__
-from controlplane.model.decisions import Decision, Result
+from controlplane.model.decisions import Decision, DecisionOutcome, Result
+from controlplane.model.orders import LaunchCopy
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import PoolState, Snapshot
 
+_LAUNCH = LaunchCopy.__struct_config__.tag
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 _POOL_GAUGES: tuple[tuple[str, str, Callable[[PoolState], float]], ...] = (
@@ -46,7 +48,7 @@ class Metrics:
         self.wasted = counter("wasted_core_seconds", "Core-seconds of losing copies.")
         self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
         self.orders = counter("orders", "Orders given.", ("type",))
-        self.order_outcomes = counter("order_outcomes", "What hosts did with orders.", ("result",))
+        self.order_outcomes = counter("order_outcomes", "How orders ended.", ("type", "result"))
         self.reports = counter("reports", "Reports applied.")
         self.facts = counter("facts", "Facts applied.")
         self.progress_updates = counter("progress_updates", "Progress updates of attempts applied.")
@@ -68,19 +70,22 @@ class Metrics:
                 self.refused.labels(reason.label).inc(n)
         for kind, n in Tally(type(order) for orders in decision.orders.values() for order in orders).items():
             self.orders.labels(kind.__struct_config__.tag).inc(n)
-        for outcome in decision.outcomes:
-            self._count_outcome(outcome.result, outcome.saved_s, outcome.cost_core_s)
+        self.count_outcomes(decision.outcomes)
         self.bad_facts.inc(len(decision.bad_facts))
 
-    def _count_outcome(self, result: Result, saved_s: float, cost_core_s: float) -> None:
-        if result in (Result.APPLIED, Result.REFUSED, Result.EXPIRED):
-            self.order_outcomes.labels(result.value).inc()
-        elif result is Result.WON:
-            self.won.inc()
-            self.saved.inc(max(saved_s, 0.0))
-        elif result is Result.LOST:
-            self.lost.inc()
-            self.wasted.inc(max(cost_core_s, 0.0))
+    def count_outcomes(self, outcomes: Iterable[DecisionOutcome]) -> None:
+        """Adds up what became of orders, and of the copies that they launched."""
+        for outcome in outcomes:
+            if outcome.order:
+                self.order_outcomes.labels(outcome.kind, outcome.result.value).inc()
+            if outcome.result is Result.APPLIED and outcome.kind == _LAUNCH:
+                self.launched.inc()
+            elif outcome.result is Result.WON:
+                self.won.inc()
+                self.saved.inc(max(outcome.saved_s, 0.0))
+            elif outcome.result is Result.LOST:
+                self.lost.inc()
+                self.wasted.inc(max(outcome.cost_core_s, 0.0))
 
 
 class SnapshotCollector(Collector):

@@ -72,7 +72,7 @@ class Scenario:
         _check("service_noise", self.service_noise, 0.0, 10.0)
         _check("cancel_s", self.cancel_s, 0.0, 1e9)
         _check("jobs", self.jobs, 100, 10**9)
-        _check("expansion_rate", self.expansion_rate, 1.0, system.nodes)
+        _check("expansion_rate", self.expansion_rate, 1.0, system.nodes if self._goes_by_rate else inf)
         if self.threshold_s is not None:
             _check("threshold_s", self.threshold_s, 0.0, inf)
         if self.relaunch_factor is not None:
@@ -119,10 +119,18 @@ class Scenario:
             response_s=response_time_s(system, load, execution), busy_share=busy_share(system, load, execution)
         )
 
+    @property
+    def _is_redundant(self) -> bool:
+        return self.policy in (PolicyName.REDUNDANT_ALL, PolicyName.REDUNDANT_SMALL)
+
+    @property
+    def _goes_by_rate(self) -> bool:
+        return self._is_redundant and self.spare_tasks is None
+
     def _started(self, tasks: int) -> int:
-        if self.policy not in (PolicyName.REDUNDANT_ALL, PolicyName.REDUNDANT_SMALL):
-            return tasks
-        return expanded_tasks(tasks, self.expansion_rate) if self.spare_tasks is None else tasks + self.spare_tasks
+        if self._goes_by_rate:
+            return expanded_tasks(tasks, self.expansion_rate)
+        return tasks + self.spare_tasks if self._is_redundant and self.spare_tasks is not None else tasks
 
     def _expanded(self) -> tuple[Execution, ...]:
         tail_index = self.system.slowdown_tail_index

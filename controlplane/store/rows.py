@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import Connection, Table, delete, exists, select
+from sqlalchemy import Connection, Table, and_, delete, exists, select
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.store.recent import DecisionFilter, RecordedDecision
@@ -19,6 +19,9 @@ _decode_outcome = msgspec.json.Decoder(DecisionOutcome).decode
 
 _NOT_UNDERSTOOD = (msgspec.MsgspecError, UnicodeDecodeError, TypeError)
 """What decoding says of a body that is torn, of another version, or no bytes: SQLite takes anything in any column."""
+
+_PENDING = and_(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision == decisions.c.id))
+"""Of a decision: nothing was heard of its order."""
 
 _COLUMNS = {"index": "task"}
 """Fields whose column has another name (`index` is a word of SQL)."""
@@ -93,7 +96,7 @@ def find_decisions(
     for name, value in which.wanted().items():
         query = query.where(decisions.c[_COLUMNS.get(name, name)] == value)
     if which.outcome is Result.PENDING:
-        query = query.where(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision == decisions.c.id))
+        query = query.where(_PENDING)
     elif which.outcome is not None:
         told = select(outcomes.c.decision).where(outcomes.c.result == which.outcome.value)
         query = query.where(decisions.c.id.in_(told))
@@ -112,6 +115,25 @@ def find_decisions(
         if outcome := understood(_decode_outcome, row.body, table="outcomes", decision=row.decision):
             found[row.decision].outcomes.append(outcome)
     return list(found.values())
+
+
+def end_orders(connection: Connection, at_ms: int) -> None:
+    """Notes of every order that an earlier run has left open that nothing will be heard of it any more."""
+    left = connection.execute(select(decisions.c.id, decisions.c.at_ms, decisions.c.body).where(_PENDING)).all()
+    ended = []
+    for row in left:
+        if record := understood(_decode_record, row.body, table="decisions", id=row.id):
+            end_ms = max(at_ms, row.at_ms)
+            outcome = DecisionOutcome(
+                decision=row.id,
+                order=record.order,
+                result=Result.MOOT,
+                at_s=record.at_s + (end_ms - row.at_ms) / 1000,
+                reason="the control plane was started anew",
+            )
+            ended.append(outcome_row(outcome, end_ms))
+    if ended:
+        connection.execute(outcomes.insert(), ended)
 
 
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:

@@ -142,7 +142,11 @@ class Store:
     def record(
         self, records: list[DecisionRecord], outcomes: list[DecisionOutcome], now_s: float
     ) -> list[RecordedDecision]:
-        """Keeps one cycle's decisions and outcomes; `now_s` is the engine's clock, which dates them."""
+        """Keeps one cycle's decisions and their outcomes; `now_s` is the engine's clock, which dates them.
+
+        How an order ended that belongs to no decision is not kept.
+        """
+        outcomes = [outcome for outcome in outcomes if outcome.decision]
         if not records and not outcomes:
             return []
         start_ms = self.wall_ms() - int(now_s * 1000)

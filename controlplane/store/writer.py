@@ -64,11 +64,15 @@ class Writer:
         self._thread.start()
 
     def migrate(self) -> None:
-        """Brings the tables to the newest shape, once and whole; raises what the database says while it cannot."""
+        """Brings the tables to the newest shape, and ends an earlier run's orders: once and whole.
+
+        Raises what the database says while it cannot.
+        """
         with self._migrating:
             if not self.migrated:
                 with durable(self._engine).begin() as connection:
                     migrate(connection)
+                    rows.end_orders(connection, self._wall_ms())
                 self._file = file_of(self._engine)
                 self.migrated = True
 

@@ -1,12 +1,13 @@
 """Does REST tell what is live, page by page, and does every error name its field?"""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
 
 from controlplane.api.meanings import ALWAYS
 from controlplane.api.paths import segment
-from tests.plane import attached, ended, message, running, started, working
+from tests.plane import attached, ended, message, running, started, while_another_reports, working
 
 pytestmark = pytest.mark.unit
 
@@ -352,3 +353,38 @@ def test_a_store_that_cannot_record_is_told_and_stops_no_decision(tmp_path):
         page = plane.client.get("/api/v1/decisions").json()
         assert page["items"]
         assert not page["complete"]
+
+
+def order_counts(plane):
+    """Orders given, orders that have ended by how, and open ones, as Prometheus sees them."""
+    given, ended, still_open = 0.0, {}, 0.0
+    for line in plane.client.get("/metrics").text.splitlines():
+        name, _, value = line.rpartition(" ")
+        if name.startswith("grasshopper_orders_total{"):
+            given += float(value)
+        elif name.startswith("grasshopper_order_outcomes_total{"):
+            result = re.search(r'result="(\w+)"', name)[1]
+            ended[result] = ended.get(result, 0.0) + float(value)
+        elif name == "grasshopper_orders_open":
+            still_open = float(value)
+    return given, ended, still_open
+
+
+@pytest.mark.parametrize("end", ["silence", "good-bye", "failure"])
+def test_orders_given_are_those_that_have_ended_and_those_that_are_open(tmp_path, monkeypatch, end):
+    """Whoever adds them up in Prometheus finds each once, also where no cycle tells of its end."""
+    with running(tmp_path, runtime={"forget_after_s": 4.0}) as plane:
+        (grant,) = plane.reply(message(1, working(), full=True))["orders"]
+        assert order_counts(plane) == (1.0, {}, 1.0)
+        plane.clock.advance(2.5)
+        told = {"type": "order_outcome", "order": grant["order"], "result": "applied"}
+        assert [order["type"] for order in plane.reply(message(2, [told]))["orders"]] == ["container_grant"]
+        assert order_counts(plane) == (2.0, {"applied": 1.0}, 1.0)
+        if end == "failure":
+            monkeypatch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+            assert plane.sync(message(3)).status_code == 500
+        elif end == "good-bye":
+            plane.reply(message(3, [{"type": "driver_detached"}]))
+        else:
+            while_another_reports(plane, 8)
+        assert order_counts(plane) == (2.0, {"applied": 1.0, "moot": 1.0}, 0.0)

@@ -48,6 +48,19 @@ def links(html: str) -> list[str]:
     return [unescape(address) for address in re.findall(r'href="([^"]*)"', html)]
 
 
+def hosts(html: str) -> list[tuple[str, bool]]:
+    """(name, whether it is sick) of every host in the table."""
+    (table,) = re.findall(r"<h2>Hosts</h2>.*?</table>", html, re.DOTALL)
+    rows = re.findall(r'<td class="name">([^<]*)</td>\s*<td data-label="State">(.*?)</td>', table)
+    return sorted((name, "sick" in state) for name, state in rows)
+
+
+def figure(html: str, name: str) -> str:
+    """What one of the figures at the head of the first page says."""
+    (told,) = re.findall(rf"<dt>{name}</dt><dd>(.*?)</dd>", html)
+    return re.sub(r"<[^>]*>", "", told).strip()
+
+
 def bars(html: str) -> list[tuple[str, str]]:
     """(address, label) of every attempt on a timeline."""
     found = re.findall(r'<a id="bar-\d+" class="bar [^"]*" href="([^"]*)" aria-label="([^"]*)"', html)
@@ -152,6 +165,22 @@ def test_an_ended_application_leaves_its_jobs(tmp_path: Path) -> None:
         assert "No application is attached at the moment" in html
         assert "spark.plugins" not in html
         assert job_path(SOURCE, "report") in links(html)
+
+
+def test_the_hosts_of_what_has_ended_are_told_as_they_last_were(tmp_path: Path) -> None:
+    """After a demo with a sick host nobody wants to read that there are none, or that all were well."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock, engine={"mode": "control"})) as client:
+        driver = ScriptedDriver(through(client.post), clock.advance, jobs()[:1], application="app-1")
+        driver.run(20.0)
+        clock.advance(1.0)
+        before = client.get("/").text
+        driver.detach()
+        clock.advance(5.0)
+        after = client.get("/").text
+        assert hosts(after) == hosts(before) != []
+        assert "sick" in figure(before, "Hosts")
+        assert re.fullmatch(re.escape(figure(before, "Hosts")) + r", as of [\d.]+ s ago", figure(after, "Hosts"))
 
 
 def test_a_silent_applications_time_stands_still(tmp_path: Path) -> None:
@@ -296,6 +325,19 @@ def test_the_demo_page_compares_contestants(tmp_path: Path) -> None:
         assert float(re.search(r'class="mean" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(42.0)
         assert float(re.search(r'class="ours" [^>]*width="([\d.]+)%"', html)[1]) == pytest.approx(21.0)
         assert '<a href="/demo"' in client.get("/").text
+
+
+def test_each_number_of_the_comparison_stands_where_its_axis_says(tmp_path: Path) -> None:
+    """What ends the line is the 95th percentile; the bar's number goes with its name."""
+    (tmp_path / "demo.json").write_text(json.dumps(REPORT))
+    with local_client(make_app(tmp_path, Clock())) as client:
+        html = client.get("/demo").text
+        assert re.findall(r'<text x="([^"]*)"[^>]*>([^<]*)</text>', html) == [
+            ("0", "Stock &lt;off&gt;: mean 20.0 s"),
+            ("84.0%", "40.0 s"),
+            ("0", "Grasshopper hopper+ras: mean 10.0 s"),
+            ("42.0%", "20.0 s"),
+        ]
 
 
 def test_the_demo_page_shows_the_schedules_of_table_1(tmp_path: Path) -> None:

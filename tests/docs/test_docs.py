@@ -1,15 +1,20 @@
 """Is the documentation true? Pages made from code are up to date, links lead somewhere, every policy has its page."""
 
+import inspect
 import re
+from typing import get_type_hints
 
 import pytest
 
+from controlplane.api.meanings import meaning
+from controlplane.model import snapshot
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.policies.registry import FORESEEING, TABLE
 from tests.docs.generated import DOCS, PAGES
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
+STRUCTS = [kind for _, kind in inspect.getmembers(snapshot, inspect.isclass) if kind.__module__ == snapshot.__name__]
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
 REFERENCE = re.compile(r"\[([^\]\[]+)\](?![(:\[])")
 DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
@@ -26,6 +31,13 @@ def papers():
 def test_pages_made_from_code_are_up_to_date(name):
     """`python -m tests.docs.generated` writes them again."""
     assert (DOCS / name).read_text() == PAGES[name]()
+
+
+@pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
+def test_only_what_may_be_null_in_a_snapshot_is_called_null(kind):
+    """`grasshopper decide` refuses null for any other field."""
+    nullable = {name for name, of in get_type_hints(kind).items() if "None" in str(of)}
+    assert {name for name in kind.__struct_fields__ if "null" in meaning(kind, name)} <= nullable
 
 
 def test_every_reason_has_a_sentence():

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
-from controlplane.model.orders import KillAttempt
+from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
 from tests.scenario import SOURCE, Scenario, with_copy
@@ -136,6 +136,45 @@ def test_a_losing_copy_is_charged():
     lost = next(o for o in scenario.tell(facts).outcomes if o.result is Result.LOST)
     assert lost.cost_core_s == 3.0
     assert scenario.scheduler.cluster.pools.losing_core_s[0] == 3.0
+
+
+def test_a_losing_copy_of_the_host_s_own_is_not_charged_to_our_budget():
+    """Where stock speculation wastes slots, ours must not be the one that may do nothing any more."""
+    scenario = Scenario()
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    scenario.tell([scenario.started(100, 0, index=3, speculative=True)])
+    scenario.now_s = 3.0
+    scenario.tell(
+        [scenario.ended(3, 3.0), scenario.ended(100, 3.0, index=3, outcome=f.Outcome.KILLED, speculative=True)]
+    )
+    cluster = scenario.scheduler.cluster
+    assert cluster.jobs.copies_lost[0] == 1
+    assert (cluster.jobs.losing_core_s[0], cluster.pools.losing_core_s[0]) == (0.0, 0.0)
+    assert cluster.pools.total_core_s[0] == 6.0
+
+
+def test_a_copy_that_starts_is_no_longer_one_that_is_ordered():
+    """Else it would count twice in every budget, for as long as its order lives."""
+    scenario = Scenario()
+    scenario.run_with_straggler(slow=3)
+    tasks = scenario.scheduler.cluster.tasks
+    task = scenario.scheduler.cluster.stage_infos[0].task_rows[3]
+    assert (tasks.ordered_copies[task], tasks.n_copies[task]) == (1, 0)
+    (copy,) = [o for one in scenario.decisions for o in one.orders.get(SOURCE, []) if isinstance(o, LaunchCopy)]
+    scenario.tell([scenario.started(100, int(copy.host[1:]), index=3, speculative=True, order=copy.order)])
+    assert (tasks.ordered_copies[task], tasks.n_copies[task]) == (0, 1)
+
+
+def test_copies_that_are_ordered_count_against_the_most_of_a_task():
+    """An operator who asks for three gets the two that may run; they need not have started to be two."""
+    scenario = Scenario(
+        replace(CONTROL, max_copies_per_task=2, job_copy_share=1.0, pool_copy_share=1.0, cluster_copy_share=1.0)
+    )
+    scenario.stage(2)
+    scenario.start_all(2)
+    decision = scenario.handle(CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0, copies=3))
+    assert [r.reason for r in decision.records if r.index == 0] == [*[Reason.OPERATOR] * 2, Reason.ALREADY_COPIED]
 
 
 def test_an_attempt_costs_as_many_core_seconds_a_second_as_its_stage_asked_cores_for():

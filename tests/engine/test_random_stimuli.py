@@ -6,8 +6,18 @@ from hypothesis import strategies as st
 
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
-from controlplane.model.decisions import CopyWish, Decision, KillWish, ModeSet, Report, Stimulus, TargetSet
-from controlplane.model.orders import ContainerGrant, KillAttempt, LaunchCopy
+from controlplane.model.decisions import (
+    CopyWish,
+    Decision,
+    DecisionOutcome,
+    KillWish,
+    ModeSet,
+    Report,
+    Result,
+    Stimulus,
+    TargetSet,
+)
+from controlplane.model.orders import AnyOrder, ContainerGrant, KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from tests.scenario import SPARK
@@ -15,6 +25,9 @@ from tests.scenario import SPARK
 HOSTS, SLOTS, TASKS = 3, 2, 5
 SAFE, UNSAFE = 1, 2
 """Stage ids: a map stage, and a `foreach` that may never run twice."""
+ANSWERS = ("", "above_clamp", "unknown_job", "task_ended")
+ENDS = {Result.APPLIED, Result.REFUSED, Result.EXPIRED, Result.MOOT}
+"""How an order may end."""
 DRIVERS, QUEUES = ("s:a", "spark:application_1_1"), ("yarn:c:q", "yarn:c:r")
 
 where = st.integers(0, HOSTS - 1)
@@ -43,6 +56,10 @@ words = st.one_of(
     st.tuples(st.just("target"), st.integers(0, 9)),
     st.tuples(st.just("queue"), st.sampled_from(QUEUES), st.dictionaries(applications, containers, max_size=3)),
     st.tuples(st.just("no queue"), st.sampled_from(QUEUES)),
+    st.tuples(st.just("answer"), st.integers(0, 9), st.sampled_from(f.OrderResult), st.sampled_from(ANSWERS)),
+    st.tuples(st.just("obey"), attempt, where),
+    st.tuples(st.just("silent")),
+    st.tuples(st.just("broken")),
 )
 stories = st.lists(st.tuples(st.sampled_from(DRIVERS), words, st.floats(0.0, 5.0)), max_size=40)
 
@@ -97,6 +114,12 @@ def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
             return report(f.StageEnded(stage=stage, stage_attempt=0))
         case ("full", whole):
             return report(*everything(whole), full=True)
+        case ("answer", order, result, reason):
+            return report(f.OrderOutcome(order=order.order, result=result, reason=reason))
+        case ("obey", i, host, copy):
+            place = {"executor": f"e{host}", "host": f"h{host}"}
+            task = {"stage": copy.stage, "stage_attempt": copy.stage_attempt, "index": copy.index}
+            return report(f.AttemptStarted(attempt=i, speculative=True, order=copy.order, **task, **place))
         case ("mode", mode):
             return ModeSet(mode=mode)
         case ("kill", i):
@@ -143,20 +166,74 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     assert cluster.executors.running.sum() == len(cluster.attempts)
 
 
-def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> None:
+class Orders:
+    """Every order of a story, and how each one ended."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, AnyOrder]] = []
+        self.outcomes: list[DecisionOutcome] = []
+
+    def take(self, scheduler: Scheduler, decision: Decision) -> None:
+        """Each is open or has ended, in one outcome; what comes again as a lease is an order like any other."""
+        self.sent += [(source, order) for source, orders in decision.orders.items() for order in orders]
+        self.note(scheduler, decision.outcomes)
+
+    def note(self, scheduler: Scheduler, outcomes: list[DecisionOutcome]) -> None:
+        """The same, of what ends outside of a cycle."""
+        self.outcomes += [outcome for outcome in outcomes if outcome.order]
+        assert all(outcome.result in ENDS for outcome in self.outcomes)
+        ended = [outcome.order for outcome in self.outcomes]
+        assert sorted([*ended, *scheduler.ledger.open]) == sorted(order.order for _, order in self.sent)
+        assert {entry.source for entry in scheduler.ledger.open.values()} <= scheduler.cluster.sources.keys()
+
+    def newest(self, source: str, word: tuple) -> tuple:
+        """The word, in which the order that a host answers or obeys is one that it was given."""
+        given = [order for name, order in self.sent if name == source]
+        match word:
+            case ("answer", which, result, reason) if given:
+                return ("answer", given[-1 - which % len(given)], result, reason)
+            case ("obey", i, host):
+                copy = next((order for order in reversed(given) if isinstance(order, LaunchCopy)), None)
+                return ("obey", i, host, copy) if copy else ("add", host)
+            case ("answer", *_):
+                return ("full", True)
+        return word
+
+
+def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> Orders:
     """Tell the story from two attached drivers on; in the end all detach and nothing is left."""
-    scheduler, now_s = Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), 0.0
+    scheduler, now_s, orders = Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), 0.0, Orders()
     for source in DRIVERS:
-        scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
+        decision, _ = scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
+        orders.take(scheduler, decision)
     for source, word, pause_s in story:
         now_s += pause_s
-        decision, _ = scheduler.handle([stimulus(source, word, now_s)], now_s)
-        check(scheduler, decision)
-    scheduler.handle([stimulus(source, ("detach",), now_s) for source in (*DRIVERS, *QUEUES)], now_s)
+        match word:
+            case ("silent",):
+                orders.note(scheduler, scheduler.forget(source, now_s))
+            case ("broken",):
+                fail_halfway(scheduler, stimulus(source, ("full", True), now_s), now_s)
+                orders.note(scheduler, scheduler.reset(now_s))
+            case _:
+                decision, _ = scheduler.handle([stimulus(source, orders.newest(source, word), now_s)], now_s)
+                check(scheduler, decision)
+                orders.take(scheduler, decision)
+    decision, _ = scheduler.handle([stimulus(source, ("detach",), now_s) for source in (*DRIVERS, *QUEUES)], now_s)
+    orders.take(scheduler, decision)
+    assert not scheduler.ledger.open
     cluster = scheduler.cluster
     tables = (cluster.pools, cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
     assert [len(table) for table in tables] == [0] * 6
     assert (cluster.queues, cluster.queued) == ({}, {})
+    return orders
+
+
+def fail_halfway(scheduler: Scheduler, heard: Stimulus, now_s: float) -> None:
+    """A cycle that applies its facts, gives its orders, and then fails."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            scheduler.handle([heard], now_s)
 
 
 @pytest.mark.unit
@@ -164,7 +241,7 @@ def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> None
 @settings(max_examples=60, deadline=None)
 @given(story=stories)
 def test_the_laws_hold_whatever_is_said(speculator, story):
-    """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row."""
+    """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row, no endless order."""
     play(story, speculator)
 
 

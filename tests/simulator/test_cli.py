@@ -54,6 +54,8 @@ def test_an_unstable_system_is_called_so():
         (("--policy", "relaunch", "--w", "-1"), "--w"),
         (("--seeds", "9..1"), "--seeds"),
         (("--policy", "redundant-all", "--max-tasks", "15"), "--rate"),
+        (("--policy", "redundant-all", "--nodes", "1", "--max-tasks", "1"), "--rate"),
+        (("--rate", "0.5"), "--rate"),
         (("--max-service-s", "3"), "--max-service-s"),
         (("--max-task-slots", "11"), "--max-task-slots"),
         (("--service-noise", "-1"), "--service-noise"),
@@ -71,6 +73,14 @@ def test_bad_input_names_its_option(arguments, named):
     assert told.returncode == 2
     assert named in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("policy", [("none",), ("redundant-all", "--spare", "0")])
+def test_a_rate_that_the_policy_does_not_go_by_refuses_nothing(policy):
+    """One node holds no two tasks of a job, which is the default rate: nobody gave it, and nobody uses it."""
+    few = ("--nodes", "1", "--max-tasks", "1", "--jobs", "100", "--seeds", "1")
+    told = grasshopper("simulate", "--policy", *policy, *few)
+    assert (told.returncode, "response time, s" in told.stdout) == (0, True)
 
 
 def test_results_that_cannot_be_written_are_printed():

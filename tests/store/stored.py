@@ -2,12 +2,13 @@
 
 import asyncio
 
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
 from controlplane.store.recent import DecisionFilter
+from tests.waiting import eventually
 
 WALL_MS = 1_800_000_000_000
 MANY_INPUTS = {f"input_{n}": 1.0 for n in range(1000)}
@@ -41,6 +42,19 @@ def find(store, before=None, limit=100, **which):
 def count(store, table):
     with store.engine.connect() as connection:
         return connection.execute(select(func.count()).select_from(table)).scalar()
+
+
+def sweep(store):
+    """Returns once a whole sweep has come and gone: the next but one has begun."""
+    begun = []
+
+    def note(connection, cursor, statement, *_):
+        if statement.startswith("DELETE FROM decisions"):
+            begun.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    eventually(lambda: len(begun) > 1)
+    event.remove(store.engine, "before_cursor_execute", note)
 
 
 def free_pages(store):

@@ -24,10 +24,10 @@ def test_a_full_disk_stops_recording_says_so_once_and_recovers(opened):
     with structlog.testing.capture_logs() as logs:
         for number in range(1, 400):
             store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert eventually(lambda: "full" in store.failure)
+        eventually(lambda: "full" in store.failure)
         assert ids(find(store, limit=2)) == [399, 398]
         limit[0] = 1_000_000
-        assert eventually(lambda: not store.failure)
+        eventually(lambda: not store.failure)
     assert store.flush()
     told = [entry["event"] for entry in logs]
     assert told.count("store_not_recording") == 1
@@ -40,7 +40,8 @@ def test_what_does_not_fit_while_the_disk_is_full_is_dropped_and_counted(opened)
     event.listen(store.engine, "checkout", lambda raw, *_: raw.execute("PRAGMA max_page_count=1"))
     for number in range(1, 101):
         store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert number > 1 or eventually(lambda: store.failure)
+        if number == 1:
+            eventually(lambda: store.failure)
     assert store.dropped == 100 - 1 - 10
 
 
@@ -49,7 +50,7 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
     with sqlite3.connect(tmp_path / "store.db", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         store.record([record(1)], [], now_s=5.0)
-        assert eventually(lambda: "locked" in store.failure, timeout_s=10)
+        eventually(lambda: "locked" in store.failure)
         other.execute("ROLLBACK")
     other.close()
     assert store.flush()
@@ -64,10 +65,10 @@ def test_a_file_that_is_gone_stops_recording_until_it_is_back(opened, tmp_path):
     assert store.flush()
     file.rename(tmp_path / "gone")
     store.save_settings({"lease_ms": 1000})
-    assert eventually(lambda: "store.db" in store.failure)
+    eventually(lambda: "store.db" in store.failure)
     assert not asyncio.run(store.recorded())
     file.write_bytes(b"")
-    assert eventually(lambda: "another file" in store.failure)
+    eventually(lambda: "another file" in store.failure)
     (tmp_path / "gone").rename(file)
     assert store.flush()
     assert not store.failure
@@ -82,7 +83,7 @@ def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
     store.record([record(1)], [], now_s=5.0)
     page = find(store)
     assert (ids(page), page.complete) == ([1], False)
-    assert eventually(lambda: store.failure)
+    eventually(lambda: store.failure)
     (tmp_path / "missing").mkdir()
     assert store.flush()
     assert count(store, schema.decisions) == 1
@@ -127,7 +128,8 @@ def test_what_operators_did_is_written_after_an_outage_that_filled_the_queue(ope
     event.listen(store.engine, "checkout", lambda raw, *_: raw.execute(f"PRAGMA max_page_count={limit[0]}"))
     for number in range(1, 101):
         store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
-        assert number > 1 or eventually(lambda: store.failure)
+        if number == 1:
+            eventually(lambda: store.failure)
     for lease_ms in (1000, 2000):
         store.save_settings({"lease_ms": lease_ms})
     store.audit(role="operate", action="settings", reason="during the outage")

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import time
 
 import msgspec
 import pytest
@@ -16,7 +15,7 @@ from controlplane.store import schema
 from controlplane.store.database import migrate
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
-from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record
+from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record, sweep
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.unit
@@ -33,6 +32,26 @@ def test_decisions_are_read_back_after_a_restart_with_their_outcomes(opened):
     assert first.record == record(1)
     assert first.at_unix_ms == WALL_MS
     assert [each.result for each in first.outcomes] == [Result.APPLIED, Result.WON]
+
+
+def test_orders_that_a_run_leaves_open_are_over_when_the_next_one_starts(opened):
+    """No host answers an order of a control plane that is gone; each ends once, however often one starts."""
+    store = opened()
+    store.record([record(1, order=8), record(2, order=9), record(3)], [outcome(1)], now_s=5.0)
+    assert store.flush()
+    store.close()
+    opened().close()
+    told = {each.record.id: [news.result for news in each.outcomes] for each in find(opened()).decisions}
+    assert told == {1: [Result.APPLIED], 2: [Result.MOOT], 3: []}
+    assert find(opened(), outcome=Result.PENDING).decisions == []
+
+
+def test_how_an_order_ends_that_no_decision_records_is_not_kept(opened):
+    """A lease that is said again belongs to none: rows of it would grow without end."""
+    store = opened()
+    store.record([], [outcome(0)], now_s=5.0)
+    assert store.flush()
+    assert count(store, schema.outcomes) == 0
 
 
 def test_a_decision_with_unknown_numbers_is_read_back(opened):
@@ -156,17 +175,27 @@ def test_old_decisions_go_and_take_their_outcomes_along(opened, tmp_path):
     store = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
     two_days_s = 2 * 86_400
     store.record([record(1), record(2, at_s=two_days_s)], [outcome(1), outcome(2, at_s=two_days_s)], now_s=two_days_s)
-    assert eventually(lambda: count(store, schema.decisions) == 1)
+    eventually(lambda: count(store, schema.decisions) == 1)
     assert ids(find(store)) == [2]
-    assert eventually(lambda: count(store, schema.outcomes) == 1)
+    eventually(lambda: count(store, schema.outcomes) == 1)
+
+
+def test_a_row_two_hours_old_outlives_a_sweep_that_keeps_a_day(opened):
+    """A day is one of 24 hours: whoever counts it in another unit loses today's decisions."""
+    store = opened(keep_days=1.0, sweep_every_s=0.02)
+    two_hours_s = 2 * 3600.0
+    store.record([record(1, at_s=0.0), record(2, at_s=two_hours_s)], [], now_s=two_hours_s)
+    assert store.flush()
+    sweep(store)
+    assert count(store, schema.decisions) == 2
 
 
 def test_a_file_shrinks_when_decisions_go(opened):
     """By all the pages that are free, hundreds of them: not by one a sweep."""
     store = opened(keep_rows=1, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number), inputs=MANY_INPUTS) for number in range(1, 100)], [], now_s=100.0)
-    assert eventually(lambda: count(store, schema.decisions) == 1)
-    assert eventually(lambda: free_pages(store) == 0)
+    eventually(lambda: count(store, schema.decisions) == 1)
+    eventually(lambda: free_pages(store) == 0)
 
 
 def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
@@ -179,8 +208,8 @@ def test_a_clock_that_jumps_ahead_deletes_nothing(tmp_path):
     assert store.flush()
     wall_ms[0] += 400 * 86_400_000
     store.record([record(2)], [], now_s=6.0)
-    time.sleep(0.2)
     assert store.flush()
+    sweep(store)
     assert count(store, schema.decisions) == 2
     store.close()
 
@@ -200,8 +229,7 @@ def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(opened, tmp_path, is
     assert store.flush()
     if is_put_right:
         wall_ms[0] = WALL_MS
-    time.sleep(0.2)
-    assert store.flush()
+    sweep(store)
     assert count(store, schema.decisions) == 2
     store.close()
 
@@ -214,14 +242,14 @@ def test_decisions_grow_old_while_the_server_runs(opened):
     assert store.flush()
     store.close()
     again = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
-    assert eventually(lambda: count(again, schema.decisions) == 1)
+    eventually(lambda: count(again, schema.decisions) == 1)
     assert ids(find(again)) == [2]
 
 
 def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
-    assert eventually(lambda: ids(find(store)) == [10, 9, 8])
+    eventually(lambda: ids(find(store)) == [10, 9, 8])
 
 
 def test_learned_samples_and_settings_are_kept_by_key(opened):
@@ -236,6 +264,24 @@ def test_learned_samples_and_settings_are_kept_by_key(opened):
     assert again.learned == {"tail": [1.7], "hosts": {"a": 1.0}}
     assert again.settings == {"mode": "off"}
     again.close()
+
+
+def test_what_could_not_be_read_is_not_written_over_on_disk(opened, monkeypatch):
+    """A run that starts from nothing, as a disk was sick for a moment, must not leave nothing to the next one."""
+    first = opened()
+    first.save_learned({"tail": [1.5]})
+    assert first.flush()
+    first.close()
+    with monkeypatch.context() as sick:
+        sick.setattr("controlplane.store.rows.read_learned", lambda _: 1 / 0)
+        sick.setattr("controlplane.store.store.DBAPIError", ZeroDivisionError)
+        blind = opened()
+    assert blind.unread
+    blind.save_learned({"tail": []})
+    blind.save_settings({"lease_ms": 1000})
+    assert blind.flush()
+    blind.close()
+    assert opened().learned == {"tail": [1.5]}
 
 
 def test_the_audit_log_outlives_a_restart(opened):

@@ -38,6 +38,7 @@ class ChartBar:
     name: str
     ours: bool
     mean_s: float
+    p95_s: float
     mean_pct: float
     p95_pct: float
 
@@ -53,7 +54,7 @@ class Comparison:
 
 
 CHART_PCT = 84.0
-"""The longest bar leaves room for its number."""
+"""The longest line leaves room for its number."""
 
 
 def read(report: Path) -> list[Contestant] | None:
@@ -72,6 +73,7 @@ def comparison(rows: list[Contestant]) -> Comparison:
             name=row.title,
             ours="grasshopper" in row.title.lower(),
             mean_s=row.mean_job_s,
+            p95_s=row.p95_job_s,
             mean_pct=round(CHART_PCT * row.mean_job_s / longest_s, 2),
             p95_pct=round(CHART_PCT * row.p95_job_s / longest_s, 2),
         )
@@ -82,5 +84,6 @@ def comparison(rows: list[Contestant]) -> Comparison:
     lead = f"{counted(rounds, 'round')} of the same jobs and seeds for all; {world.get(rows[0].world, rows[0].world)}."
     one_round = "One round shows how it works, not who is better." if rounds == 1 else ""
     said = " ".join(filter(None, (lead, one_round, caution([row.load for row in rows], rows[0].cores))))
-    described = "Mean job time: " + ", ".join(f"{row.title} {seconds(row.mean_job_s)}" for row in rows)
+    times = (f"{row.title} {seconds(row.mean_job_s)} and {seconds(row.p95_job_s)}" for row in rows)
+    described = f"Mean and 95th percentile of job times: {', '.join(times)}"
     return Comparison(lead=said, described=described, bars=bars, rows=rows)

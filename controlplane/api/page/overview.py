@@ -1,11 +1,13 @@
 """What does the head of the first page say? Made from a snapshot and from what copies have brought."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controlplane.api.page.formats import Figure, counted, number, seconds, share
 from controlplane.engine.budgets import copy_limit
 from controlplane.model.facts import Mode
 from controlplane.model.snapshot import PoolState, Snapshot
+from controlplane.runtime.history import KnownHost
 
 MODES = (
     (Mode.SHADOW, "decide and record, order nothing"),
@@ -53,11 +55,16 @@ class Overview:
 
 
 def overview(
-    snapshot: Snapshot, effect: Effect, *, copy_share: float, dropped_events: int, jobs_before: bool
+    snapshot: Snapshot,
+    effect: Effect,
+    hosts: Sequence[KnownHost],
+    *,
+    copy_share: float,
+    dropped_events: int,
+    jobs_before: bool,
 ) -> Overview:
-    """The first page's headline, its sentence of effect and its figures."""
+    """The first page's headline, its sentence of effect and its figures; hosts may be those of what has ended."""
     pools, known = [pool for pool in snapshot.pools if not pool.is_queue], snapshot.accuracy
-    sick = sum(host.sick for host in snapshot.hosts)
     running = sum(pool.running for pool in pools)
     slots = sum(pool.slots for pool in pools)
     losing_core_s = sum(pool.losing_core_s for pool in pools)
@@ -80,7 +87,7 @@ def overview(
                 value=f"{number(effect.losing_core_s)} core-s",
                 beside=f"{share(losing_core_s, total_core_s)} of what attached drivers used" if total_core_s else "",
             ),
-            Figure(name="Hosts", value=number(len(snapshot.hosts)), beside=f"▲ {sick} sick" if sick else "none sick"),
+            Figure(name="Hosts", value=number(len(hosts)), beside=_health(hosts, snapshot.now_s)),
             Figure(
                 name="Last heard",
                 value=seconds(heard_s),
@@ -93,6 +100,14 @@ def overview(
             if f"{kind}_samples" in known
         ],
     )
+
+
+def _health(hosts: Sequence[KnownHost], now_s: float) -> str:
+    """How many are sick, or were when last seen; empty where no host is known."""
+    if not hosts:
+        return ""
+    sick, ago_s = sum(host.state.sick for host in hosts), now_s - max(host.seen_s for host in hosts)
+    return (f"▲ {sick} sick" if sick else "none sick") + (f", as of {seconds(ago_s)} ago" if ago_s else "")
 
 
 def _headline(snapshot: Snapshot, jobs_before: bool) -> str:

@@ -9,7 +9,7 @@ from controlplane.api.page.told import Change, Told
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import Snapshot
-from controlplane.runtime.history import JobRecord
+from controlplane.runtime.history import JobRecord, KnownHost
 from controlplane.runtime.live import Runtime
 from controlplane.store.recent import DecisionFilter
 
@@ -61,6 +61,11 @@ class Reader:
     def jobs(self) -> Iterator[JobRecord]:
         """Remembered jobs, newest first."""
         return self._runtime.history.jobs()
+
+    def hosts(self) -> list[KnownHost]:
+        """Those that have slots, or where none has any, all that are remembered."""
+        snapshot, remembered = self.snapshot(), self._runtime.history.hosts.values()
+        return [KnownHost(state=host, seen_s=snapshot.now_s) for host in snapshot.hosts] or list(remembered)
 
     def effect(self) -> Effect:
         """What copying has brought since the start, from the counters that Prometheus sees."""

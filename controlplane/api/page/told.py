@@ -114,6 +114,8 @@ class Told:
                 return f"The host refused{because}."
             case Result.EXPIRED:
                 return f"It expired before the host could act{because}."
+            case Result.MOOT:
+                return f"By then there was nothing left to do{because}."
             case _:
                 return ""
 

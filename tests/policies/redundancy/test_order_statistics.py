@@ -146,13 +146,9 @@ def test_many_tasks_cost_what_the_limit_says():
 
 
 def test_rounding_adds_no_task():
-    """10 x 1.1 is 11.000000000000002 in floating point."""
-    assert [expanded_tasks(tasks, rate) for tasks, rate in ((10, 1.1), (10, 1.11), (3, 1.0), (1, 1.5))] == [
-        11,
-        12,
-        3,
-        2,
-    ]
+    """100 x 1.1 is 110.00000000000001 in floating point."""
+    sizes = [expanded_tasks(tasks, rate) for tasks, rate in ((100, 1.1), (10, 1.1), (10, 1.11), (3, 1.0), (1, 1.5))]
+    assert sizes == [110, 11, 12, 3, 2]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""How does an order end, and is every one of them counted once?"""
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.decisions import Result
+from controlplane.model.orders import ContainerGrant
+from controlplane.model.reasons import COPIED, Reason, sentence
+from tests.scenario import SOURCE, Scenario, with_copy
+
+pytestmark = pytest.mark.unit
+
+
+def grants(decision):
+    """The grants that one cycle gave."""
+    return [order for order in decision.orders.get(SOURCE, []) if isinstance(order, ContainerGrant)]
+
+
+def refuse(scenario, order, reason):
+    """What came of an order that the host refuses."""
+    facts = [f.OrderOutcome(order=order.order, result=f.OrderResult.REFUSED, reason=reason)]
+    (outcome,) = [each for each in scenario.tell(facts).outcomes if each.order == order.order]
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("reason", "result"),
+    [("unknown_job", Result.MOOT), ("stage_ended", Result.MOOT), ("mode", Result.REFUSED)],
+)
+def test_what_comes_too_late_is_moot_and_no_error(reason, result):
+    """A grant meets its job's end on the way; nobody has to look into that."""
+    scenario = Scenario()
+    (grant,) = grants(scenario.stage(20))
+    outcome = refuse(scenario, grant, reason)
+    assert (outcome.result, outcome.kind, outcome.reason) == (result, "container_grant", reason)
+
+
+def test_a_lease_that_a_newer_one_replaced_is_moot_and_the_newer_one_is_not():
+    """Whoever lets executors come and go refuses a target that is no longer meant."""
+    scenario = Scenario()
+    (old,) = grants(scenario.stage(20))
+    (new,) = grants(scenario.tell([f.ExecutorAdded(executor="e9", host="h9", slots=4)]))
+    assert refuse(scenario, old, "mode").result is Result.MOOT
+    assert refuse(scenario, new, "mode").result is Result.REFUSED
+
+
+def test_a_lease_that_is_said_again_ends_without_a_decision():
+    """It is counted like any order; the decision's own news stay those of its first saying."""
+    scenario = Scenario()
+    scenario.stage(20)
+    scenario.now_s = 2.9
+    (again,) = grants(scenario.tell())
+    facts = [f.OrderOutcome(order=again.order, result=f.OrderResult.APPLIED)]
+    (outcome,) = scenario.tell(facts).outcomes
+    assert (outcome.order, outcome.decision, outcome.result) == (again.order, 0, Result.APPLIED)
+
+
+@pytest.mark.parametrize(
+    ("facts", "result"), [([], Result.EXPIRED), ([f.StageEnded(stage=1, stage_attempt=0)], Result.MOOT)]
+)
+def test_silence_is_an_error_only_while_there_is_something_to_do(facts, result):
+    """A host that drops a copy's order with its stage may say nothing of it."""
+    scenario = Scenario()
+    (copy, *_) = scenario.run_with_straggler(slow=3)
+    scenario.tell(facts)
+    scenario.now_s += 30.0
+    (outcome,) = [each for each in scenario.tell().outcomes if each.order == copy.order]
+    assert outcome.result is result
+
+
+def test_a_driver_s_last_words_count_before_it_is_forgotten():
+    """An outcome in the message that says good-bye is what came of the order."""
+    scenario = Scenario()
+    (grant,) = grants(scenario.stage(20))
+    told = f.OrderOutcome(order=grant.order, result=f.OrderResult.APPLIED)
+    decision = scenario.tell([told, f.DriverDetached()])
+    assert [(each.order, each.result) for each in decision.outcomes] == [(grant.order, Result.APPLIED)]
+
+
+def test_orders_of_a_source_that_falls_silent_end_with_it():
+    """They are returned by whoever forgets it, for no cycle will tell of them."""
+    scenario = Scenario()
+    (grant,) = grants(scenario.stage(20))
+    outcomes = scenario.scheduler.forget(SOURCE, scenario.now_s)
+    assert [(each.order, each.result) for each in outcomes] == [(grant.order, Result.MOOT)]
+    assert not scenario.scheduler.ledger.open
+
+
+def test_state_after_a_cycle_that_fails_halfway_is_empty_and_its_orders_never_were(monkeypatch):
+    """Orders of earlier cycles end as moot; what it had heard is kept; what it wanted to order was not sent."""
+    scenario = Scenario()
+    (grant,) = grants(scenario.stage(20))
+    monkeypatch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+    told = f.OrderOutcome(order=grant.order, result=f.OrderResult.APPLIED)
+    more = f.StageSubmitted(job="other", stage=2, stage_attempt=0, n_tasks=20, kind="shuffle_map")
+    with pytest.raises(ZeroDivisionError):
+        scenario.tell([told, more])
+    scheduler = scenario.scheduler
+    assert len(scheduler.ledger.open) > 1
+    outcomes = scheduler.reset(scenario.now_s)
+    assert [(each.order, each.result) for each in outcomes] == [(grant.order, Result.APPLIED)]
+    assert (scheduler.ledger.open, scheduler.cluster.sources, len(scheduler.cluster.stages)) == ({}, {}, 0)
+
+
+def test_why_no_copy_comes_says_so_where_one_runs():
+    """ "No other healthy host has room" reads as if there were none, while it runs."""
+    scenario = Scenario(hosts=2)
+    with_copy(scenario)
+    scenario.now_s += 1.0
+    scenario.tell(progress={3: 150, 100: 300})
+    (task,) = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks
+    assert task.running_attempts == 2
+    assert task.sentence.startswith(COPIED)
+
+
+@pytest.mark.parametrize(("reason", "attempts"), [(Reason.ENDS_SOONER, 2.0), (Reason.NO_OTHER_HOST, 1.0)])
+def test_a_first_copy_and_what_speaks_for_one_are_told_as_ever(reason, attempts):
+    """Only what speaks against a further copy needs to say that there is one."""
+    assert COPIED not in sentence(reason, {"running_attempts": attempts})
