@@ -13,7 +13,11 @@ from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import FULL, PLANE, SLOTS, SOURCE, TTL_MS, Application, Queue, yarn_with_plugin
 
 pytestmark = pytest.mark.integration
-DRAINING = {"GRASSHOPPER__ENGINE__DRAIN_EXECUTORS": "true"}
+DRAINING = {"GRASSHOPPER__ENGINE__DRAIN_EXECUTORS": "true", "GRASSHOPPER__RUNTIME__FORGET_AFTER_S": "60"}
+"""As by default, a queue that a busy machine keeps silent is remembered for longer than its pauses between exchanges.
+
+Who forgets it forgets the targets that are fixed for it, too.
+"""
 LONG_IDLE = {"spark.dynamicAllocation.executorIdleTimeout": "600s"}
 STATIC = {"spark.dynamicAllocation.enabled": "false", "spark.executor.instances": "2"}
 TASK_S = 1.0

@@ -3,11 +3,14 @@ package io.grasshopper.yarn;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceUsage;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
@@ -23,14 +26,18 @@ final class CoveredQueue {
   final List<QueuedApplication> applications = new ArrayList<>();
   private final AbstractYarnScheduler<?, ?> scheduler;
   private final ResourceCalculator calculator;
-  /** What the queue may still take of the cluster. */
+  /** What the queue may still take of the cluster; a reservation takes nothing. */
   private final Resource headroom;
+  /** What is reserved, which the scheduler counts against the queue's limit. */
+  private final Resource reserved;
 
-  private CoveredQueue(String path, AbstractYarnScheduler<?, ?> scheduler, ResourceCalculator calculator, Resource headroom) {
+  private CoveredQueue(String path, AbstractYarnScheduler<?, ?> scheduler, ResourceCalculator calculator, Resource headroom,
+      Resource reserved) {
     this.path = path;
     this.scheduler = scheduler;
     this.calculator = calculator;
     this.headroom = headroom;
+    this.reserved = reserved;
     for (ApplicationAttemptId id : scheduler.getAppsInQueue(path)) {
       SchedulerApplicationAttempt attempt = scheduler.getApplicationAttempt(id);
       if (attempt != null && !attempt.isStopped()) {
@@ -50,7 +57,8 @@ final class CoveredQueue {
       for (FSLeafQueue leaf : fair.getQueueManager().getLeafQueues()) {
         if (leaf.getPolicy() instanceof GrasshopperFairPolicy) {
           Resource left = Resources.subtractNonNegative(leaf.getMaxShare(), leaf.getResourceUsage());
-          covered.add(new CoveredQueue(leaf.getName(), fair, leaf.getPolicy().getResourceCalculator(), left));
+          covered.add(
+              new CoveredQueue(leaf.getName(), fair, leaf.getPolicy().getResourceCalculator(), left, Resources.none()));
         }
       }
     }
@@ -77,9 +85,12 @@ final class CoveredQueue {
         addLeaves(child, scheduler, covered);
       }
     } else if (isOurs(queue)) {
-      float left = Math.max(0, queue.getAbsoluteMaximumCapacity() - queue.getAbsoluteUsedCapacity());
-      Resource headroom = Resources.multiply(scheduler.getClusterResource(), left);
-      covered.add(new CoveredQueue(queue.getQueuePath(), scheduler, scheduler.getResourceCalculator(), headroom));
+      ResourceUsage usage = queue.getQueueResourceUsage();
+      Resource reserved = Resources.clone(usage.getReserved());
+      Resource left = Resources.subtractNonNegative(
+          queue.getEffectiveMaxCapacity(RMNodeLabelsManager.NO_LABEL), Resources.subtract(usage.getUsed(), reserved));
+      covered.add(
+          new CoveredQueue(queue.getQueuePath(), scheduler, scheduler.getResourceCalculator(), left, reserved));
     }
   }
 
@@ -109,7 +120,15 @@ final class CoveredQueue {
     for (QueuedApplication application : applications) {
       ask = QueuedApplication.largest(ask, application.ask);
     }
-    return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(calculator, headroom, ask), fittingOnNodes(ask));
+    return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(calculator, headroom, ask), fittingOnNodes(ask, node -> true));
+  }
+
+  /** Containers like this ask that nodes without a reservation have room for, where reservations leave the queue's limit none. */
+  long barred(Resource ask) {
+    if (fitting(calculator, Resources.subtractNonNegative(headroom, reserved), ask) > 0) {
+      return 0;
+    }
+    return Math.min(fitting(calculator, headroom, ask), fittingOnNodes(ask, node -> node.getReservedContainer() == null));
   }
 
   /** Live containers of one of its applications, its master's not among them. */
@@ -120,10 +139,10 @@ final class CoveredQueue {
     return containers;
   }
 
-  private long fittingOnNodes(Resource ask) {
+  private long fittingOnNodes(Resource ask, Predicate<SchedulerNode> counts) {
     long fitting = 0;
     for (SchedulerNode node : scheduler.getNodeTracker().getAllNodes()) {
-      if (node.getPartition().isEmpty()) {
+      if (node.getPartition().isEmpty() && counts.test(node)) {
         fitting += fitting(calculator, node.getUnallocatedResource(), ask);
       }
     }

@@ -1,9 +1,10 @@
-// What does an order of applications alone not bring about? Reservations above a cap, and targets below what is held.
+// What does an order of applications alone not bring about? Reservations that go with a plan, and targets below what is held.
 package io.grasshopper.yarn;
 
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.ToIntFunction;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.ContainerPreemptEvent;
@@ -20,17 +21,40 @@ final class Enforcement {
     this.context = context;
   }
 
-  /** The scheduler serves reservations without asking an ordering policy, so an application at its cap may have none. */
+  /** Drops reservations that do not go with the plan: of applications at their caps, and in the way of one below its target. */
   void dropReservations(CoveredQueue queue) {
     Plan plan = Plan.current();
     long now = System.nanoTime();
     for (QueuedApplication application : queue.applications) {
       Grant grant = plan.of(application.id(), now);
       if (grant != null && application.running >= grant.cap) {
-        application.reserved.forEach(
-            container -> send(application, container, SchedulerEventType.KILL_RESERVED_CONTAINER));
+        // The scheduler serves reservations without asking an ordering policy.
+        application.reserved.forEach(this::drop);
       }
     }
+    makeWay(queue, application -> {
+      Grant grant = plan.of(application.id(), now);
+      return application.running - (grant == null ? 0 : grant.target);
+    });
+  }
+
+  /**
+   * Drops reservations of others where they alone keep the hungriest application from nodes with room.
+   *
+   * <p>Reservations count against the queue's limit, and the scheduler's round ends with the first application that the limit
+   * refuses. Those after it could give a reservation back for such a node, but are not asked. One that has reservations of its own
+   * gives them back by itself.
+   */
+  private void makeWay(CoveredQueue queue, ToIntFunction<QueuedApplication> surplus) {
+    queue.applications.stream()
+        .filter(application -> surplus.applyAsInt(application) < 0 && application.pending > 0)
+        .min(Comparator.comparingInt(surplus))
+        .filter(hungriest -> hungriest.reserved.isEmpty())
+        .ifPresent(hungriest -> queue.applications.stream()
+            .sorted(Comparator.comparingInt(surplus).reversed())
+            .flatMap(application -> application.reserved.stream())
+            .limit(Math.min(queue.barred(hungriest.ask), Math.min(-surplus.applyAsInt(hungriest), hungriest.pending)))
+            .forEach(this::drop));
   }
 
   /** Ends the newest containers of applications above their targets, as far as others below theirs wait for room. */
@@ -57,7 +81,7 @@ final class Enforcement {
       QueuedApplication application = planned.get(i);
       if (taken[i] > 0) {
         newest(queue.containers(application), taken[i]).forEach(
-            container -> send(application, container, SchedulerEventType.MARK_CONTAINER_FOR_KILLABLE));
+            container -> send(container, SchedulerEventType.MARK_CONTAINER_FOR_KILLABLE));
       }
     }
   }
@@ -89,9 +113,13 @@ final class Enforcement {
     return containers.subList(0, Math.min(count, containers.size()));
   }
 
+  private void drop(RMContainer reservation) {
+    send(reservation, SchedulerEventType.KILL_RESERVED_CONTAINER);
+  }
+
   @SuppressWarnings("unchecked")
-  private void send(QueuedApplication application, RMContainer container, SchedulerEventType what) {
+  private void send(RMContainer container, SchedulerEventType what) {
     context.getDispatcher().getEventHandler().handle(
-        new ContainerPreemptEvent(application.attempt, container, what));
+        new ContainerPreemptEvent(container.getApplicationAttemptId(), container, what));
   }
 }

@@ -24,6 +24,15 @@ class CoveredQueueTest {
     assertEquals(8, fitting(new DefaultResourceCalculator(), 8192, 7));
   }
 
+  /** In floats, what six of seven containers leave of a queue is less than the seventh takes. */
+  @Test
+  void theLastSlotOfAQueueCounts() throws Exception {
+    LocalScheduler yarn = new LocalScheduler(7, 768);
+    yarn.ask(yarn.submit(1), 7, 768);
+    yarn.report(0, 1, 2, 3, 4, 5);
+    assertEquals(7, yarn.queue().slots());
+  }
+
   @Test
   void nothingFitsIntoLessThanNothing() {
     assertEquals(0, fitting(new DominantResourceCalculator(), -1024, 7));
