@@ -35,8 +35,8 @@ def whole(slots: float) -> int:
 def whole_up(slots: float) -> int:
     """The next whole number of slots, forgiving what rounding added.
 
-    >>> [whole_up(slots) for slots in (10 * 1.1, 2.1)]
-    [11, 3]
+    >>> [whole_up(slots) for slots in (100 * 1.1, 2.1)]
+    [110, 3]
     """
     return -math.floor(-slots + forgiven(slots))
 

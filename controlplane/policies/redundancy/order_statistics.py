@@ -14,8 +14,8 @@ def expanded_tasks(tasks: int, expansion_rate: float) -> int:
 
     Source: Redundancy and relaunch, section IV, "expanded into a job of ceil(rk) tasks".
 
-    >>> expanded_tasks(tasks=10, expansion_rate=1.1)
-    11
+    >>> expanded_tasks(tasks=100, expansion_rate=1.1)
+    110
     """
     return whole_up(tasks * expansion_rate)
 
