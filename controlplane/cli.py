@@ -260,6 +260,22 @@ def status(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token
             note(f"more than {_MOST_LISTED} are attached; the first of them are listed")
 
 
+@app.command()
+def report(
+    since: Annotated[str, typer.Option(help="How far back: 90m, 24h, 7d.")] = "24h",
+    output: AsOption = Output.TABLE,
+    server: ServerOption = SERVER,
+    token: TokenOption = None,
+) -> None:
+    """Say what copies were worth: those that shadow mode did not order, ours, and the hosts' own."""
+    with reading(server):
+        found = call(server, token, "GET", "/report", params={"since": since})
+        if output is Output.JSON:
+            print_json(found)
+        else:
+            _print_report(found)
+
+
 @config.command("validate")
 def validate_config(config_file: Annotated[Path, typer.Argument(help="A YAML file of settings.")]) -> None:
     """Check a file of settings together with the environment, and change nothing."""
@@ -358,6 +374,42 @@ def _print_advice(advice: Any) -> None:
             ("", "job", "task", "score", "why"),
             [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in told],
         )
+
+
+def _print_report(found: dict[str, Any]) -> None:
+    """The totals in words, then the applications, and how earlier estimates came out."""
+    if not found["complete"]:
+        note("not everything could be read, so this is a part of it")
+    for sentence in found["told"]:
+        typer.echo(sentence)
+    if found["applications"]:
+        print_table(
+            ("application", "in shadow (estimate)", "ordered (savings by estimate)", "its host's own"),
+            [_report_row(**each) for each in found["applications"]],
+        )
+    print_table(
+        ("estimate", "compared", "estimated / came out", "spread"),
+        [(e["estimate"], e["samples"], _known(e["ratio"]), _known(e["spread"])) for e in found["errors"]],
+    )
+
+
+def _report_row(
+    source: str, name: str, shadow: dict[str, Any], control: dict[str, Any], stock: dict[str, Any]
+) -> tuple[str, ...]:
+    """An application's line of the report."""
+    return (
+        f"{name} ({source})" if name else source,
+        f"{shadow['copies']} copies, {shadow['without_outcome']} without an outcome yet; "
+        f"{shadow['estimated_saved_s']:.1f} s saved, {shadow['estimated_cost_core_s']:.1f} core-s spent",
+        f"{control['copies']} copies, {control['without_outcome']} without an outcome yet, {control['won']} won, "
+        f"{control['lost']} lost; {control['estimated_saved_s']:.1f} s saved, "
+        f"{control['losing_core_s']:.1f} core-s lost",
+        f"{stock['won']} won, {stock['lost']} lost; {stock['losing_core_s']:.1f} core-s lost",
+    )
+
+
+def _known(value: float | None) -> str:
+    return "not known yet" if value is None else f"{value:.2f}"
 
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:

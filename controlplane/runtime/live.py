@@ -21,7 +21,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus, StockCopy
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
@@ -292,9 +292,10 @@ class Runtime:
         for key in decision.want_full:
             if (source := self.sources.get(key)) is not None:
                 source.complete = False
+        stock_copies: list[StockCopy] = []
         for message in batch:
             if isinstance(message.stimulus, Report):
-                self._note(message.stimulus)
+                stock_copies += self._note(message.stimulus)
             if message.done.done():
                 continue
             if (source := message.source) is None:
@@ -304,20 +305,23 @@ class Runtime:
                 message.done.set_result(self.replies.decided(source, decision, now_s, is_awaited=is_awaited))
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
+        self.store.record_stock_copies(stock_copies, now_s)
         for key, problem in decision.bad_facts[:10]:
             _log.warning("bad_fact", source=key, problem=problem)
 
-    def _note(self, report: Report) -> None:
+    def _note(self, report: Report) -> list[StockCopy]:
+        """Counts and remembers a report; returns the copies of the host's own that ended in it."""
         metrics = self.metrics
         metrics.reports.inc()
         if report.progress.attempt:
             metrics.progress_updates.inc(len(report.progress.attempt))
-        if report.facts:
-            metrics.facts.inc(len(report.facts))
-            if not report.full:
-                copies = sum(type(fact) is AttemptStarted and fact.order > 0 for fact in report.facts)
-                metrics.launched.inc(copies)
-            self.history.add(report)
+        if not report.facts:
+            return []
+        metrics.facts.inc(len(report.facts))
+        if not report.full:
+            copies = sum(type(fact) is AttemptStarted and fact.order > 0 for fact in report.facts)
+            metrics.launched.inc(copies)
+        return self.history.add(report)
 
     def _believed(self, source: KnownSource, request: SyncRequest, now_s: float) -> Report:
         """The report with its facts, none of which may be older than the source."""

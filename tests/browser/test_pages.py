@@ -71,6 +71,20 @@ def test_the_overview_shows_jobs_hosts_and_effect(played: TestClient) -> None:
     assert re.search(r"So far: \d+ copies, \d+ won, .* saved \(estimate\)", html)
 
 
+def test_the_report_tells_what_shadow_mode_would_have_saved(tmp_path: Path) -> None:
+    """Before anybody says yes: copies, those without an outcome yet, savings and costs by estimate."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock, engine={"mode": "shadow"})) as client:
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(14.0)
+        assert 'href="/report"' in client.get("/").text
+        html = client.get("/report?since=1h").text
+    told = r"would have launched [1-9]\d* copies; \d+ of these decisions have no outcome yet .* Estimate for the other"
+    assert re.search(told, html)
+    assert "Would have saved (estimate)" in html
+    assert "nightly-report" in html
+    assert "not known yet" in html
+
+
 def test_names_and_ids_of_users_are_only_ever_text(played: TestClient) -> None:
     """Job names are user input; none may become markup, and an odd id must not lose its page."""
     for address in ("/", "/decisions", job_path(SOURCE, HOSTILE_ID)):

@@ -73,6 +73,33 @@ def test_an_empty_list_says_so_and_how_to_see_more(server: str, other_server: Ca
     assert "nothing has been decided yet" in run("decisions", "list", server=other_server(b'{"items": []}')).stderr
 
 
+def test_the_report_says_what_copies_were_worth(server: str) -> None:
+    """In words and tables for people, as REST has it for programs; a time that is none is refused by its name."""
+    told = run("report", "--since", "90m", token="reader", server=server)
+    assert told.exit_code == 0, told.output
+    assert "Shadow mode has decided on no copy." in told.stdout
+    assert re.search(r"Time to an attempt's end +0 +not known yet", told.stdout)
+    listed = json.loads(run("report", "-o", "json", token="reader", server=server).stdout)
+    assert listed["total"]["shadow"]["copies"] == 0
+    refused = run("report", "--since", "soon", token="reader", server=server)
+    assert refused.exit_code == REFUSED
+    assert "since = 'soon', want minutes, hours or days" in refused.stderr
+
+
+def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) -> None:
+    """A figure of shadow mode that is pasted into a message must not pass for a result."""
+    zeros = dict.fromkeys(("copies", "without_outcome", "won", "lost", "estimated_saved_s", "losing_core_s"), 0)
+    shadow = {"copies": 3, "without_outcome": 1, "estimated_saved_s": 77.7, "estimated_cost_core_s": 5.5}
+    one = {"source": "spark:a", "name": "nightly", "shadow": shadow, "control": zeros, "stock": zeros}
+    body = {"told": ["In words."], "applications": [one], "errors": [], "complete": False}
+    told = run("report", server=other_server(json.dumps(body).encode()))
+    assert told.exit_code == 0, told.output
+    head, line = (next(each for each in told.stdout.splitlines() if word in each) for word in ("in shadow", "77.7"))
+    assert head.index("in shadow (estimate)") == line.index("3 copies, 1 without an outcome yet; 77.7 s saved")
+    assert "nightly (spark:a)" in line
+    assert "a part of it" in told.stderr
+
+
 def test_a_refusal_is_not_told_as_done(server: str) -> None:
     """It orders nothing, so nothing can have come of it."""
     table = run("decisions", "list", "--action", "refuse_copy", token="reader", server=server).stdout
