@@ -29,9 +29,11 @@ from controlplane.terminal import (
     call,
     fail,
     note,
+    print_findings,
     print_json,
     print_table,
     reading,
+    token_from_file,
 )
 
 app = typer.Typer(
@@ -174,6 +176,42 @@ def _run_demo(run: Callable[[], None]) -> None:
         fail("the demo needs Spark: pip install pyspark", REFUSED)
     except (FileNotFoundError, ClusterError) as error:
         fail(str(error), REFUSED)
+
+
+@app.command()
+def doctor(
+    spark: Annotated[bool, typer.Option("--spark", help="Look at a Spark application's configuration.")] = False,
+    conf: Annotated[list[str], typer.Option("--conf", help="KEY=VALUE, as for spark-submit; may be repeated.")] = [],  # noqa: B006
+    properties_file: Annotated[
+        Path | None, typer.Option(help="A spark-defaults.conf; --conf goes before what it says.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(envvar="GRASSHOPPER__CLIENT__SERVER", help="Ask this control plane, not the configuration's."),
+    ] = None,
+    token: TokenOption = None,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Say what is right and wrong with a Spark application's configuration; fails (1) only for errors.
+
+    It needs no driver. In one, spark_listener.doctor(spark) looks at the live session.
+    """
+    if not spark:
+        fail("say what to look at: --spark, or `grasshopper yarn doctor` for a resource manager", USAGE)
+    from spark_listener.doctor import diagnose
+    from spark_listener.examination import examine, read_properties
+
+    try:
+        said = read_properties(properties_file.read_text()) if properties_file else {}
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"--properties-file: {error}", USAGE)
+    for pair in conf:
+        key, is_pair, value = pair.partition("=")
+        if not (key and is_pair):
+            fail(f"--conf: {pair!r} is not KEY=VALUE", USAGE)
+        said[key.strip()] = value
+    findings = diagnose(examine(said, server=server or "", token=token or token_from_file()))
+    print_findings(findings, output)
 
 
 @app.command()

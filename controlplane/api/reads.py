@@ -103,6 +103,12 @@ async def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> 
     return answer(page(map(views.application_view, live.pools), lambda each: place(each.source), cursor, limit))
 
 
+@router.get("/applications/{source:id}", **shows(ApplicationView, 404, 422))
+async def application(live: Live, source: str) -> Response:
+    """One attached application."""
+    return answer(views.application_view(find_pool(live, source)))
+
+
 @router.get("/applications/{source:id}/verdicts", **shows(Page[VerdictView], 404, 422))
 async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Which verdicts the stages got that an attached application has run lately: may they be copied, and why?"""

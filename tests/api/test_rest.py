@@ -36,6 +36,7 @@ def test_pools_and_applications_are_listed(busy):
     (application,) = items(busy, "applications")
     assert (application["application"], application["jobs"]) == ("app-1", ["job-1"])
     assert application["capabilities"]["max_copies"] == 4
+    assert busy.client.get(f"/api/v1/applications/{SOURCE}").json() == application
     assert busy.client.get(f"/api/v1/pools/{SOURCE}").json() == pool
 
 

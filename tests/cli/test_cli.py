@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -23,6 +24,7 @@ from controlplane.cli import app
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.store.database import alone
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
+from spark_listener.attach import PLUGIN_CLASS
 
 pytestmark = pytest.mark.unit
 
@@ -98,6 +100,59 @@ def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) ->
     assert head.index("in shadow (estimate)") == line.index("3 copies, 1 without an outcome yet; 77.7 s saved")
     assert "nightly (spark:a)" in line
     assert "a part of it" in told.stderr
+
+
+def doctor(*more: str, server: str = "", token: str = "shim", **options: str) -> Result:
+    """The doctor's word on a driver that would be attached to a server, with its shim's token."""
+    conf = {"spark.plugins": PLUGIN_CLASS, "spark.grasshopper.server": server, "spark.grasshopper.token": token}
+    given = [f"--conf={key}={value}" for key, value in conf.items()]
+    return run("doctor", "--spark", *given, *more, **options)
+
+
+def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: Path) -> None:
+    """Version, mode and whether it takes the shim's token; the file's keys count where --conf says nothing."""
+    jar = tmp_path / "grasshopper-spark.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", f"Implementation-Version: {__version__}\n")
+    properties = tmp_path / "spark-defaults.conf"
+    properties.write_text(f"spark.jars {jar}\nspark.grasshopper.server http://127.0.0.1:1\n")
+    options = (f"--properties-file={properties}", "--token=reader")
+    told = doctor(*options, server=server)
+    assert told.exit_code == 0, told.output
+    assert f"{server} answers, version {__version__}" in told.stdout
+    assert "control by the application, shadow by the server: shadow counts" in told.stdout
+    findings = json.loads(doctor(*options, "-o", "json", server=server).stdout)
+    assert {"severity": "ok", "check": "token", "told": "accepted", "fix": ""} in findings
+
+
+def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
+    """It reports nothing then; who may read is another question."""
+    told = doctor("-o", "json", server=server, token="wrong")
+    assert told.exit_code == REFUSED
+    (refused,) = [each for each in json.loads(told.stdout) if each["check"] == "token"]
+    assert refused["severity"] == "error"
+    assert refused["told"] == f"{server}/shim/v1/doorbell: status 401: shim token wanted"
+    assert "wrong" not in told.stdout
+    assert "its version is not shown to us" in told.stdout
+
+
+def test_the_doctor_needs_no_server_and_no_driver(server: str) -> None:
+    """What nobody answers is told, and what was mistyped is refused."""
+    away = doctor("-o", "json", server="http://127.0.0.1:1")
+    assert away.exit_code == REFUSED
+    assert "no Grasshopper server can be reached there" in away.stdout
+    other = doctor("--server", server, "-o", "json", server="http://127.0.0.1:1")
+    assert f"the application reports to http://127.0.0.1:1, not to {server}" in other.stdout
+    assert run("doctor").exit_code == USAGE
+    assert "'spark.a' is not KEY=VALUE" in run("doctor", "--spark", "--conf", "spark.a").stderr
+    assert run("doctor", "--spark", "--properties-file", "/nowhere").exit_code == USAGE
+
+
+def test_something_else_on_the_port_is_not_taken_for_a_server(other_server: Callable[[bytes], str]) -> None:
+    """It answers to everything, and to nothing as Grasshopper does."""
+    told = doctor("-o", "json", server=other_server(b"ok"))
+    assert told.exit_code == REFUSED
+    assert "accepted" not in told.stdout
 
 
 def test_a_refusal_is_not_told_as_done(server: str) -> None:
