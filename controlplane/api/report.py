@@ -62,9 +62,9 @@ class ShadowCopies(Struct, kw_only=True):
     """Copies that were decided on and not ordered. What they would have brought is an estimate."""
 
     copies: int = 0
-    """Copies that would have been launched."""
+    """Decisions to launch one."""
     without_outcome: int = 0
-    """Those of them whose task has not ended, so that nothing is counted for them."""
+    """Those of them that nothing is counted for: their task has not ended, or an earlier one of its decisions counts."""
     estimated_saved_s: float = 0.0
     """Estimate: seconds that their tasks would have ended earlier, added up over tasks."""
     estimated_cost_core_s: float = 0.0

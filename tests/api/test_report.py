@@ -98,7 +98,7 @@ def test_a_long_time_is_read_page_by_page(plane, monkeypatch):
     assert (found["total"]["shadow"]["copies"], found["complete"]) == (6, False)
 
 
-@pytest.mark.parametrize("since", ["", "24", "h", "0h", "1w", "-3h", "1.5h", "24h ", "999999d"])
+@pytest.mark.parametrize("since", ["", "24", "h", "0h", "1w", "-3h", "1.5h", "24h ", "24h\n", "24hours", "999999d"])
 @pytest.mark.parametrize("path", ["/api/v1/report", "/report"])
 def test_a_time_that_is_none_is_refused_by_its_field(plane, path, since):
     """Whoever mistypes it must not get the report of another time."""

@@ -254,8 +254,9 @@ def test_a_shim_that_has_switched_itself_off_is_an_error() -> None:
 def test_a_session_without_the_shim_is_told_so_and_not_that_a_jar_is_missing() -> None:
     """One cause, one error."""
     plain = with_conf(LIVE, spark_plugins="", spark_jars="")
-    (found,) = bad(replace(plain, shim_is_on=None, jar=None))
-    assert found[:2] == ("error", "way in")
+    plain = replace(plain, shim_is_on=None, jar=None)
+    assert [found[:2] for found in bad(plain)] == [("error", "way in")]
+    assert [found for found in diagnose(plain) if found.check == "jar"] == []
 
 
 @pytest.mark.parametrize(("version", "fits"), [("3.5.9", True), ("4.3.0", True), ("3.4.4", False), ("5.0.0", False)])
