@@ -64,7 +64,7 @@ class ShadowCopies(Struct, kw_only=True):
     copies: int = 0
     """Decisions to launch one."""
     without_outcome: int = 0
-    """Those of them that nothing is counted for: their task has not ended, or an earlier one of its decisions counts."""
+    """Those of them that nothing is counted for: their task has not ended, or an earlier decision on it counts."""
     estimated_saved_s: float = 0.0
     """Estimate: seconds that their tasks would have ended earlier, added up over tasks."""
     estimated_cost_core_s: float = 0.0
@@ -257,9 +257,11 @@ def _shadow_told(copies: ShadowCopies) -> str:
     if not copies.copies:
         return "Shadow mode has decided on no copy."
     judged = copies.copies - copies.without_outcome
+    launched = f"Shadow mode would have launched {counted(copies.copies, 'copy')}"
+    if not judged:
+        return f"{launched}; none of these decisions has an outcome yet, so what they are worth is not known."
     return (
-        f"Shadow mode would have launched {counted(copies.copies, 'copy')}; "
-        f"{copies.without_outcome} of these decisions have no outcome yet and count for nothing. "
+        f"{launched}; {copies.without_outcome} of these decisions have no outcome yet and count for nothing. "
         f"Estimate for the other {judged}: {seconds(copies.estimated_saved_s)} of task time saved, "
         f"{number(copies.estimated_cost_core_s)} core-seconds spent."
     )

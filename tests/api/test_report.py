@@ -68,6 +68,15 @@ def test_shadow_adds_up_what_has_an_outcome_and_counts_what_has_none(plane):
     assert application["control"]["copies"] == 0
 
 
+def test_decisions_without_any_outcome_are_no_saving_of_nothing(plane):
+    """Right after the start no sum is known; 0 s would read as a result."""
+    keep(plane, [would_copy(1), would_copy(2)])
+    assert report(plane)["told"][0] == (
+        "Shadow mode would have launched 2 copies; "
+        "none of these decisions has an outcome yet, so what they are worth is not known."
+    )
+
+
 def test_each_ordered_copy_is_counted_in_one_result(plane):
     """Counts that do not add up are believed by nobody."""
     results = {1: Result.WON, 2: Result.LOST, 3: Result.REFUSED, 4: Result.EXPIRED, 5: Result.APPLIED}

@@ -75,12 +75,12 @@ def test_the_report_tells_what_shadow_mode_would_have_saved(tmp_path: Path) -> N
     """Before anybody says yes: copies, those without an outcome yet, savings and costs by estimate."""
     clock = Clock()
     with local_client(make_app(tmp_path, clock, engine={"mode": "shadow"})) as client:
-        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(14.0)
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(40.0)
         assert 'href="/report"' in client.get("/").text
         html = client.get("/report?since=1h").text
     told = r"would have launched [1-9]\d* copies; \d+ of these decisions have no outcome yet .* Estimate for the other"
     assert re.search(told, html)
-    assert "Would have saved (estimate)" in html
+    assert "In shadow (estimate)" in html
     assert "nightly-report" in html
     assert "not known yet" in html
 
@@ -291,7 +291,7 @@ def test_shadow_mode_orders_nothing_and_calls_its_numbers_estimates(tmp_path: Pa
     """What would have been is never shown as what was."""
     clock = Clock()
     with local_client(make_app(tmp_path, clock)) as client:
-        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(14.0)
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(40.0)
         html = client.get("/").text
         assert re.search(r"Shadow mode orders nothing\. It would have launched [1-9]\d* cop(y|ies) \(estimate\)", html)
         assert "shadow: not ordered" in html
