@@ -425,9 +425,10 @@ def _print_report(found: dict[str, Any]) -> None:
             ("application", "in shadow (estimate)", "ordered (savings by estimate)", "its host's own"),
             [_report_row(**each) for each in found["applications"]],
         )
+    errors = found["errors"]
     print_table(
         ("estimate", "compared", "estimated / came out", "spread"),
-        [(e["estimate"], e["samples"], _known(e["ratio"]), _known(e["spread"])) for e in found["errors"]],
+        [(e["estimate"], e["samples"], _factor(e["ratio"]) or "not known yet", _factor(e["spread"])) for e in errors],
     )
 
 
@@ -446,8 +447,8 @@ def _report_row(
     )
 
 
-def _known(value: float | None) -> str:
-    return "not known yet" if value is None else f"{value:.2f}"
+def _factor(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:
