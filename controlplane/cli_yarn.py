@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from controlplane.processes import ClusterError, exit_on_sigterm
+from controlplane.rest import RestError
 from controlplane.terminal import (
     EXIT_CODES,
     NOT_FOUND,
@@ -23,6 +24,7 @@ from controlplane.terminal import (
     TokenOption,
     fail,
     note,
+    print_findings,
     print_json,
     print_table,
     token_from_file,
@@ -30,7 +32,6 @@ from controlplane.terminal import (
 from yarn_bridge.hadoop_jars import VERSIONS
 from yarn_bridge.install_conf import Base, SchedulerKind
 from yarn_bridge.plane_client import Grant, PlaneClient
-from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import RmClient
 
 if TYPE_CHECKING:
@@ -102,22 +103,14 @@ def doctor(
     output: AsOption = Output.TABLE,
 ) -> None:
     """Say what is right and wrong with a live resource manager, and what to do; fails (1) only for errors."""
-    from yarn_bridge.doctor import Severity, diagnose
+    from yarn_bridge.doctor import diagnose
     from yarn_bridge.examination import examine
 
     try:
         findings = diagnose(examine(RmClient(rm, user=user), _plane(server, token), server or ""))
     except RestError as error:
         _unanswered(error)
-    if output is Output.JSON:
-        print_json([asdict(finding) for finding in findings])
-    else:
-        print_table(
-            ("", "check", "found", "what to do"),
-            [(finding.severity.value, finding.check, finding.told, finding.fix) for finding in findings],
-        )
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        raise typer.Exit(REFUSED)
+    print_findings(findings, output)
 
 
 @app.command()

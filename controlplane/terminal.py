@@ -8,11 +8,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+
+from controlplane.findings import ERROR, HEADINGS, Finding, as_rows
 
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
 EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
@@ -126,6 +129,16 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     if not console.is_terminal:
         console.width = 1000
     console.print(table)
+
+
+def print_findings(findings: list[Finding], output: Output) -> None:
+    """What a doctor has found; ends the command with REFUSED where one of the findings is an error."""
+    if output is Output.JSON:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        print_table(HEADINGS, as_rows(findings))
+    if any(finding.severity is ERROR for finding in findings):
+        raise typer.Exit(REFUSED)
 
 
 def _harmless(text: str) -> str:

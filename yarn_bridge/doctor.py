@@ -6,9 +6,8 @@ Every check is a function from what was read to findings; only an error makes th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
+from controlplane.findings import ERROR, NOTE, OK, WARNING, Finding, worst_first
 from yarn_bridge.examination import INTRA_QUEUE_KEY, PRIORITY_KEY, RECOVERY_KEY, Examined
 from yarn_bridge.install_conf import EDIT_POLICY, JAR_NAME, MONITOR_KEY, POLICIES_KEY, SERVER_KEY
 from yarn_bridge.plane_client import AttachedQueue
@@ -22,32 +21,9 @@ PLAN_LIMIT_S = 5.0
 """The plug-in asks twice a second, and by default no grant lives longer: an older plan is not in force any more."""
 
 
-class Severity(StrEnum):
-    """How bad a finding is; only an error makes the doctor fail."""
-
-    OK = "ok"
-    NOTE = "note"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-OK, NOTE, WARNING, ERROR = Severity
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at: which check, what was found, and what to do about it."""
-
-    severity: Severity
-    check: str
-    told: str
-    fix: str = ""
-
-
 def diagnose(seen: Examined) -> list[Finding]:
     """All findings, worst first, otherwise in the order of the checks."""
-    order = list(reversed(Severity))
-    return sorted((finding for check in CHECKS for finding in check(seen)), key=lambda each: order.index(each.severity))
+    return worst_first(finding for check in CHECKS for finding in check(seen))
 
 
 def _version(seen: Examined) -> Iterator[Finding]:

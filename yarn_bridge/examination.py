@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from controlplane.rest import RestError
 from yarn_bridge.install_conf import MONITOR_KEY, POLICIES_KEY, SERVER_KEY
 from yarn_bridge.plane_client import AttachedQueue, PlaneClient
-from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import ClusterInfo, Queue, RmClient, Scheduler
 
 Shown = TypeVar("Shown")

@@ -32,6 +32,7 @@ from controlplane.processes import (
     leaving_files_in,
     write_whole,
 )
+from controlplane.rest import RestError
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
     NM_SERVICES,
@@ -45,7 +46,6 @@ from yarn_bridge.local_conf import (
     write_all,
     write_capacity_scheduler,
 )
-from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import RmClient
 
 RM_CLASS = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from controlplane.rest import RestClient
 from controlplane.wire.envelope import SyncReply, SyncRequest
-from yarn_bridge.rest import RestClient
 
 TIMEOUT_S = 5.0
 SYNC_PATH = "/shim/v1/sync"

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.rest import RestError
 from yarn_bridge.examination import PRIORITY_KEY
-from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import Application, RmClient
 
 MINUTE_S = 60.0

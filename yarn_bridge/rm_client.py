@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from yarn_bridge.rest import Reply, RestClient, RestError
+from controlplane.rest import Reply, RestClient, RestError
 
 TIMEOUT_S = 5.0
 

@@ -19,6 +19,7 @@ from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.page.told import CHOICES, Told, Why, why
+from controlplane.api.report import Since, report
 from controlplane.model.cluster import driver_source
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
@@ -36,6 +37,7 @@ DECISIONS = 10
 HISTORY_JOBS = 20
 CHANGES = 200
 REFRESH_S = 5
+REPORTS = ("1h", "24h", "7d", "30d")
 
 _ASSETS = {
     path.name: path.read_bytes()
@@ -225,6 +227,13 @@ async def audit_page(request: Request, read: Read) -> Response:
     return _page(request, read, "audit.html", refresh_s=REFRESH_S, changes=read.changes(CHANGES))
 
 
+@router.get("/report")
+async def report_page(request: Request, read: Read, since: Since = "24h") -> Response:
+    """What copies were worth, and how right that is."""
+    found = await report(request.app.state.runtime, since)
+    return _page(request, read, "report.html", report=found, since=since, choices=REPORTS)
+
+
 @router.get("/demo")
 async def demo_page(request: Request, read: Read) -> Response:
     """How the contestants of `grasshopper demo` compared."""
@@ -322,9 +331,14 @@ def _page(
     **context: Any,
 ) -> Response:
     """A page. With scripts it stays fresh if it is `live`; without, it is loaded again every `refresh_s`, if at all."""
-    navigation = [("/", "Overview"), ("/decisions", "Decisions"), ("/api/v1/openapi.json", "API")]
+    navigation = [
+        ("/", "Overview"),
+        ("/decisions", "Decisions"),
+        ("/report", "Report"),
+        ("/api/v1/openapi.json", "API"),
+    ]
     if _demo_report(request).is_file() or _table1_picture(request).is_file():
-        navigation.insert(2, ("/demo", "Comparison"))
+        navigation.insert(3, ("/demo", "Comparison"))
     html = _compiled[template].render(
         mode=read.mode.value,
         here=request.url.path,

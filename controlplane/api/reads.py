@@ -10,7 +10,7 @@ from controlplane.api import views
 from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
 from controlplane.api.paths import place
 from controlplane.api.problems import not_found
-from controlplane.api.views import ApplicationView, GrantView, JobHistory, JobView, PoolSummary
+from controlplane.api.views import ApplicationView, GrantView, JobHistory, JobView, PoolSummary, VerdictView
 from controlplane.model.snapshot import (
     AttemptState,
     HostState,
@@ -101,6 +101,21 @@ async def pool(live: Live, source: str) -> Response:
 async def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Attached applications and what their hosts can do."""
     return answer(page(map(views.application_view, live.pools), lambda each: place(each.source), cursor, limit))
+
+
+@router.get("/applications/{source:id}", **shows(ApplicationView, 404, 422))
+async def application(live: Live, source: str) -> Response:
+    """One attached application."""
+    return answer(views.application_view(find_pool(live, source)))
+
+
+@router.get("/applications/{source:id}/verdicts", **shows(Page[VerdictView], 404, 422))
+async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """Which verdicts the stages got that an attached application has run lately: may they be copied, and why?"""
+    find_pool(live, source)
+    found = runtime_of(request).history.verdicts(source).items()
+    told = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found]
+    return answer(page(told, lambda each: place(each.verdict, each.because), cursor, limit))
 
 
 @router.get("/jobs", **shows(Page[JobView], 422))

@@ -113,6 +113,17 @@ class GrantView(Struct, frozen=True, kw_only=True):
     queued: QueuedState | None
 
 
+class VerdictView(Struct, frozen=True, kw_only=True):
+    """What the write-safety gate said of some of an application's stages."""
+
+    verdict: str
+    """`safe`: may be copied; `unsafe` and `unknown`: never is."""
+    because: str
+    """What the verdict rests on."""
+    stages: int
+    """How many of the remembered stages got it, ended ones included."""
+
+
 class DecisionView(Struct, frozen=True, kw_only=True):
     """A decision with what it was made from, what else there was, and what came of it."""
 

@@ -145,6 +145,17 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     """Core-seconds of the copy that lost; in shadow mode, what the copy would have run for."""
 
 
+class StockCopy(Struct, frozen=True, kw_only=True):
+    """A copy that a host launched by itself, of no order, and that has ended."""
+
+    source: str
+    ended_s: float
+    """The engine's clock; the store adds the wall clock."""
+    won: bool
+    core_s: float
+    """Core-seconds that it held."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Decision:
     """Everything one cycle has to say; `orders` and `claims` are by source."""

@@ -21,7 +21,15 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
+from controlplane.model.decisions import (
+    Decision,
+    DecisionOutcome,
+    ModeSet,
+    PolicySet,
+    Report,
+    Stimulus,
+    StockCopy,
+)
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
@@ -292,9 +300,10 @@ class Runtime:
         for key in decision.want_full:
             if (source := self.sources.get(key)) is not None:
                 source.complete = False
+        stock_copies: list[StockCopy] = []
         for message in batch:
             if isinstance(message.stimulus, Report):
-                self._note(message.stimulus)
+                stock_copies += self._note(message.stimulus)
             if message.done.done():
                 continue
             if (source := message.source) is None:
@@ -304,17 +313,20 @@ class Runtime:
                 message.done.set_result(self.replies.decided(source, decision, now_s, is_awaited=is_awaited))
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
+        self.store.record_stock_copies(stock_copies, now_s)
         for key, problem in decision.bad_facts[:10]:
             _log.warning("bad_fact", source=key, problem=problem)
 
-    def _note(self, report: Report) -> None:
+    def _note(self, report: Report) -> list[StockCopy]:
+        """Counts and remembers a report; returns the copies of the host's own that ended in it."""
         metrics = self.metrics
         metrics.reports.inc()
         if report.progress.attempt:
             metrics.progress_updates.inc(len(report.progress.attempt))
-        if report.facts:
-            metrics.facts.inc(len(report.facts))
-            self.history.add(report)
+        if not report.facts:
+            return []
+        metrics.facts.inc(len(report.facts))
+        return self.history.add(report)
 
     def _note_ended(self, outcomes: list[DecisionOutcome], now_s: float) -> None:
         """Takes note of orders that end outside of any cycle."""

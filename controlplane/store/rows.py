@@ -5,11 +5,13 @@ from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import Connection, Table, and_, delete, exists, select
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import Connection, Table, and_, delete, exists, func, select
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result, StockCopy
 from controlplane.store.recent import DecisionFilter, RecordedDecision
-from controlplane.store.schema import decisions, learned, outcomes, settings
+from controlplane.store.schema import decisions, learned, outcomes, settings, stock_copies
 
 _log = structlog.get_logger()
 
@@ -25,6 +27,17 @@ _PENDING = and_(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision ==
 
 _COLUMNS = {"index": "task"}
 """Fields whose column has another name (`index` is a word of SQL)."""
+
+
+class StockTally(Struct, frozen=True, kw_only=True):
+    """What became of the copies that a host launched by itself."""
+
+    won: int = 0
+    """Those that ended before the attempt they were to beat."""
+    lost: int = 0
+    """Those that were beaten, or failed."""
+    losing_core_s: float = 0.0
+    """Core-seconds of those that lost."""
 
 
 def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
@@ -53,6 +66,11 @@ def outcome_row(outcome: DecisionOutcome, at_ms: int) -> dict[str, Any]:
         "result": outcome.result.value,
         "body": _encode(outcome),
     }
+
+
+def stock_copy_row(copy: StockCopy, at_ms: int) -> dict[str, Any]:
+    """The row of a copy that a host launched by itself."""
+    return {"at_ms": at_ms, "source": copy.source, "won": int(copy.won), "core_s": copy.core_s}
 
 
 def keyed_row(key: str, value: Any, at_ms: int) -> dict[str, Any]:
@@ -136,8 +154,20 @@ def end_orders(connection: Connection, at_ms: int) -> None:
         connection.execute(outcomes.insert(), ended)
 
 
+def tally_stock_copies(connection: Connection, since_ms: int) -> dict[str, StockTally]:
+    """What the hosts' own speculation did since then, by source."""
+    table = stock_copies
+    sums = select(table.c.source, table.c.won, func.count().label("copies"), func.sum(table.c.core_s).label("core_s"))
+    found = connection.execute(sums.where(table.c.at_ms >= since_ms).group_by(table.c.source, table.c.won))
+    tallies: dict[str, StockTally] = {}
+    for row in found:
+        news = {"won": row.copies} if row.won else {"lost": row.copies, "losing_core_s": row.core_s}
+        tallies[row.source] = replace(tallies.get(row.source, StockTally()), **news)
+    return tallies
+
+
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
-    """Deletes decisions that are too old or too many, and outcomes older than all that are left; returns how many went.
+    """Deletes decisions that are too old or too many, and what is older than all that are left; returns how many went.
 
     Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`.
     """
@@ -145,6 +175,7 @@ def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
     surplus_ms = connection.execute(select(at_ms).order_by(at_ms.desc()).offset(keep_rows - 1).limit(1)).scalar()
     keep_from_ms = max(before_ms, surplus_ms or 0)
     deleted = connection.execute(delete(decisions).where(at_ms < keep_from_ms)).rowcount
+    connection.execute(delete(stock_copies).where(stock_copies.c.at_ms < keep_from_ms))
     if deleted:
         connection.execute(delete(outcomes).where(outcomes.c.at_ms < keep_from_ms))
     return deleted

@@ -1,6 +1,6 @@
 """Which tables are there? The newest shape; `migrations/` is how older files get to it."""
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, SmallInteger, String, Table
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, LargeBinary, MetaData, SmallInteger, String, Table
 
 metadata = MetaData()
 
@@ -35,6 +35,17 @@ outcomes = Table(
     Column("body", LargeBinary, nullable=False),
     Index("ix_outcomes_result", "result", "decision"),
 )
+
+stock_copies = Table(
+    "stock_copies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False, index=True),
+    Column("source", String, nullable=False),
+    Column("won", SmallInteger, nullable=False),
+    Column("core_s", Float, nullable=False),
+)
+"""One row a copy that a host launched by itself and that has ended: what ours are compared with."""
 
 learned = Table(
     "learned",

@@ -19,11 +19,12 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, StockCopy
 from controlplane.store import rows, schema
 from controlplane.store.database import open_engine
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import DecisionFilter, DecisionPage, Recent, RecordedDecision
+from controlplane.store.rows import StockTally
 from controlplane.store.writer import Writer
 
 _log = structlog.get_logger()
@@ -161,6 +162,13 @@ class Store:
         self._writer.put(added)
         return recorded
 
+    def record_stock_copies(self, copies: list[StockCopy], now_s: float) -> None:
+        """Keeps what became of copies that hosts launched by themselves; `now_s` is the engine's clock."""
+        if copies:
+            start_ms = self.wall_ms() - int(now_s * 1000)
+            added = [rows.stock_copy_row(copy, start_ms + int(copy.ended_s * 1000)) for copy in copies]
+            self._writer.put([("stock_copies", row) for row in added])
+
     def save_learned(self, learned: Mapping[str, Any]) -> None:
         """Keeps what was learned, by key; never in place of what has not been read."""
         if not self.unread:
@@ -211,6 +219,17 @@ class Store:
             found += older
         cursor = found[limit - 1].record.id if len(found) > limit else None
         return DecisionPage(decisions=found[:limit], cursor=cursor, complete=complete)
+
+    async def stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
+        """What the hosts' own speculation did since then, by source; None while that cannot be read."""
+        return await asyncio.to_thread(self._tally_stock_copies, since_ms)
+
+    def _tally_stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
+        try:
+            with self.engine.connect() as connection:
+                return rows.tally_stock_copies(connection, since_ms)
+        except (DBAPIError, OSError):
+            return None
 
     def _read_decisions(
         self, which: DecisionFilter, before: int | None, limit: int

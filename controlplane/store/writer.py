@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 _ROWS_AT_FAULT = (IntegrityError, DataError, OverflowError)
 """Trying again would fail again, so the row is given up."""
 
-_MANY = {"decisions", "outcomes"}
+_MANY = {"decisions", "outcomes", "stock_copies"}
 """Tables whose newest rows may be lost with the power: to wait for the disk after each cycle would cost too much."""
 
 _PAGES_BACK = 10_000

@@ -37,6 +37,7 @@ def test_pools_and_applications_are_listed(busy):
     (application,) = items(busy, "applications")
     assert (application["application"], application["jobs"]) == ("app-1", ["job-1"])
     assert application["capabilities"]["max_copies"] == 4
+    assert busy.client.get(f"/api/v1/applications/{SOURCE}").json() == application
     assert busy.client.get(f"/api/v1/pools/{SOURCE}").json() == pool
 
 
@@ -47,6 +48,20 @@ def test_an_application_says_what_happens_where_nothing_is_decided_for_it(plane)
         plane.reply(message(1, facts, full=True, source=name))
     assert [each["stock_speculation"] for each in items(plane, "applications")] == [True, False]
     assert plane.client.get("/").text.count("its own speculation stands in") == 1
+
+
+def test_the_verdicts_of_an_application_outlive_its_stages(plane):
+    """Whoever asks what of his program may be copied asks when it has run."""
+    export = {"type": "stage_submitted", "job": "job-1", "stage": 2, "stage_attempt": 0, "n_tasks": 1, "kind": "result"}
+    plane.reply(message(1, [*working(), export | {"action": "foreach"}, export | {"stage": 3}], full=True))
+    plane.reply(message(2, [{"type": "job_ended", "job": "job-1"}]))
+    found = items(plane, f"applications/{SOURCE}/verdicts")
+    assert [(each["verdict"], each["because"], each["stages"]) for each in found] == [
+        ("safe", "shuffle output is kept apart by attempt", 1),
+        ("unknown", "unknown sink", 1),
+        ("unsafe", "foreach writes where it likes", 1),
+    ]
+    assert plane.client.get("/api/v1/applications/spark:nobody/verdicts").status_code == 404
 
 
 def test_jobs_stages_tasks_and_attempts_are_listed(busy):

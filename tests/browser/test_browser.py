@@ -29,7 +29,15 @@ FLAGS = [
     "--disable-sync",
 ]
 JOIN = job_path("spark:app-1", "join")
-PAGES = ("/", JOIN, "/audit", "/decisions", "/decisions?action=launch_copy", job_path("spark:app-1", HOSTILE_ID))
+PAGES = (
+    "/",
+    JOIN,
+    "/audit",
+    "/decisions",
+    "/decisions?action=launch_copy",
+    "/report",
+    job_path("spark:app-1", HOSTILE_ID),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,18 @@ def test_every_page_loads_with_and_without_scripts(open_page, path: str, scripts
     """No error on the console, no request to anywhere else, no dialog from a hostile name."""
     page = open_page(path, java_script_enabled=scripts)
     expect(page.locator("main h1")).to_be_visible()
+
+
+def test_the_report_is_found_from_the_overview_and_looks_further_back(open_page) -> None:
+    """What copies were worth is one click away, and so is another time."""
+    page = open_page("/")
+    page.get_by_role("link", name="What copies are worth").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What copies are worth")
+    expect(page.locator(".told")).to_contain_text(re.compile(r"Control mode has ordered \d+ cop(y|ies): [1-9]\d* won"))
+    expect(page.locator(".told")).to_contain_text("(estimate)")
+    page.get_by_role("link", name="7d").click()
+    expect(page.get_by_role("link", name="7d")).to_have_attribute("aria-current", "page")
+    expect(page.locator("main")).to_contain_text("Over the last 7d")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

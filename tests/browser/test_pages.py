@@ -84,6 +84,20 @@ def test_the_overview_shows_jobs_hosts_and_effect(played: TestClient) -> None:
     assert re.search(r"So far: \d+ copies, \d+ won, .* saved \(estimate\)", html)
 
 
+def test_the_report_tells_what_shadow_mode_would_have_saved(tmp_path: Path) -> None:
+    """Before anybody says yes: copies, those without an outcome yet, savings and costs by estimate."""
+    clock = Clock()
+    with local_client(make_app(tmp_path, clock, engine={"mode": "shadow"})) as client:
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(40.0)
+        assert 'href="/report"' in client.get("/").text
+        html = client.get("/report?since=1h").text
+    told = r"would have launched [1-9]\d* copies; \d+ of these decisions have no outcome yet .* Estimate for the other"
+    assert re.search(told, html)
+    assert "In shadow (estimate)" in html
+    assert "nightly-report" in html
+    assert "not known yet" in html
+
+
 def test_names_and_ids_of_users_are_only_ever_text(played: TestClient) -> None:
     """Job names are user input; none may become markup, and an odd id must not lose its page."""
     for address in ("/", "/decisions", job_path(SOURCE, HOSTILE_ID)):
@@ -306,7 +320,7 @@ def test_shadow_mode_orders_nothing_and_calls_its_numbers_estimates(tmp_path: Pa
     """What would have been is never shown as what was."""
     clock = Clock()
     with local_client(make_app(tmp_path, clock)) as client:
-        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(14.0)
+        ScriptedDriver(through(client.post), clock.advance, jobs(), application="app-1").run(40.0)
         html = client.get("/").text
         assert re.search(r"Shadow mode orders nothing\. It would have launched [1-9]\d* cop(y|ies) \(estimate\)", html)
         assert "shadow: not ordered" in html

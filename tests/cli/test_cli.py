@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -23,6 +24,7 @@ from controlplane.cli import app
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.store.database import alone
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
+from spark_listener.attach import PLUGIN_CLASS
 
 pytestmark = pytest.mark.unit
 
@@ -71,6 +73,86 @@ def test_an_empty_list_says_so_and_how_to_see_more(server: str, other_server: Ca
     listed = run(*filters, "-o", "json", token="reader", server=server)
     assert (json.loads(listed.stdout), listed.stderr) == ([], "")
     assert "nothing has been decided yet" in run("decisions", "list", server=other_server(b'{"items": []}')).stderr
+
+
+def test_the_report_says_what_copies_were_worth(server: str) -> None:
+    """In words and tables for people, as REST has it for programs; a time that is none is refused by its name."""
+    told = run("report", "--since", "90m", token="reader", server=server)
+    assert told.exit_code == 0, told.output
+    assert "Shadow mode has decided on no copy." in told.stdout
+    assert re.search(r"Time to an attempt's end +0 +not known yet", told.stdout)
+    listed = json.loads(run("report", "-o", "json", token="reader", server=server).stdout)
+    assert listed["total"]["shadow"]["copies"] == 0
+    refused = run("report", "--since", "soon", token="reader", server=server)
+    assert refused.exit_code == REFUSED
+    assert "since = 'soon', want minutes, hours or days" in refused.stderr
+
+
+def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) -> None:
+    """A figure of shadow mode that is pasted into a message must not pass for a result."""
+    zeros = dict.fromkeys(("copies", "without_outcome", "won", "lost", "estimated_saved_s", "losing_core_s"), 0)
+    shadow = {"copies": 3, "without_outcome": 1, "estimated_saved_s": 77.7, "estimated_cost_core_s": 5.5}
+    one = {"source": "spark:a", "name": "nightly", "shadow": shadow, "control": zeros, "stock": zeros}
+    body = {"told": ["In words."], "applications": [one], "errors": [], "complete": False}
+    told = run("report", server=other_server(json.dumps(body).encode()))
+    assert told.exit_code == 0, told.output
+    head, line = (next(each for each in told.stdout.splitlines() if word in each) for word in ("in shadow", "77.7"))
+    assert head.index("in shadow (estimate)") == line.index("3 copies, 1 without an outcome yet; 77.7 s saved")
+    assert "nightly (spark:a)" in line
+    assert "a part of it" in told.stderr
+
+
+def doctor(*more: str, server: str = "", token: str = "shim", **options: str) -> Result:
+    """The doctor's word on a driver that would be attached to a server, with its shim's token."""
+    conf = {"spark.plugins": PLUGIN_CLASS, "spark.grasshopper.server": server, "spark.grasshopper.token": token}
+    given = [f"--conf={key}={value}" for key, value in conf.items()]
+    return run("doctor", "--spark", *given, *more, **options)
+
+
+def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: Path) -> None:
+    """Version, mode and whether it takes the shim's token; the file's keys count where --conf says nothing."""
+    jar = tmp_path / "grasshopper-spark.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", f"Implementation-Version: {__version__}\n")
+    properties = tmp_path / "spark-defaults.conf"
+    properties.write_text(f"spark.jars {jar}\nspark.grasshopper.server http://127.0.0.1:1\n")
+    options = (f"--properties-file={properties}", "--token=reader")
+    told = doctor(*options, server=server)
+    assert told.exit_code == 0, told.output
+    assert f"{server} answers, version {__version__}" in told.stdout
+    assert "control by the application, shadow by the server: shadow counts" in told.stdout
+    findings = json.loads(doctor(*options, "-o", "json", server=server).stdout)
+    assert {"severity": "ok", "check": "token", "told": "accepted", "fix": ""} in findings
+
+
+def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
+    """It reports nothing then; who may read is another question."""
+    told = doctor("-o", "json", server=server, token="wrong")
+    assert told.exit_code == REFUSED
+    (refused,) = [each for each in json.loads(told.stdout) if each["check"] == "token"]
+    assert refused["severity"] == "error"
+    assert refused["told"] == f"{server}/shim/v1/doorbell: status 401: shim token wanted"
+    assert "wrong" not in told.stdout
+    assert "its version is not shown to us" in told.stdout
+
+
+def test_the_doctor_needs_no_server_and_no_driver(server: str) -> None:
+    """What nobody answers is told, and what was mistyped is refused."""
+    away = doctor("-o", "json", server="http://127.0.0.1:1")
+    assert away.exit_code == REFUSED
+    assert "no Grasshopper server can be reached there" in away.stdout
+    other = doctor("--server", server, "-o", "json", server="http://127.0.0.1:1")
+    assert f"the application reports to http://127.0.0.1:1, not to {server}" in other.stdout
+    assert run("doctor").exit_code == USAGE
+    assert "'spark.a' is not KEY=VALUE" in run("doctor", "--spark", "--conf", "spark.a").stderr
+    assert run("doctor", "--spark", "--properties-file", "/nowhere").exit_code == USAGE
+
+
+def test_something_else_on_the_port_is_not_taken_for_a_server(other_server: Callable[[bytes], str]) -> None:
+    """It answers to everything, and to nothing as Grasshopper does."""
+    told = doctor("-o", "json", server=other_server(b"ok"))
+    assert told.exit_code == REFUSED
+    assert "accepted" not in told.stdout
 
 
 def test_a_refusal_is_not_told_as_done(server: str) -> None:

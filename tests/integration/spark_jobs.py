@@ -315,6 +315,13 @@ def shim_status(spark):
     return json.loads(spark._jvm.io.grasshopper.spark.GrasshopperPlugin.status())
 
 
+def doctor(spark):
+    """(severity, check, what was found) of each finding about this session; executors need no such import."""
+    import spark_listener
+
+    return [(each.severity, each.check, each.told) for each in spark_listener.doctor(spark)]
+
+
 def configured(spark, *, names):
     """What the driver's configuration says of each name; None where nothing is set."""
     return [spark.sparkContext.getConf().get(name) for name in names]

@@ -31,6 +31,24 @@ def test_a_driver_tells_the_version_of_its_jar(plane, driver):
     assert plane.pool(driver.source)["shim_version"] == __version__
 
 
+def test_the_doctor_finds_an_attached_driver_fit(plane, driver):
+    """It reads the session through the JVM, and the control plane by the session's configuration."""
+    driver.run("squares", group="looked-at", tasks=2)
+
+    def found():
+        return {(severity, told) for severity, _, told in driver.run("doctor")}
+
+    eventually(
+        lambda: any("shuffle output" in told or "returns to the driver" in told for _, told in found()), about=found
+    )
+    told = found()
+    assert [each for each in told if each[0] == "error"] == []
+    assert ("ok", "control by the application, control by the server: control counts") in told
+    assert any("executors on" in each[1] and each[0] == "ok" for each in told)
+    assert any(each[1].endswith(f"version {__version__}") and "jar" in each[1] for each in told)
+    assert any(each[1].startswith("the server heard from this driver") for each in told)
+
+
 def test_what_the_user_has_set_is_left_alone(plane, driver, hosts, gate, tmp_path):
     """The kill time-out is ours only where nobody chose one, and who asked for FIFO keeps it: no target is ordered."""
     name = "spark.python.task.killTimeout"

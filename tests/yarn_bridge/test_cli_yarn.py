@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from controlplane import cli_yarn
 from controlplane.cli import app
 from controlplane.processes import command_line
+from controlplane.rest import RestError
 from controlplane.terminal import NOT_FOUND, REFUSED, UNREACHABLE, USAGE
 from tests.integration.plane_process import eventually
 from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
@@ -21,7 +22,6 @@ from yarn_bridge.hadoop_jars import VERSIONS
 from yarn_bridge.local_yarn import STATE_FILE
 from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.priorities import Change
-from yarn_bridge.rest import RestError
 from yarn_bridge.rest_source import RestSources
 from yarn_bridge.status import look
 

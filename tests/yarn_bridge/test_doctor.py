@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from yarn_bridge.doctor import Finding, Severity, diagnose
+from controlplane.findings import Finding, Severity
+from yarn_bridge.doctor import diagnose
 from yarn_bridge.examination import INTRA_QUEUE_KEY, PRIORITY_KEY, RECOVERY_KEY, Examined, examine
 from yarn_bridge.install_conf import EDIT_POLICY, JAR_NAME, MONITOR_KEY, ORDERING_POLICY, POLICIES_KEY, SERVER_KEY
 from yarn_bridge.plane_client import AttachedQueue, PlaneClient

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
+from controlplane.rest import RestError
 from tests.yarn_bridge.recorded_rm import APPS, SCHEDULER
-from yarn_bridge.rest import RestError
 from yarn_bridge.rm_client import RmClient, parse_scheduler
 
 pytestmark = pytest.mark.unit

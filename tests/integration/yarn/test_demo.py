@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from controlplane.rest import RestClient
 from controlplane.yarn_demo.contestants import QUEUE, contestants, workload, worlds
 from controlplane.yarn_demo.runner import run_rounds
 from spark_listener.demo.control_plane import control_plane
@@ -18,7 +19,6 @@ from spark_listener.demo.world import Workload
 from tests.integration.leftovers import processes_with
 from tests.integration.plane_process import eventually
 from yarn_bridge.local_yarn import containers, is_up
-from yarn_bridge.rest import RestClient
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,315 @@
+"""What are copies worth? What shadow mode's would have saved and cost, what ours did, and what the hosts' own did.
+
+REST, the command line and the page all show what `report` returns, and its sentences label every sum of savings.
+"""
+
+import re
+from collections.abc import Mapping
+from math import isfinite, nan
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Query, Request
+from msgspec import Struct, field
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+from starlette.responses import Response
+
+from controlplane.api.answers import answer, shows
+from controlplane.api.page.formats import counted, number, seconds
+from controlplane.api.page.overview import ESTIMATES
+from controlplane.api.reads import runtime_of
+from controlplane.model.decisions import DecisionOutcome, Result
+from controlplane.model.reasons import Action
+from controlplane.runtime.live import Runtime
+from controlplane.store.recent import DecisionFilter, RecordedDecision
+from controlplane.store.rows import StockTally
+from controlplane.store.store import Store
+
+Sums = TypeVar("Sums", bound=Struct)
+router = APIRouter(prefix="/api/v1")
+
+MOST_DECISIONS = 100_000
+"""Of more, a report reads the newest."""
+_PER_READ = 1000
+_RACED = (Result.WON, Result.LOST)
+_COUNTED_AS = {
+    Result.PENDING: "without_outcome",
+    Result.APPLIED: "without_outcome",
+    Result.REFUSED: "not_launched",
+    Result.EXPIRED: "not_launched",
+    Result.WON: "won",
+    Result.LOST: "lost",
+}
+"""As which field of `OrderedCopies` an order counts, by the newest that was heard of it."""
+_UNITS_S = {"m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"^[1-9][0-9]{0,4}[mhd]$")
+
+
+def _check_duration(text: str) -> str:
+    if not _DURATION.fullmatch(text):
+        raise PydanticCustomError("duration", "minutes, hours or days, as in 90m, 24h or 7d")
+    return text
+
+
+Since = Annotated[
+    str,
+    AfterValidator(_check_duration),
+    Query(description="How far back: `90m`, `24h`, `7d`.", json_schema_extra={"pattern": _DURATION.pattern}),
+]
+
+
+class ShadowCopies(Struct, kw_only=True):
+    """Copies that were decided on and not ordered. What they would have brought is an estimate."""
+
+    copies: int = 0
+    """Decisions to launch one."""
+    without_outcome: int = 0
+    """Those of them that nothing is counted for: their task has not ended, or an earlier decision on it counts."""
+    estimated_saved_s: float = 0.0
+    """Estimate: seconds that their tasks would have ended earlier, added up over tasks."""
+    estimated_cost_core_s: float = 0.0
+    """Estimate: core-seconds that they would have run for, whether they had won or lost."""
+
+
+class OrderedCopies(Struct, kw_only=True):
+    """Copies that were ordered; each is counted in one of the four results."""
+
+    copies: int = 0
+    """Copies ordered."""
+    without_outcome: int = 0
+    """Those that run, or of whose order nothing has been heard."""
+    not_launched: int = 0
+    """Those that the host refused, or could not launch in time."""
+    won: int = 0
+    """Those that ended before the attempt they were to beat."""
+    lost: int = 0
+    """Those that were beaten."""
+    estimated_saved_s: float = 0.0
+    """Estimate: seconds that tasks ended earlier, added up over tasks, by what beaten attempts still seemed to need."""
+    losing_core_s: float = 0.0
+    """Core-seconds of those that lost; measured."""
+
+
+class ApplicationReport(Struct, kw_only=True):
+    """What copies were worth to one application, or to all."""
+
+    source: str = ""
+    """The driver, as kind and id; empty for all."""
+    name: str = ""
+    """As its user named it; empty where it is not attached any more."""
+    shadow: ShadowCopies = field(default_factory=ShadowCopies)
+    """Copies that were not ordered, for the mode allowed none."""
+    control: OrderedCopies = field(default_factory=OrderedCopies)
+    """Copies that were ordered."""
+    stock: StockTally = StockTally()
+    """What the host's own speculation did meanwhile, without an order of ours."""
+
+
+class EstimateError(Struct, frozen=True, kw_only=True):
+    """How one kind of estimate came out."""
+
+    estimate: str
+    """What was estimated."""
+    samples: int
+    """How many were compared with what came out."""
+    ratio: float | None
+    """Estimated over what came out: above 1 is too much; null where nothing is known yet."""
+    spread: float | None
+    """The factor around it within which two thirds of them lie; null where nothing is known, and for sums."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What copies were worth since some time ago."""
+
+    since_unix_ms: int
+    """From when on, by the wall clock: milliseconds since 1970."""
+    told: list[str]
+    """The totals in words."""
+    total: ApplicationReport
+    """Of all applications."""
+    applications: list[ApplicationReport]
+    """Of each that had a copy, by its source."""
+    errors: list[EstimateError]
+    """How earlier estimates came out: t_rem and t_new over the latest attempts, savings over this report's copies."""
+    complete: bool
+    """False while the store cannot be read, or where more was decided than a report reads."""
+
+
+class _Tally:
+    """Adds decisions up, by application, and what was foretold of the ordered ones."""
+
+    def __init__(self) -> None:
+        self.applications: dict[str, ApplicationReport] = {}
+        self.compared = 0
+        self.foretold_s = 0.0
+        self.seen_s = 0.0
+
+    def of(self, source: str) -> ApplicationReport:
+        """The sums of one application."""
+        return self.applications.setdefault(source, ApplicationReport(source=source))
+
+    def add(self, decision: RecordedDecision) -> None:
+        """Counts a decision to launch a copy, and what came of it."""
+        mine, newest = self.of(decision.record.source), decision.outcomes[-1] if decision.outcomes else None
+        if not decision.record.order:
+            _count_shadow(mine.shadow, newest)
+            return
+        _count_ordered(mine.control, newest)
+        inputs = decision.record.inputs
+        foretold_s = (inputs.get("t_rem_s") or nan) - (inputs.get("t_new_s") or nan)
+        if newest and newest.result in _RACED and isfinite(foretold_s):
+            self.compared += 1
+            self.foretold_s += max(0.0, foretold_s)
+            self.seen_s += newest.saved_s
+
+
+@router.get("/report", **shows(Report, 422))
+async def report_of(request: Request, since: Since = "24h") -> Response:
+    """What copies were worth: shadow mode's by estimate, ours as they came out, and the hosts' own."""
+    return answer(await report(runtime_of(request), since))
+
+
+async def report(runtime: Runtime, since: str) -> Report:
+    """What copies were worth from `since` ago, a duration as in `Since`, until now."""
+    store, tally = runtime.store, _Tally()
+    since_ms = store.wall_ms() - duration_s(since) * 1000
+    stock = await store.stock_copies(since_ms)
+    complete = await _read_launches(store, since_ms, tally) and stock is not None
+    for source, copies in (stock or {}).items():
+        tally.of(source).stock = copies
+    snapshot = runtime.snapshot()
+    for pool in snapshot.pools:
+        if pool.source in tally.applications:
+            tally.of(pool.source).name = pool.name
+    applications = [tally.applications[source] for source in sorted(tally.applications)]
+    total = _sum(applications)
+    return Report(
+        since_unix_ms=since_ms,
+        told=[_shadow_told(total.shadow), _ordered_told(total.control), _stock_told(total.stock)],
+        total=total,
+        applications=applications,
+        errors=[
+            *(_seen_error(snapshot.accuracy, kind) for kind in ("t_rem", "t_new")),
+            _foretold_error(tally),
+            _shadow_error(total),
+        ],
+        complete=complete,
+    )
+
+
+def duration_s(text: str) -> int:
+    """Seconds of a duration in minutes, hours or days.
+
+    >>> duration_s("90m"), duration_s("24h"), duration_s("7d")
+    (5400, 86400, 604800)
+    """
+    return int(text[:-1]) * _UNITS_S[text[-1]]
+
+
+async def _read_launches(store: Store, since_ms: int, tally: _Tally) -> bool:
+    """Adds up all decisions to launch a copy since then, newest first; False where some could not be read."""
+    which, cursor, complete = DecisionFilter(action=Action.LAUNCH_COPY), None, True
+    for _ in range(MOST_DECISIONS // _PER_READ):
+        page = await store.decisions(which, before=cursor, limit=_PER_READ)
+        complete &= page.complete
+        recent = [decision for decision in page.decisions if decision.at_unix_ms >= since_ms]
+        for decision in recent:
+            tally.add(decision)
+        cursor = page.cursor
+        if cursor is None or len(recent) < len(page.decisions):
+            return complete
+    return False
+
+
+def _count_shadow(copies: ShadowCopies, outcome: DecisionOutcome | None) -> None:
+    copies.copies += 1
+    if outcome is None:
+        copies.without_outcome += 1
+    else:
+        copies.estimated_saved_s += outcome.saved_s
+        copies.estimated_cost_core_s += outcome.cost_core_s
+
+
+def _count_ordered(copies: OrderedCopies, outcome: DecisionOutcome | None) -> None:
+    copies.copies += 1
+    result = outcome.result if outcome else Result.PENDING
+    name = _COUNTED_AS[result]
+    setattr(copies, name, getattr(copies, name) + 1)
+    if outcome and result in _RACED:
+        copies.estimated_saved_s += outcome.saved_s
+        copies.losing_core_s += outcome.cost_core_s
+
+
+def _sum(applications: list[ApplicationReport]) -> ApplicationReport:
+    """All of them together."""
+    return ApplicationReport(
+        shadow=_sum_fields(ShadowCopies, [each.shadow for each in applications]),
+        control=_sum_fields(OrderedCopies, [each.control for each in applications]),
+        stock=_sum_fields(StockTally, [each.stock for each in applications]),
+    )
+
+
+def _sum_fields(kind: type[Sums], parts: list[Sums]) -> Sums:
+    return kind(**{name: sum(getattr(part, name) for part in parts) for name in kind.__struct_fields__})
+
+
+def _shadow_told(copies: ShadowCopies) -> str:
+    if not copies.copies:
+        return "Shadow mode has decided on no copy."
+    judged = copies.copies - copies.without_outcome
+    launched = f"Shadow mode would have launched {counted(copies.copies, 'copy')}"
+    if not judged:
+        return f"{launched}; none of these decisions has an outcome yet, so what they are worth is not known."
+    return (
+        f"{launched}; {copies.without_outcome} of these decisions have no outcome yet and count for nothing. "
+        f"Estimate for the other {judged}: {seconds(copies.estimated_saved_s)} of task time saved, "
+        f"{number(copies.estimated_cost_core_s)} core-seconds spent."
+    )
+
+
+def _ordered_told(copies: OrderedCopies) -> str:
+    if not copies.copies:
+        return "No copy has been ordered."
+    return (
+        f"Control mode has ordered {counted(copies.copies, 'copy')}: {copies.won} won, {copies.lost} lost, "
+        f"{copies.not_launched} not launched, {copies.without_outcome} without an outcome yet. "
+        f"Task time saved: {seconds(copies.estimated_saved_s)} (estimate); "
+        f"the losers took {number(copies.losing_core_s)} core-seconds."
+    )
+
+
+def _stock_told(copies: StockTally) -> str:
+    if not copies.won + copies.lost:
+        return "The hosts' own speculation has ended no copy."
+    return (
+        f"The hosts' own speculation has ended {counted(copies.won + copies.lost, 'copy')}: {copies.won} won, "
+        f"{copies.lost} lost, the losers took {number(copies.losing_core_s)} core-seconds; what was saved is not known."
+    )
+
+
+def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
+    """Of an estimate that is compared all the time with what comes out."""
+    return EstimateError(
+        estimate=ESTIMATES[kind],
+        samples=int(accuracy.get(f"{kind}_samples", 0)),
+        ratio=accuracy.get(f"{kind}_median_ratio"),
+        spread=accuracy.get(f"{kind}_spread"),
+    )
+
+
+def _foretold_error(tally: _Tally) -> EstimateError:
+    """Of what ordered copies were to save when they were decided on; copies that lost have saved nothing."""
+    ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
+    return EstimateError(estimate="Saving by ordered copies", samples=tally.compared, ratio=ratio, spread=None)
+
+
+def _shadow_error(total: ApplicationReport) -> EstimateError:
+    """Of what a copy saves by shadow mode's reckoning, beside what ordered ones have saved, of whatever jobs."""
+    judged, raced = total.shadow.copies - total.shadow.without_outcome, total.control.won + total.control.lost
+    per_copy_s = total.control.estimated_saved_s / raced if raced else 0.0
+    return EstimateError(
+        estimate="Saving by a copy in shadow, over that by an ordered one",
+        samples=min(judged, raced),
+        ratio=total.shadow.estimated_saved_s / judged / per_copy_s if judged and per_copy_s else None,
+        spread=None,
+    )

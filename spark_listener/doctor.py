@@ -1,0 +1,358 @@
+"""Is a Spark application fit for Grasshopper, before or after attaching? Findings, each with what to do.
+
+Every check is a function from what was read to findings; only an error makes the doctor fail.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from controlplane import __version__
+from controlplane.engine.write_safety import FILE_WRITERS, verdict
+from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, as_rows, worst_first
+from controlplane.model.facts import Mode, StageSubmitted, lowest
+from controlplane.terminal import print_table
+from spark_listener.attach import PLUGIN_CLASS, jar_path
+from spark_listener.examination import PREFIX, Examined, examine_session, read_jar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEYS = (
+    "connect.timeout", "copies.max", "enabled", "late.job", "mode", "progress.interval", "queue.capacity", "server",
+    "timeout", "token", "token.file",
+)  # fmt: skip
+"""What the shim reads of the configuration, under `spark.grasshopper.`."""
+LOCAL_PROPERTIES = ("copies.enabled", "weight")
+"""What it reads of a job's local properties only; `mode` is read of both."""
+SORT_SHUFFLES = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
+LOCAL_SHUFFLE_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
+SQL_PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+PATH_PROTOCOL = "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol"
+FILE_COMMITTER = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter"
+PARQUET_COMMITTER = "org.apache.parquet.hadoop.ParquetOutputCommitter"
+S3A_COMMITTERS = {
+    "file": FILE_COMMITTER,
+    "magic": "org.apache.hadoop.fs.s3a.commit.magic.MagicS3GuardCommitter",
+    "directory": "org.apache.hadoop.fs.s3a.commit.staging.DirectoryStagingCommitter",
+    "partitioned": "org.apache.hadoop.fs.s3a.commit.staging.PartitionedStagingCommitter",
+}
+"""By the name that `fs.s3a.committer.name` gives them."""
+SILENT_S = 10.0
+"""A driver reports at least every few seconds."""
+THREE_LINES = "use attach(), or set spark.jars, spark.plugins and spark.grasshopper.server as README says"
+READ_TOKEN = "give a token that may read: --token, or doctor(spark, token=...)"
+
+
+def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:
+    """Prints what is right and wrong with a live session, worst first, and returns it; changes nothing.
+
+    `token` is for reading over REST, where the server wants one; the shim's own is in the session's configuration.
+    """
+    findings = diagnose(examine_session(spark, token=token))
+    print_table(HEADINGS, as_rows(findings))
+    return findings
+
+
+def diagnose(seen: Examined) -> list[Finding]:
+    """All findings, worst first, otherwise in the order of the checks."""
+    if seen.is_connect:
+        told = "this is a Spark Connect session: there is no SparkContext in this process to look at or to attach to"
+        return [Finding(ERROR, "session", told, "attach where the Connect server starts, and run the doctor there")]
+    return worst_first(finding for check in CHECKS for finding in check(seen))
+
+
+def _spark_version(seen: Examined) -> Iterator[Finding]:
+    version = seen.spark_version
+    if version is None:
+        yield Finding(NOTE, "Spark", "unknown: no pyspark is installed here", "the shim is for Spark 3.5 and 4.x")
+    elif re.match(r"(3\.5|4\.\d+)\b", version):
+        yield Finding(OK, "Spark", version)
+    else:
+        yield Finding(ERROR, "Spark", f"{version}; the shim is for Spark 3.5 and 4.x", "take one of these")
+
+
+def _way_in(seen: Examined) -> Iterator[Finding]:
+    if seen.has_plugin:
+        beside = "; beside it the listener does nothing" if seen.has_listener else ""
+        yield Finding(OK, "way in", f"plug-in, progress from the executors{beside}")
+    elif seen.has_listener:
+        interval = seen.text("spark.executor.heartbeatInterval", "10s")
+        yield Finding(
+            NOTE, "way in", f"listener only: progress comes by heartbeat, every {interval}",
+            f"spark.plugins {PLUGIN_CLASS} instead, where plug-ins are allowed"
+        )  # fmt: skip
+    else:
+        told = "neither spark.plugins nor spark.extraListeners names Grasshopper"
+        yield Finding(ERROR if seen.is_live else WARNING, "way in", told, THREE_LINES)
+    if not seen.flag(f"{PREFIX}enabled", True):
+        yield Finding(WARNING, "way in", f"{PREFIX}enabled is false, so the shim stays out", "take it away")
+    if seen.shim_is_on is False:
+        yield Finding(
+            ERROR, "way in", "the shim has switched itself off in this driver",
+            "look for Grasshopper in the driver's log, which says why, and start the driver anew"
+        )  # fmt: skip
+
+
+def _jar(seen: Examined) -> Iterator[Finding]:
+    jar, place = seen.jar, seen.jar.place if seen.jar else ""
+    attached = seen.plane.attached if seen.plane else None
+    if seen.shim_is_on is None and jar is None:
+        if seen.has_plugin or seen.has_listener:
+            told = "neither spark.jars nor the driver's class path names it: ClassNotFoundException"
+            yield Finding(ERROR, "jar", told, "set spark.jars to the path that `grasshopper jars` prints")
+            return
+        if seen.is_live:
+            return
+        try:
+            jar = read_jar(str(jar_path()))
+        except FileNotFoundError as missing:
+            yield Finding(ERROR, "jar", str(missing), "install the wheel, which holds it, or build it")
+            return
+        place = f"{jar.place}, which attach() takes"
+    if jar is not None and jar.fault and seen.shim_is_on is None:
+        yield Finding(ERROR, "jar", f"{place}: {jar.fault}", "`grasshopper jars` prints where it is")
+        return
+    version = (attached and attached.shim_version) or (jar and jar.version)
+    if not version:
+        told = f"{place or 'loaded'}; its version cannot be read from here"
+        yield Finding(NOTE, "jar", told, f"it should be {__version__}, as this package")
+    elif version != __version__:
+        yield Finding(
+            WARNING, "jar", f"{place or 'loaded'} is {version}, this Python package {__version__}",
+            "take the jar that `grasshopper jars` prints"
+        )  # fmt: skip
+    else:
+        yield Finding(OK, "jar", f"{place or 'loaded'}, version {version}")
+
+
+def _keys(seen: Examined) -> Iterator[Finding]:
+    for key in sorted(seen.conf):
+        name = key.removeprefix(PREFIX)
+        if not key.startswith(PREFIX) or name in KEYS:
+            continue
+        if name in LOCAL_PROPERTIES:
+            yield Finding(
+                WARNING, "settings", f"{key} is a local property of jobs; in the configuration nobody reads it",
+                f'sparkContext.setLocalProperty("{key}", ...) before the job'
+            )  # fmt: skip
+            continue
+        near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.5)
+        fix = f"did you mean {PREFIX}{near[0]}?" if near else f"known are {', '.join(KEYS)}"
+        yield Finding(ERROR, "settings", f"{key} is no setting, and nobody reads it", fix)
+    for name, allowed in {"mode": ("off", "shadow", "control"), "late.job": ("keep", "kill")}.items():
+        value = seen.text(f"{PREFIX}{name}", allowed[0])
+        if value not in allowed:
+            told = f"{PREFIX}{name} is {value}, so the shim stays out of the application"
+            yield Finding(ERROR, "settings", told, f"want {', '.join(allowed)}")
+
+
+def _server(seen: Examined) -> Iterator[Finding]:
+    plane, named = seen.plane, seen.named_server
+    if plane is None:
+        yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", "set it, as in http://127.0.0.1:7272")
+        return
+    if named and named.rstrip("/") != seen.server.rstrip("/"):
+        told = f"the application reports to {named}, not to {seen.server}"
+        yield Finding(NOTE, "server", told, f"leave --server out, or set {PREFIX}server")
+    if plane.fault:
+        fix = f"start `grasshopper serve` there, or correct {PREFIX}server; until then Spark is as without us"
+        yield Finding(ERROR, "server", plane.fault, fix)
+        return
+    if plane.troubles:
+        yield Finding(WARNING, "server", f"{seen.server}: {plane.troubles}", f"look at {seen.server}/readyz?verbose")
+    if plane.version is None:
+        yield Finding(NOTE, "server", f"{seen.server} answers; its version is not shown to us", READ_TOKEN)
+    elif plane.version != __version__:
+        told = f"{seen.server} is version {plane.version}, this package {__version__}"
+        yield Finding(WARNING, "server", told, "update the older one; the server first")
+    else:
+        yield Finding(OK, "server", f"{seen.server} answers, version {plane.version}")
+
+
+def _token(seen: Examined) -> Iterator[Finding]:
+    if seen.plane is None or seen.plane.fault:
+        return
+    has_one = seen.text(f"{PREFIX}token") or seen.text(f"{PREFIX}token.file")
+    if seen.plane.token_fault:
+        fix = f"set {PREFIX}token or {PREFIX}token.file to the server's shim token"
+        yield Finding(ERROR, "token", seen.plane.token_fault, fix)
+    else:
+        yield Finding(OK, "token", "accepted" if has_one else "none is given, and none is wanted")
+
+
+def _mode(seen: Examined) -> Iterator[Finding]:
+    text = seen.text(f"{PREFIX}mode", "control")
+    if seen.plane is None or seen.plane.fault or text not in set(Mode):
+        return
+    mine, server, attached = Mode(text), seen.plane.mode, seen.plane.attached
+    if server is None:
+        yield Finding(NOTE, "mode", f"{mine} by the application; what the server allows is not shown to us", READ_TOKEN)
+        return
+    counts = attached.mode if attached else lowest(mine, server)
+    told = f"{mine} by the application, {server} by the server: {counts} counts"
+    if counts is Mode.CONTROL:
+        yield Finding(OK, "mode", told)
+    elif mine.rank <= counts.rank:
+        yield Finding(NOTE, "mode", f"{told}, nothing is ordered", f"set {PREFIX}mode to control, or leave it out")
+    else:
+        fix = 'look at `grasshopper report`, then `grasshopper mode set control --reason "..."`'
+        yield Finding(NOTE, "mode", f"{told}, nothing is ordered", fix)
+
+
+def _heard(seen: Examined) -> Iterator[Finding]:
+    if not seen.is_live or seen.plane is None or seen.plane.fault:
+        return
+    attached = seen.plane.attached
+    if attached is None and seen.plane.mode is None:
+        yield Finding(NOTE, "reports", "whether the server hears from this driver is not shown to us", READ_TOKEN)
+    elif attached is None:
+        yield Finding(
+            ERROR, "reports", f"the server has not heard from spark:{seen.application}",
+            "look for Grasshopper in the driver's log: address, token, firewall"
+        )  # fmt: skip
+    elif attached.last_heard_s > SILENT_S:
+        told = f"the server last heard from this driver {attached.last_heard_s:.0f} s ago"
+        yield Finding(ERROR, "reports", told, "look for Grasshopper in the driver's log: address, token, firewall")
+    else:
+        yield Finding(OK, "reports", f"the server heard from this driver {attached.last_heard_s:.1f} s ago")
+
+
+def _places(seen: Examined) -> Iterator[Finding]:
+    """Whether a copy has anywhere to go."""
+    master = seen.text("spark.master")
+    attached = seen.plane.attached if seen.plane else None
+    more = "for copies, run on two hosts; README says how to have two on one machine"
+    if re.fullmatch(r"local(\[[^]]*\])?", master):
+        told = f"{master} is one JVM, and a copy needs another executor: you see decisions (no_other_host), no copies"
+        yield Finding(WARNING, "places", told, more)
+        return
+    alone = "one executor: a copy needs another one, so there are none"
+    same = "all executors are on one host: a copy goes to another one there, and a slow host slows it, too"
+    if attached and attached.hosts:
+        executors, hosts = len(attached.hosts), len(set(attached.hosts))
+        if executors == 1:
+            yield Finding(WARNING, "places", alone, more)
+        elif hosts == 1:
+            yield Finding(NOTE, "places", same, more)
+        else:
+            yield Finding(OK, "places", f"{executors} executors on {hosts} hosts")
+    elif found := re.match(r"local-cluster\[\s*(\d+)", master):
+        yield Finding(WARNING, "places", alone, more) if found[1] == "1" else Finding(NOTE, "places", same, more)
+    elif seen.text("spark.executor.instances") == "1" and not seen.flag("spark.dynamicAllocation.enabled"):
+        yield Finding(WARNING, "places", alone, "raise spark.executor.instances")
+
+
+def _sinks(seen: Examined) -> Iterator[Finding]:
+    attached = seen.plane.attached if seen.plane else None
+    for word, because, stages in attached.verdicts if attached else ():
+        told = f"{stages} {'stage' if stages == 1 else 'stages'} so far: {because}"
+        if word == "safe":
+            yield Finding(OK, "sinks", f"{told}; copied where it pays")
+        else:
+            fix = "as it should be, if its output could be written twice; README says what is copied"
+            yield Finding(NOTE, "sinks", f"{told}; never copied ({word})", fix)
+    coordinated = seen.flag("spark.hadoop.outputCommitCoordination.enabled", True)
+    for what, committers in _file_writes(seen):
+        write = StageSubmitted(
+            job="", stage=0, stage_attempt=0, n_tasks=1, kind="result", writer=FILE_WRITERS[0], committers=committers,
+            commit_coordinated=coordinated,
+        )  # fmt: skip
+        found = verdict(write)
+        if found.label == "safe":
+            yield Finding(OK, "sinks", f"{what}: {found.because}; copied where it pays")
+        elif not coordinated:
+            fix = "take spark.hadoop.outputCommitCoordination.enabled=false away"
+            yield Finding(NOTE, "sinks", f"{what}: {found.because}; never copied ({found.label})", fix)
+        else:
+            told = f"{what}: {found.because} ({', '.join(committers)}); never copied ({found.label})"
+            yield Finding(NOTE, "sinks", told, f"for copies of writes take {SQL_PROTOCOL} with {FILE_COMMITTER}")
+    if seen.text("spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version") == "2":
+        yield Finding(
+            NOTE, "sinks", "commit algorithm 2 moves files task by task: a driver that dies leaves some, copies or not",
+            "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version=1, if that matters more than time"
+        )  # fmt: skip
+    always = "map stages, and results that return to the driver: copied where it pays"
+    never = "foreach, barrier, pipelined and streaming stages, and writers that are not known: never copied"
+    own = "data sources (DataSource V2): copied if they use Spark's commit coordinator, else never"
+    yield from (Finding(OK, "sinks", told) for told in (always, own, never))
+
+
+def _file_writes(seen: Examined) -> list[tuple[str, list[str]]]:
+    """What writes of files there are, with the commit protocol and the committer that the configuration gives them."""
+    protocol = seen.text("spark.sql.sources.commitProtocolClass", SQL_PROTOCOL)
+    if protocol == PATH_PROTOCOL:
+        name = seen.text("spark.hadoop.fs.s3a.committer.name", "file")
+        return [(f"files under S3A's committer {name}", [protocol, S3A_COMMITTERS.get(name, name)])]
+    chosen = seen.text("spark.sql.sources.outputCommitterClass")
+    parquet = chosen or seen.text("spark.sql.parquet.output.committer.class", PARQUET_COMMITTER)
+    return [("files", [protocol, chosen or FILE_COMMITTER]), ("parquet files", [protocol, parquet])]
+
+
+def _shuffle(seen: Examined) -> Iterator[Finding]:
+    manager = seen.text("spark.shuffle.manager", "sort")
+    writer = seen.text("spark.shuffle.sort.io.plugin.class", LOCAL_SHUFFLE_IO)
+    foreign = manager if manager not in SORT_SHUFFLES else writer if writer != LOCAL_SHUFFLE_IO else ""
+    if foreign:
+        yield Finding(
+            WARNING, "shuffle", f"{foreign} is not Spark's own; copies of map stages need it to keep attempts apart",
+            f"ask its makers if it bears spark.speculation; the local property {PREFIX}copies.enabled opts jobs out"
+        )  # fmt: skip
+    else:
+        yield Finding(OK, "shuffle", "Spark's own, which keeps attempts apart")
+
+
+def _executors(seen: Examined) -> Iterator[Finding]:
+    if not seen.flag("spark.dynamicAllocation.enabled"):
+        yield Finding(OK, "executors", "allocated statically")
+        return
+    most = seen.text("spark.dynamicAllocation.maxExecutors")
+    if most in ("0", "1"):
+        told = f"dynamic, at most {most}: a copy needs a second one"
+        yield Finding(WARNING, "executors", told, "raise spark.dynamicAllocation.maxExecutors")
+    elif seen.flag("spark.shuffle.service.enabled"):
+        yield Finding(OK, "executors", "dynamic, with an external shuffle service: a copy asks for one if need be")
+    elif seen.flag("spark.dynamicAllocation.shuffleTracking.enabled", True):
+        told = "dynamic, without an external shuffle service: those that hold shuffle output stay; a copy asks for one"
+        yield Finding(OK, "executors", told)
+    else:
+        yield Finding(
+            WARNING, "executors", "dynamic, with neither a shuffle service nor tracking: only Spark decides which go",
+            "turn spark.dynamicAllocation.shuffleTracking.enabled on, or run an external shuffle service"
+        )  # fmt: skip
+
+
+def _speculation(seen: Examined) -> Iterator[Finding]:
+    on = "Spark's own is on: it rests where Grasshopper decides, and stands in where not, in shadow mode everywhere"
+    off = "Spark's own is off: where Grasshopper does not decide, nobody copies"
+    yield Finding(OK, "speculation", on if seen.flag("spark.speculation") else off)
+
+
+def _scheduling(seen: Examined) -> Iterator[Finding]:
+    if seen.text("spark.scheduler.mode").upper() == "FIFO":
+        told = "spark.scheduler.mode is FIFO, which the shim keeps: jobs get no grants of slots, only copies"
+        yield Finding(WARNING, "scheduling", told, "leave it out, or set FAIR")
+    else:
+        yield Finding(OK, "scheduling", "jobs can be granted slots")
+
+
+def _reaper(seen: Examined) -> Iterator[Finding]:
+    timeout = seen.text("spark.task.reaper.killTimeout", "-1")
+    if not seen.flag("spark.task.reaper.enabled"):
+        yield Finding(OK, "task reaper", "off: a beaten attempt that ignores its end keeps its slot")
+    elif timeout.startswith("-"):
+        yield Finding(OK, "task reaper", "on, and ends no executor")
+    else:
+        yield Finding(
+            WARNING, "task reaper", f"a beaten attempt that has not ended after {timeout} takes its executor with it",
+            "spark.task.reaper.killTimeout=-1, or a time that your tasks keep"
+        )  # fmt: skip
+
+
+CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
+    _way_in, _jar, _spark_version, _keys, _server, _token, _mode, _heard, _places, _sinks, _shuffle, _executors,
+    _speculation, _scheduling, _reaper,
+)  # fmt: skip

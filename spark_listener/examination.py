@@ -1,0 +1,263 @@
+"""What can be read of a Spark application's configuration, its jar and its control plane, that tells how it will do?
+
+Needs no running driver; of one, its configuration is read through the session. Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, unquote, urlsplit
+
+import msgspec
+
+from controlplane.model.facts import Mode
+from controlplane.rest import RestClient, RestError
+from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
+from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Shown = TypeVar("Shown")
+
+TIMEOUT_S = 5.0
+PREFIX = "spark.grasshopper."
+LISTENER_CLASS = "io.grasshopper.spark.GrasshopperListener"
+_JAR = re.compile(re.escape(JAR_NAME.removesuffix(".jar")) + r"[^/]*\.jar$")
+_NOBODY = DoorbellRequest(protocol=PROTOCOL, source=Source(kind="spark", id="doctor", epoch=0), wait_ms=0)
+"""A question that changes nothing: it is refused to whoever has not reported, after the token has been looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """The shim's jar that an application would load."""
+
+    place: str
+    version: str | None = None
+    """By its manifest; None where it cannot be read from here."""
+    fault: str = ""
+    """Why it cannot be loaded from there; empty where it can, as far as is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """What the control plane says of the application."""
+
+    mode: Mode
+    shim_version: str
+    last_heard_s: float
+    hosts: tuple[str, ...]
+    """One for each of its executors."""
+    verdicts: tuple[tuple[str, str, int], ...]
+    """(verdict, what it rests on, number of its stages)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """What the control plane says; None is not shown to us, or is not known."""
+
+    fault: str = ""
+    """Why it does not answer; empty where it does."""
+    troubles: str = ""
+    """What is wrong in it, by its own word."""
+    token_fault: str = ""
+    """Why it does not take the shim's token; empty where it does."""
+    version: str | None = None
+    mode: Mode | None = None
+    attached: Attached | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """Everything that was read."""
+
+    conf: Mapping[str, str]
+    application: str = ""
+    """Id of a live session's; empty where there is only configuration."""
+    is_connect: bool = False
+    spark_version: str | None = None
+    shim_is_on: bool | None = None
+    """By the shim's own word; None where there is no live one."""
+    jar: Jar | None = None
+    server: str = ""
+    """The one that was asked; empty for none."""
+    plane: Plane | None = None
+
+    def text(self, key: str, otherwise: str = "") -> str:
+        """The value of a key, as the shim reads it."""
+        return self.conf.get(key, "").strip() or otherwise
+
+    def flag(self, key: str, otherwise: bool = False) -> bool:
+        """The value of a key that is true or false."""
+        return self.text(key, str(otherwise)).lower() == "true"
+
+    def items(self, key: str) -> list[str]:
+        """The parts of a list separated by commas."""
+        return [item.strip() for item in self.text(key).split(",") if item.strip()]
+
+    @property
+    def named_server(self) -> str:
+        """The control plane of the configuration; empty for none."""
+        return self.text(f"{PREFIX}server")
+
+    @property
+    def has_plugin(self) -> bool:
+        """Whether the configuration names our plug-in."""
+        return PLUGIN_CLASS in self.items("spark.plugins")
+
+    @property
+    def has_listener(self) -> bool:
+        """Whether the configuration names our listener."""
+        return LISTENER_CLASS in self.items("spark.extraListeners")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a running driver was read."""
+        return bool(self.application)
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """A spark-defaults.conf: a key and its value on each line, with blanks, `=` or `:` between.
+
+    >>> read_properties("# none\\nspark.master  yarn\\nspark.a=b c\\n")
+    {'spark.master': 'yarn', 'spark.a': 'b c'}
+    """
+    lines = (line.strip() for line in text.splitlines())
+    pairs = [re.split(r"\s*[=:]\s*|\s+", line, maxsplit=1) for line in lines if line and line[0] not in "#!"]
+    return {key: value for key, *values in pairs for value in values}
+
+
+def examine(conf: Mapping[str, str], *, server: str = "", token: str | None = None) -> Examined:
+    """Reads what a driver with this configuration would meet; `server` is asked instead of the configuration's own.
+
+    `token` is for reading over REST; the shim's is in the configuration.
+    """
+    seen = Examined(conf=conf, is_connect="spark.remote" in conf, spark_version=_installed())
+    return _examined(seen, server, token)
+
+
+def examine_session(spark: SparkSession, *, token: str | None = None) -> Examined:
+    """Reads a live session."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return Examined(conf={}, is_connect=True)
+    context = spark.sparkContext
+    seen = Examined(
+        conf=dict(context.getConf().getAll()),
+        application=context.applicationId,
+        spark_version=spark.version,
+        shim_is_on=_shim_is_on(spark),
+    )
+    return _examined(seen, "", token)
+
+
+def find_jar(conf: Mapping[str, str], home: str | None) -> Jar | None:
+    """The shim's jar as `spark.jars`, the driver's class path or the `jars` folder of a Spark's home name it."""
+    places = [*conf.get("spark.jars", "").split(","), *conf.get("spark.driver.extraClassPath", "").split(":")]
+    if home:
+        places += [str(path) for path in sorted(Path(home, "jars").glob("grasshopper-spark*.jar"))]
+    place = next((place.strip() for place in places if _JAR.search(place.strip())), None)
+    return None if place is None else read_jar(place)
+
+
+def read_jar(place: str) -> Jar:
+    """What a jar says of itself; one on another machine's disk says nothing."""
+    address = urlsplit(place)
+    if address.scheme not in ("", "file", "local"):
+        return Jar(place=place)
+    try:
+        with zipfile.ZipFile(unquote(address.path)) as jar:
+            manifest = jar.read("META-INF/MANIFEST.MF").decode(errors="replace")
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        return Jar(place=place, fault=f"{type(error).__name__}: {error}")
+    version = re.search(r"^Implementation-Version: *(\S+)", manifest, re.MULTILINE)
+    return Jar(place=place, version=version and version[1])
+
+
+def _examined(seen: Examined, server: str, token: str | None) -> Examined:
+    """The same with its jar, and with what its control plane says."""
+    seen = replace(seen, jar=find_jar(seen.conf, os.environ.get("SPARK_HOME")), server=server or seen.named_server)
+    return replace(seen, plane=_ask(seen, token)) if seen.server and not seen.is_connect else seen
+
+
+def _ask(seen: Examined, token: str | None) -> Plane:
+    rest = RestClient(seen.server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
+    try:
+        troubles = rest.call("GET", "/readyz").body.decode(errors="replace").strip()
+    except RestError as error:
+        if error.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            return Plane(fault=str(error))
+        troubles = "it decides nothing"
+    return Plane(
+        troubles="" if troubles == "ok" else troubles,
+        token_fault=_token_fault(seen),
+        version=_shown(lambda: rest.get("/api/v1/openapi.json", lambda said: str(said["info"]["version"]))),
+        mode=_shown(lambda: rest.get("/api/v1/mode", lambda said: Mode(said["mode"]))),
+        attached=_shown(lambda: _attached(rest, seen)) if seen.is_live else None,
+    )
+
+
+def _token_fault(seen: Examined) -> str:
+    """Why the server does not take the shim's token; empty where it does."""
+    file = seen.text(f"{PREFIX}token.file")
+    try:
+        token = Path(file).read_text().strip() if file else seen.text(f"{PREFIX}token")
+    except (OSError, UnicodeDecodeError) as error:
+        return f"{PREFIX}token.file cannot be read: {error}"
+    rest = RestClient(seen.server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
+    headers = {"Content-Type": "application/json"}
+    try:
+        rest.call("POST", "/shim/v1/doorbell", data=msgspec.json.encode(_NOBODY), headers=headers)
+    except RestError as error:
+        return "" if error.status == HTTPStatus.CONFLICT else str(error)
+    return ""
+
+
+def _attached(rest: RestClient, seen: Examined) -> Attached:
+    source = quote(f"spark:{seen.application}", safe="")
+    hosts = rest.get(f"/api/v1/pools/{source}", lambda said: tuple(each["host"] for each in said["executors"]))
+    verdicts = rest.get(
+        f"/api/v1/applications/{source}/verdicts",
+        lambda said: tuple((each["verdict"], each["because"], int(each["stages"])) for each in said["items"]),
+    )
+    return rest.get(
+        f"/api/v1/applications/{source}",
+        lambda said: Attached(
+            mode=Mode(said["mode"]),
+            shim_version=said["shim_version"],
+            last_heard_s=float(said["last_heard_s"]),
+            hosts=hosts,
+            verdicts=verdicts,
+        ),
+    )
+
+
+def _shim_is_on(spark: SparkSession) -> bool | None:
+    """What the shim in the driver says of itself; None where there is none."""
+    jvm: Any = spark._jvm
+    try:
+        return json.loads(jvm.io.grasshopper.spark.GrasshopperPlugin.status()).get("on")
+    except TypeError:  # To py4j, a class that is not there is a package, and no package can be called.
+        return None
+
+
+def _installed() -> str | None:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("pyspark")
+    return None
+
+
+def _shown(read: Callable[[], Shown]) -> Shown | None:
+    """What a server may keep to itself; None if it does."""
+    with contextlib.suppress(RestError):
+        return read()
+    return None
