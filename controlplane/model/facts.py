@@ -351,7 +351,7 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     records_read: list[KnownOrMinusOne] = []
     records_written: list[KnownOrMinusOne] = []
     rows_out: list[KnownOrMinusOne] = []
-    """Rows that the operator nearest the output has produced, of those that count theirs."""
+    """Rows that have come out: of its Python workers, else of the operator nearest the output that counts."""
     cpu_ms: list[KnownOrMinusOne] = []
     """CPU time of the attempt's own thread."""
 

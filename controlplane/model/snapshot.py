@@ -56,7 +56,7 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     bytes_written: int
     records_written: int
     rows_out: int = -1
-    """Rows that the operator nearest the output has produced, of those that count theirs; -1 where none does."""
+    """Rows that have come out of it, by its host's own operators; -1 where that is not known."""
     cpu_s: float = -1.0
     """CPU time of its own thread, in seconds; -1 where unknown."""
     t_rem_s: float | None
