@@ -53,7 +53,7 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
         attempt["records_read"] = max(attempt["records_read"], float(columns[RECORDS_READ, at]))
         attempt["records_written"] = max(attempt["records_written"], float(columns[RECORDS_WRITTEN, at]))
         attempt["rows_out"] = max(attempt["rows_out"], float(columns[ROWS_OUT, at]))
-        if columns[CPU_MS, at] > attempt["cpu_s"] * 1000:
+        if columns[CPU_MS, at] >= 0 and columns[CPU_MS, at] > attempt["cpu_s"] * 1000:
             attempt["cpu_s"], attempt["busy_s"] = columns[CPU_MS, at] / 1000, at_s
         if attempt["rows_out"] > max(rows_before, 0.0):
             attempt["out_s"] = at_s
