@@ -58,7 +58,7 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
         LOG.info("Grasshopper is switched off by {}enabled or mode", PREFIX);
         return;
       }
-      settings.verify(this::readTick, this::readPlanTtl, this::readPreemption);
+      verify();
       LOG.info("Grasshopper {} is loaded for {}, at most {} by this ResourceManager",
           Shim.VERSION, settings.address(), settings.mode());
       isEnabled = true;
@@ -69,12 +69,21 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
     }
   }
 
+  /** @throws IllegalArgumentException that names all settings that cannot be read */
+  void verify() {
+    settings.verify(this::readTick, this::readPlanTtl, this::readPreemption);
+  }
+
   private void readTick() {
     tickMs = settings.number("tick-ms", tickMs, 50, MINUTE_MS);
   }
 
   private void readPlanTtl() {
     longestPlanNanos = TimeUnit.MILLISECONDS.toNanos(settings.number("plan-ttl-ms", 5000, 100, MINUTE_MS));
+  }
+
+  long longestPlanNanos() {
+    return longestPlanNanos;
   }
 
   private void readPreemption() {
