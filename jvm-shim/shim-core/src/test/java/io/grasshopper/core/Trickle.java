@@ -11,11 +11,12 @@ import java.nio.charset.StandardCharsets;
 /** Whoever connects gets the same beginning at once, and then a letter every 20 ms, for ten seconds; also after the end of the server. */
 final class Trickle implements AutoCloseable {
   private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+  private final Thread accepting = Daemons.named("trickle").newThread(this::serve);
   private final byte[] promptly;
 
   Trickle(String promptly) throws IOException {
     this.promptly = promptly.getBytes(StandardCharsets.US_ASCII);
-    Daemons.named("trickle").newThread(this::serve).start();
+    accepting.start();
   }
 
   int port() {
@@ -49,8 +50,14 @@ final class Trickle implements AutoCloseable {
     }
   }
 
+  /** Another server can have the port only once nobody accepts here. */
   @Override
   public void close() throws IOException {
     server.close();
+    try {
+      accepting.join();
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
