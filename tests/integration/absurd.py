@@ -1,7 +1,8 @@
 """Which replies would hold a host up for ever if it believed them? One list for Spark and YARN: four made, 36 drawn.
 
-Each claims a lease of three seconds; all else may be absurd: times to live of a day, no slot for anybody, numbers at
-their limits and beyond, wrong types, the same order twice.
+Each claims a lease of three seconds, for a job that nobody has, so that no lease of its own frees the job that is held
+up. All else may be absurd: times to live of a day, no slot for anybody, numbers at their limits and beyond, wrong
+types, the same order twice.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Absurd:
                 envelope = {"next_interval_ms": 10**9, "cycle": 2**53}
             case _:
                 orders, envelope = self._drawn(orders)
-        claims = [{"job": job, "lease_ms": LEASE_MS} for job in jobs]
+        claims = [{"job": "nobody's", "lease_ms": LEASE_MS}]
         return honest | envelope | {"orders": [{"order": next(_ids)} | order for order in orders], "claims": claims}
 
     def _drawn(self, orders: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
