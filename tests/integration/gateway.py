@@ -6,6 +6,7 @@ import itertools
 import json
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -46,6 +47,8 @@ class Gateway:
         self.patience_ms = 10_000
         self.instead: dict[str, Any] = {}
         """What is put over each order of a copy, as a control plane would send it that knows less than it should."""
+        self.spoil: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda _: None
+        """With the fault `absurd`: what is said instead of an honest reply, once, before silence; none for not yet."""
         self.passed = 0
         """Answers passed on as they were."""
         self._upstream = upstream
@@ -89,6 +92,9 @@ class Gateway:
             avoid |= {"hosts": self.avoid_hosts, "waves": [MANY_WAVES] * len(self.avoid_hosts)}
             orders = [one | self.instead if one["type"] == "launch_copy" else one for one in reply.get("orders", [])]
             reply["orders"] = [*orders, avoid]
+        if fault == "absurd" and (spoilt := self.spoil(reply)) is not None:
+            self.fault = "dead"
+            return 200, json.dumps(spoilt).encode()
         self._last = reply | {"orders": []}
         if fault == "other_version":
             reply["protocol"] += 1

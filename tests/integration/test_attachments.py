@@ -50,12 +50,18 @@ def test_the_doctor_finds_an_attached_driver_fit(plane, driver):
 
 
 def test_what_the_user_has_set_is_left_alone(plane, driver, hosts, gate, tmp_path):
-    """The kill time-out is ours only where nobody chose one, and who asked for FIFO keeps it: no target is ordered."""
+    """The kill time-out is ours only where nobody chose one, and who asked for FIFO keeps it: no target is ordered.
+
+    A key that nobody reads is told once, with the one that was meant; Spark itself never would.
+    """
     name = "spark.python.task.killTimeout"
     assert driver.run("configured", names=[name]) == ["100ms"]
     chosen = {name: "3s", "spark.scheduler.mode": "FIFO"}
-    with Driver(hosts, tmp_path / "own", **plugged(plane.address), **chosen) as own:
+    misspelt = {"spark.grasshopper.servr": plane.address, "spark.grasshopper.weight": "5"}
+    with Driver(hosts, tmp_path / "own", **plugged(plane.address), **chosen, **misspelt) as own:
         assert own.run("configured", names=list(chosen)) == ["3s", "FIFO"]
+        told = ["servr is no key of ours, did you mean spark.grasshopper.server?", "weight has no effect here"]
+        assert [own.log().count(f"spark.grasshopper.{each}") for each in told] == [1, 1]
         job = own.start("squares", group="fifo", tasks=1, held=[0], gate=str(gate))
         plane.running(own.source, "fifo", 0)
         plane.set_target(own.source, "group-fifo", 1, cap=1)

@@ -9,13 +9,15 @@ import time
 import pytest
 
 from spark_listener.event_log import read_attempts
+from tests.integration.absurd import LEASE_MS, absurd_replies
 from tests.integration.driver import JOB_S, STOCK_SPECULATION, Driver, plugged
 from tests.integration.gateway import Gateway
 from tests.integration.plane_process import Plane, eventually
 
 pytestmark = pytest.mark.integration
 SQUARES = [n * n for n in range(8)]
-LEASE_S = 3.0
+LEASE_S = LEASE_MS / 1000
+NAPS = {"tasks": 16, "seconds": 1.0}
 SOON_S = 1.0
 """What Spark, which looks for stragglers every 100 ms, and a busy machine may add to the lease."""
 NOISE_S = 5.0
@@ -166,6 +168,49 @@ def test_a_faulty_control_plane_costs_one_time_out_and_steers_again(
     assert again.result(timeout=JOB_S) == SQUARES
     attempts = hesitant.ended(speculating.source, f"group-{fault}-after")
     assert [attempt["order"] > 0 for attempt in attempts if attempt["speculative"]] == [True]
+
+
+def naps(driver, group, folder):
+    """The answer of a job of two short waves, and how many seconds it took."""
+    began_s = time.monotonic()
+    answer = driver.run("naps", group=group, gate=str(folder / "never"), **NAPS)
+    return answer, time.monotonic() - began_s
+
+
+@pytest.fixture(scope="module")
+def stock_naps(gateway, speculating, stock_s, tmp_path_factory):
+    """The same where no control plane answers, after the last lease."""
+    gateway.fault = "dead"
+    time.sleep(LEASE_S)
+    try:
+        return naps(speculating, "stock-naps", tmp_path_factory.mktemp("naps"))
+    finally:
+        gateway.fault = ""
+
+
+@pytest.mark.parametrize("absurd", absurd_replies(quick=4))
+def test_an_absurd_reply_and_then_silence_hold_a_job_up_for_one_lease(
+    hesitant, gateway, speculating, stock_naps, tmp_path, absurd, record_property
+):
+    """One valid reply was enough to stop a job for good: nothing ended what it had ordered."""
+    answer, stock_s = stock_naps
+    hosts = [executor["host"] for executor in eventually(lambda: hesitant.pool(speculating.source))["executors"]]
+
+    def spoil(reply):
+        jobs = [claim["job"] for claim in reply.get("claims", [])]
+        return absurd.reply(reply, jobs, hosts) if jobs else None
+
+    gateway.spoil, gateway.fault = spoil, "absurd"
+    try:
+        told, took_s = naps(speculating, f"absurd-{absurd.name}", tmp_path)
+        assert gateway.fault == "dead"
+    finally:
+        gateway.fault = ""
+    record_property("job_ended_after_s", round(took_s, 1))
+    assert told == answer
+    assert took_s < stock_s + LEASE_S + NOISE_S
+    healed = gateway.passed
+    eventually(lambda: gateway.passed > healed + 3)
 
 
 def test_a_restarted_control_plane_steers_the_job_that_was_running(hesitant, speculating, stock_s, gate):

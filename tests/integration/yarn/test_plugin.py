@@ -12,6 +12,7 @@ import pytest
 import requests
 
 from controlplane.processes import ClusterError
+from tests.integration.absurd import LEASE_MS, absurd_replies
 from tests.integration.plane_process import eventually
 from tests.integration.yarn.queue import FULL, KEY, QUEUE, SLOTS, SOURCE, TTL_MS, queue_of_two
 from tests.yarn_bridge.sleepers import kill, submit
@@ -178,6 +179,46 @@ def test_a_control_plane_that_answers_wrongly_leaves_stock_order_behind_and_hold
     eventually(lambda: queue.log().count("answers again") > told)
     eventually(queue.is_listed, about=queue.log)
     queue.grant(SLOTS, 0)
+
+
+@pytest.fixture(scope="module")
+def stock_squares(queue):
+    """The answer of a job where no control plane answers and the last plan has ended, and how many seconds it took."""
+    queue.gateway.fault = "dead"
+    time.sleep(TTL_MS / 1000)
+    try:
+        return squares(queue, "stock")
+    finally:
+        queue.gateway.fault = ""
+        eventually(lambda: queue.held() == (0, 0), about=queue.held)
+
+
+def squares(queue, group):
+    """The first application's answer, and how many seconds it took with executors that had to come for it."""
+    began_s = time.monotonic()
+    answer = queue.applications[0].run("squares", group=group, tasks=SLOTS)
+    return answer, time.monotonic() - began_s
+
+
+@pytest.mark.parametrize("absurd", absurd_replies(quick=2, count=20))
+@synchronous
+def test_an_absurd_reply_and_then_silence_hold_an_application_up_for_one_lease(
+    queue, stock_squares, absurd, record_property
+):
+    """A cap of none that never ended would be an application without executors, for as long as its queue exists."""
+    answer, stock_s = stock_squares
+    jobs = [application.application for application in queue.applications]
+    eventually(queue.is_listed, about=queue.log)
+    queue.gateway.spoil = lambda reply: absurd.reply(reply, jobs, list(queue.yarn.hosts))
+    queue.gateway.fault = "absurd"
+    try:
+        eventually(lambda: queue.gateway.fault == "dead")
+        told, took_s = squares(queue, absurd.name)
+    finally:
+        queue.gateway.fault = ""
+    record_property("job_ended_after_s", round(took_s, 1))
+    assert told == answer
+    assert took_s < stock_s + LEASE_MS / 1000 + SLACK_S
 
 
 def node_updates(queue):

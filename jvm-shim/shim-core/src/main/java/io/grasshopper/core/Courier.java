@@ -3,8 +3,9 @@ package io.grasshopper.core;
 
 import java.io.IOException;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
-/** Keeps one exchange under way at most, and walks away from it at its deadline. For the sync loop's thread. */
+/** Keeps one exchange under way at most, and hangs up at its deadline. For the sync loop's thread. */
 final class Courier<R> {
   /** Makes of an answer's bytes what they say. */
   interface Decoder<R> {
@@ -15,20 +16,22 @@ final class Courier<R> {
   private final long timeoutNanos;
   private final Runnable whenDone;
   private final Decoder<R> decoder;
+  private final LongSupplier nanoClock;
   private Transport.Exchange underWay;
   private long sentNanos;
 
   /** @param whenDone runs on another thread once an answer or a failure can be polled */
-  Courier(Transport transport, long timeoutNanos, Runnable whenDone, Decoder<R> decoder) {
+  Courier(Transport transport, long timeoutNanos, Runnable whenDone, Decoder<R> decoder, LongSupplier nanoClock) {
     this.transport = transport;
     this.timeoutNanos = timeoutNanos;
     this.whenDone = whenDone;
     this.decoder = decoder;
+    this.nanoClock = nanoClock;
   }
 
   void send(Map<String, Object> request) throws IOException {
     byte[] body = Json.write(request);
-    sentNanos = System.nanoTime();
+    sentNanos = nanoClock.getAsLong();
     underWay = transport.start(body, whenDone);
   }
 
@@ -52,12 +55,20 @@ final class Courier<R> {
     }
     if (exchange.isDone()) {
       underWay = null;
-      return decoder.decode(exchange.answer(), System.nanoTime());
+      return decoder.decode(exchange.answer(), nanoClock.getAsLong());
     }
-    if (System.nanoTime() - deadlineNanos() >= 0) {
-      underWay = null;
+    if (nanoClock.getAsLong() - deadlineNanos() >= 0) {
+      hangUp();
       throw new IOException("no answer within " + timeoutNanos / 1_000_000 + " ms");
     }
     return null;
+  }
+
+  /** Whatever is under way comes to nothing. */
+  void hangUp() {
+    if (underWay != null) {
+      underWay.abandon();
+      underWay = null;
+    }
   }
 }

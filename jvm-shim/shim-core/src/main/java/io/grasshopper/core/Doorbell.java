@@ -4,6 +4,7 @@ package io.grasshopper.core;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,25 +24,31 @@ final class Doorbell {
   private final Map<String, Object> question = new LinkedHashMap<>();
   private final Courier<Boolean> courier;
   private final Breaker breaker = new Breaker();
+  private final LongSupplier nanoClock;
   private boolean isAbsent;
-  private long earliestNanos = System.nanoTime();
+  private long earliestNanos;
+
+  /** Its deadline: an answer takes as long as it may wait, and then as long as any other. */
+  static int timeoutMs(Settings settings) {
+    return WAIT_MS + settings.timeoutMs();
+  }
 
   /**
    * @param source who asks, filled in by the time of the first question
    * @param whenDone runs on another thread when it may have rung
    */
-  Doorbell(Settings settings, Map<String, Object> source, Runnable whenDone) {
+  Doorbell(Transport transport, int timeoutMs, Map<String, Object> source, Runnable whenDone, LongSupplier nanoClock) {
     question.put("protocol", Reply.PROTOCOL);
     question.put("source", source);
     question.put("wait_ms", WAIT_MS);
-    int timeoutMs = WAIT_MS + settings.timeoutMs();
-    Transport transport = new HttpTransport(settings, settings.doorbell(), timeoutMs);
-    courier = new Courier<>(transport, timeoutMs * MILLI, whenDone, Doorbell::decode);
+    this.nanoClock = nanoClock;
+    this.earliestNanos = nanoClock.getAsLong();
+    this.courier = new Courier<>(transport, timeoutMs * MILLI, whenDone, Doorbell::decode, nanoClock);
   }
 
   /** Asks, unless the question is open already or nobody is to be asked now. */
   void listen() {
-    if (isAbsent || courier.isUnderWay() || System.nanoTime() - earliestNanos < 0) {
+    if (isAbsent || courier.isUnderWay() || nanoClock.getAsLong() - earliestNanos < 0) {
       return;
     }
     try {
@@ -72,11 +79,16 @@ final class Doorbell {
   void reset() {
     isAbsent = false;
     breaker.succeeded();
-    earliestNanos = System.nanoTime();
+    earliestNanos = nanoClock.getAsLong();
+  }
+
+  /** Nobody listens any more. */
+  void hangUp() {
+    courier.hangUp();
   }
 
   private void failed(IOException error) {
-    earliestNanos = System.nanoTime() + breaker.failed() * MILLI;
+    earliestNanos = nanoClock.getAsLong() + breaker.failed() * MILLI;
     LOG.debug("Grasshopper: the doorbell failed, and rests", error);
   }
 
@@ -85,10 +97,8 @@ final class Doorbell {
     if (!(answer instanceof Map)) {
       throw new IOException("the doorbell's answer is not an object");
     }
-    try {
-      return Reply.number((Map<?, ?>) answer, "orders_waiting") > 0;
-    } catch (IllegalArgumentException error) {
-      throw new IOException("malformed answer of the doorbell: " + error.getMessage());
-    }
+    Map<?, ?> fields = (Map<?, ?>) answer;
+    Reply.require(fields, Shape.RING, "");
+    return (Long) fields.get("orders_waiting") > 0;
   }
 }

@@ -14,16 +14,23 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * POST over {@link HttpURLConnection}, each exchange on a daemon thread of its own.
  *
- * <p>Its read time-out bounds each read only, so an answer that trickles is cut off between two reads, and whoever waits does
- * so by its own clock and walks away. At most four threads exist; when all hang, further exchanges fail at once.
+ * <p>Its time-outs bound single steps only, so an exchange that is abandoned has its connection closed from outside, until it has
+ * ended. That ends it while it connects, writes, and reads the head. A body is read under a lock that closing would wait for; so it
+ * must say how long it is, and is cut off between two reads. At most four threads exist; when all hang, further exchanges fail at
+ * once.
  */
 final class HttpTransport implements Transport {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpTransport.class);
   private static final int MAX_THREADS = 4;
   private static final int MAX_ANSWER_BYTES = 8 << 20;
+  private static final long HANG_UP_AGAIN_NANOS = 20_000_000;
 
   private final URL endpoint;
   private final String token;
@@ -41,14 +48,17 @@ final class HttpTransport implements Transport {
   }
 
   @Override
-  public Exchange start(byte[] body, Runnable whenDone) {
+  public Exchange start(byte[] body, Runnable whenDone) throws IOException {
     CompletableFuture<byte[]> answer = new CompletableFuture<>();
+    HttpURLConnection connection = connection();
     try {
       threads.execute(() -> {
         try {
-          answer.complete(post(body));
+          answer.complete(post(connection, body));
         } catch (Exception | LinkageError error) {
           answer.completeExceptionally(error);
+        } finally {
+          endIfOpen(answer);
         }
         whenDone.run();
       });
@@ -72,11 +82,35 @@ final class HttpTransport implements Transport {
           throw new IOException(error);
         }
       }
+
+      @Override
+      public void abandon() {
+        Daemons.named("grasshopper-hang-up").newThread(() -> hangUp(connection, answer)).start();
+      }
     };
   }
 
-  private byte[] post(byte[] body) throws IOException {
-    long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+  /** An error of the virtual machine passes, but nobody is to wait for what it has cut short. */
+  private static void endIfOpen(CompletableFuture<byte[]> answer) {
+    if (!answer.isDone()) {
+      answer.completeExceptionally(new IOException("the exchange broke off"));
+    }
+  }
+
+  /** Between two of its steps a connection has nothing that could be closed, so once would not do. */
+  private static void hangUp(HttpURLConnection connection, CompletableFuture<?> answer) {
+    while (!answer.isDone()) {
+      try {
+        connection.disconnect();
+      } catch (RuntimeException error) {
+        LOG.debug("Grasshopper: the connection was about to change", error);
+      }
+      LockSupport.parkNanos(HANG_UP_AGAIN_NANOS);
+    }
+  }
+
+  /** One that has not begun to connect. */
+  private HttpURLConnection connection() throws IOException {
     HttpURLConnection connection = (HttpURLConnection) endpoint.openConnection(Proxy.NO_PROXY);
     connection.setConnectTimeout(Math.min(connectTimeoutMs, timeoutMs));
     connection.setReadTimeout(timeoutMs);
@@ -88,6 +122,11 @@ final class HttpTransport implements Transport {
       connection.setRequestProperty("Authorization", "Bearer " + token);
     }
     connection.setDoOutput(true);
+    return connection;
+  }
+
+  private byte[] post(HttpURLConnection connection, byte[] body) throws IOException {
+    long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
     boolean complete = false;
     try {
       try (OutputStream out = connection.getOutputStream()) {
@@ -97,11 +136,17 @@ final class HttpTransport implements Transport {
       if (status == 400 || status == 413 || status == 422) {
         throw new Rejected(status);
       }
-      if (status == 401 || status == 403 || status == 404) {
-        throw new Absent(status);
+      if (status == 401 || status == 403) {
+        throw new Refused(status);
+      }
+      if (status == 404) {
+        throw new Absent("status 404");
       }
       if (status != 200) {
         throw new IOException("status " + status);
+      }
+      if (connection.getContentLengthLong() < 0 || connection.getHeaderField("Transfer-Encoding") != null) {
+        throw new IOException("the answer does not say how long it is");
       }
       byte[] answer = readAll(connection.getInputStream(), deadlineNanos);
       complete = true;

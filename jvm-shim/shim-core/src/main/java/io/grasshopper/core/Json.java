@@ -2,9 +2,11 @@
 package io.grasshopper.core;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -12,9 +14,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON with integers only; a fraction in a message is an error, because two languages print it differently. */
+/** JSON. No field of the protocol takes a fraction or more than 64 bits; they are read, so that the field can be named. */
 public final class Json {
-  private static final JsonFactory FACTORY = new JsonFactory();
+  private static final int DEEPEST = 100;
+  /** A message of 8 MiB could else become a hundred times as many bytes of empty lists. */
+  private static final long MOST_TOKENS = 1_000_000;
+  private static final JsonFactory FACTORY = new JsonFactoryBuilder()
+      .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(DEEPEST).maxTokenCount(MOST_TOKENS).build())
+      .build();
 
   private Json() {}
 
@@ -89,7 +96,10 @@ public final class Json {
       case VALUE_STRING:
         return in.getText();
       case VALUE_NUMBER_INT:
-        return in.getLongValue();
+        boolean isLong = in.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
+        return isLong ? (Object) in.getLongValue() : (Object) in.getDoubleValue();
+      case VALUE_NUMBER_FLOAT:
+        return in.getDoubleValue();
       case VALUE_TRUE:
         return Boolean.TRUE;
       case VALUE_FALSE:

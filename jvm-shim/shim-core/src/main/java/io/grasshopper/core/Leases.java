@@ -12,12 +12,17 @@ import java.util.function.LongSupplier;
  *
  * <p>Only a valid reply in mode control whose decision cycle grew renews a lease: a control plane that answers without deciding
  * loses its jobs. A valid reply in a lower mode ends all leases at once. {@link #holds} may be called from any thread.
+ *
+ * <p>The longest lease that was claimed last is also how long everything else that was ordered may outlive the last valid reply.
  */
 public final class Leases {
   private final Map<String, Long> endNanosByJob = new ConcurrentHashMap<>();
   private final LongSupplier nanoClock;
   private long planeEpoch = -1;
   private long lastCycle = -1;
+  private long longestNanos = Reply.millisAsNanos(Reply.LONGEST_MS);
+  private boolean isHeard;
+  private long silentNanos;
 
   /** @param nanoClock {@link System#nanoTime}, or a clock a test moves */
   public Leases(LongSupplier nanoClock) {
@@ -31,6 +36,9 @@ public final class Leases {
   }
 
   void renew(Reply reply) {
+    longestNanos = reply.claims.values().stream().mapToLong(Long::longValue).max().orElse(longestNanos);
+    isHeard = true;
+    silentNanos = nanoClock.getAsLong() + longestNanos;
     if (!reply.isControl()) {
       endAll();
       return;
@@ -62,10 +70,17 @@ public final class Leases {
     return ended;
   }
 
-  /** Nanoseconds until the next lease ends; {@link Long#MAX_VALUE} without leases. */
+  /** Whether no valid reply has come for a lease; true once for each silence. */
+  boolean takeSilence() {
+    boolean isOver = isHeard && nanoClock.getAsLong() - silentNanos >= 0;
+    isHeard &= !isOver;
+    return isOver;
+  }
+
+  /** Nanoseconds until the next lease ends or silence begins; {@link Long#MAX_VALUE} for neither. */
   long nanosToNextEnd() {
     long now = nanoClock.getAsLong();
-    long shortest = Long.MAX_VALUE;
+    long shortest = isHeard ? Math.max(0, silentNanos - now) : Long.MAX_VALUE;
     for (long end : endNanosByJob.values()) {
       shortest = Math.min(shortest, Math.max(0, end - now));
     }

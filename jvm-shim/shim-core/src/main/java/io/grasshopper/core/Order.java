@@ -10,13 +10,16 @@ public final class Order {
   private final Map<?, ?> fields;
   private final long id;
   private final String type;
+  private final String badField;
   private final long expiresNanos;
 
+  /** @param fields with an id that the protocol allows; of the others anything may be wrong */
   Order(Map<?, ?> fields, long receivedNanos) {
     this.fields = fields;
-    this.id = Reply.number(fields, "order");
-    this.type = Reply.text(fields, "type");
-    this.expiresNanos = receivedNanos + Reply.millisAsNanos(Reply.number(fields, "ttl_ms"));
+    this.id = (Long) fields.get("order");
+    this.type = fields.get("type") instanceof String ? (String) fields.get("type") : "";
+    this.badField = Shape.ofOrder(type).badField(fields);
+    this.expiresNanos = receivedNanos + (badField == null ? Reply.millisAsNanos(number("ttl_ms")) : 0);
   }
 
   /** Its id, used once by one control plane. */
@@ -29,7 +32,12 @@ public final class Order {
     return type;
   }
 
-  /** When it ends, by {@link System#nanoTime}. */
+  /** The first field that is missing or not what the protocol allows, or null. A host sees no order that has one. */
+  String badField() {
+    return badField;
+  }
+
+  /** When it ends, by {@link System#nanoTime}; a minute after it came at the latest. */
   public long expiresNanos() {
     return expiresNanos;
   }
@@ -41,7 +49,7 @@ public final class Order {
 
   /** A field that every order of this kind has. */
   public long number(String name) {
-    return Reply.number(fields, name);
+    return (Long) fields.get(name);
   }
 
   /** A field that may be left out. */
@@ -49,9 +57,19 @@ public final class Order {
     return fields.get(name) == null ? otherwise : number(name);
   }
 
+  /** A number for hosts that count in 32 bits; {@link Integer#MAX_VALUE} is something that none of them has. */
+  public int integer(String name) {
+    return (int) Math.min(number(name), Integer.MAX_VALUE);
+  }
+
+  /** The same for a field that may be left out. */
+  public int integer(String name, int otherwise) {
+    return fields.get(name) == null ? otherwise : integer(name);
+  }
+
   /** A text field, empty where it is left out. */
   public String text(String name) {
-    return fields.get(name) == null ? "" : Reply.text(fields, name);
+    return fields.get(name) == null ? "" : (String) fields.get(name);
   }
 
   /** A flag, false where it is left out. */
@@ -59,9 +77,8 @@ public final class Order {
     return Boolean.TRUE.equals(fields.get(name));
   }
 
-  /** A list of names, empty where it is left out. */
+  /** A list of names or numbers, empty where it is left out. */
   public List<?> list(String name) {
-    Object value = fields.get(name);
-    return value instanceof List ? (List<?>) value : Collections.emptyList();
+    return fields.get(name) == null ? Collections.emptyList() : (List<?>) fields.get(name);
   }
 }

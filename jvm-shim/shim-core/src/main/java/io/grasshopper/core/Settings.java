@@ -7,10 +7,19 @@ import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /** Settings under one prefix, for example {@code spark.grasshopper.}; a value that cannot be read is an error at attach. */
 public final class Settings {
+  /** All that can be set, but for what a host system's shim adds. */
+  public static final List<String> KEYS = Collections.unmodifiableList(Arrays.asList("server", "enabled", "mode", "token", "token.file",
+      "connect.timeout", "timeout", "copies.max", "queue.capacity", "progress.interval", "late.job"));
   private static final long LONGEST_TIMEOUT_MS = 3_600_000;
 
   private final UnaryOperator<String> lookup;
@@ -20,9 +29,32 @@ public final class Settings {
     this.lookup = lookup;
   }
 
-  /** False by {@code enabled=false}, {@code mode=off}, or where no {@code server} is named. */
-  public boolean isEnabled() {
-    return !"false".equals(text("enabled", "true")) && !"off".equals(mode()) && !text("server", "").isEmpty();
+  /** By {@code enabled=false} or {@code mode=off}. */
+  public boolean isSwitchedOff() {
+    return text("enabled", "").equals("false") || text("mode", "").equals("off");
+  }
+
+  /**
+   * Reads every setting once.
+   *
+   * @param more the settings that a host system's shim has besides
+   * @throws IllegalArgumentException that names all of those that cannot be read
+   */
+  public void verify(Runnable... more) {
+    List<Runnable> all = new ArrayList<>(Arrays.asList(this::endpoint, () -> flag("enabled", true), this::mode, this::token,
+        this::connectTimeoutMs, this::timeoutMs, this::maxCopies, this::queueCapacity, this::progressIntervalMs, this::endsLateJobs));
+    all.addAll(Arrays.asList(more));
+    Set<String> wrong = new LinkedHashSet<>();
+    for (Runnable reading : all) {
+      try {
+        reading.run();
+      } catch (IllegalArgumentException error) {
+        wrong.add(error.getMessage());
+      }
+    }
+    if (!wrong.isEmpty()) {
+      throw new IllegalArgumentException(String.join("; ", wrong));
+    }
   }
 
   /** The most the user allows: {@code off}, {@code shadow} or {@code control}; control where nothing is said. */
@@ -44,7 +76,16 @@ public final class Settings {
     return address("/shim/v1/doorbell");
   }
 
+  /** Where that is, for people: without a path, and without a secret that somebody may have put there. */
+  public String address() {
+    URL endpoint = endpoint();
+    return endpoint.getProtocol() + "://" + endpoint.getHost() + (endpoint.getPort() < 0 ? "" : ":" + endpoint.getPort());
+  }
+
   private URL address(String path) {
+    if (text("server", "").isEmpty()) {
+      throw new IllegalArgumentException("server names no control plane");
+    }
     try {
       URL address = new URL(text("server", "").replaceAll("/+$", "") + path);
       if (!address.getProtocol().equals("http") && !address.getProtocol().equals("https")) {
@@ -106,7 +147,17 @@ public final class Settings {
     return value == null || value.trim().isEmpty() ? otherwise : value.trim();
   }
 
-  private long number(String key, long otherwise, long least, long most) {
+  /** True or false, and nothing else. */
+  public boolean flag(String key, boolean otherwise) {
+    String value = text(key, Boolean.toString(otherwise));
+    if (!value.equals("true") && !value.equals("false")) {
+      throw new IllegalArgumentException(key + " is " + value + ", want true or false");
+    }
+    return value.equals("true");
+  }
+
+  /** A whole number, or the nearest that is allowed. */
+  public long number(String key, long otherwise, long least, long most) {
     return Math.min(most, Math.max(least, parse(key, text(key, Long.toString(otherwise)))));
   }
 

@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +17,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>It exchanges at the interval the last reply asked for, 5 ms after an urgent event, or when the doorbell rings. It never waits for
  * the network: an exchange that outlives its deadline is abandoned where it is. Leases and overdue wishes end on time, answer or no
- * answer.
+ * answer; and all that was ever ordered, one lease after the last valid reply.
  */
 public final class SyncLoop {
   private static final Logger LOG = LoggerFactory.getLogger(SyncLoop.class);
@@ -38,10 +39,12 @@ public final class SyncLoop {
   private final FactQueue queue;
   private final LiveState live = new LiveState();
   private final Outbox outbox;
-  private final Leases leases = new Leases(System::nanoTime);
+  private final Leases leases;
   private final Breaker breaker = new Breaker();
   private final OrderMemory seenOrders = new OrderMemory();
   private final ToldMode toldMode = new ToldMode();
+  private final LongSupplier nanoClock;
+  private final ToldFailure toldFailure;
   private final Thread thread;
   private final AtomicBoolean signalled = new AtomicBoolean();
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -49,8 +52,8 @@ public final class SyncLoop {
   private volatile boolean urgent;
   private volatile String stopReason;
 
-  private long nextDueNanos = System.nanoTime();
-  private long earliestNanos = nextDueNanos;
+  private long nextDueNanos;
+  private long earliestNanos;
   private boolean soon;
   private long soonNanos;
   private boolean rung;
@@ -62,12 +65,23 @@ public final class SyncLoop {
 
   /** @param host asked only once the loop has started, so it may be given a loop that is still being built */
   public SyncLoop(String sourceKind, Host host, Guard guard, Settings settings) {
+    this(sourceKind, host, guard, settings, new HttpTransport(settings, settings.endpoint(), settings.timeoutMs()),
+        new HttpTransport(settings, settings.doorbell(), Doorbell.timeoutMs(settings)), System::nanoTime);
+  }
+
+  /** @param nanoClock {@link System#nanoTime}, or a clock a test moves */
+  SyncLoop(String sourceKind, Host host, Guard guard, Settings settings, Transport exchanges, Transport questions,
+      LongSupplier nanoClock) {
     this.sourceKind = sourceKind;
     this.host = host;
     this.guard = guard;
-    Transport transport = new HttpTransport(settings, settings.endpoint(), settings.timeoutMs());
-    this.courier = new Courier<>(transport, settings.timeoutMs() * MILLI, this::wake, Reply::decode);
-    this.doorbell = new Doorbell(settings, source, this::wake);
+    this.nanoClock = nanoClock;
+    this.toldFailure = new ToldFailure(settings.address());
+    this.leases = new Leases(nanoClock);
+    this.nextDueNanos = nanoClock.getAsLong();
+    this.earliestNanos = nextDueNanos;
+    this.courier = new Courier<>(exchanges, settings.timeoutMs() * MILLI, this::wake, Reply::decode, nanoClock);
+    this.doorbell = new Doorbell(questions, Doorbell.timeoutMs(settings), source, this::wake, nanoClock);
     this.queue = new FactQueue(settings.queueCapacity(), this::wakeUrgently);
     this.outbox = new Outbox(settings.queueCapacity());
     this.thread = Daemons.named("grasshopper-sync").newThread(this::run);
@@ -80,10 +94,14 @@ public final class SyncLoop {
    * @param epoch grows with every start of the same id
    */
   public void start(String id, long epoch) {
+    introduce(id, epoch);
+    thread.start();
+  }
+
+  void introduce(String id, long epoch) {
     source.put("kind", sourceKind);
     source.put("id", id);
     source.put("epoch", epoch);
-    thread.start();
   }
 
   /** Where host threads leave events. */
@@ -123,7 +141,7 @@ public final class SyncLoop {
   }
 
   private void outcome(long order, String result, String reason, long attempt) {
-    long now = System.nanoTime();
+    long now = nanoClock.getAsLong();
     queue.offer(() -> {
       if (result.equals("refused")) {
         urgent = true;
@@ -165,10 +183,7 @@ public final class SyncLoop {
     try {
       while (stopReason == null && guard.isOn()) {
         signalled.set(false);
-        if (!guard.get("sync", false, this::turn)) {
-          postpone(FIRST_INTERVAL_MS);
-        }
-        long pauseNanos = nanosToNextTurn();
+        long pauseNanos = step();
         if (pauseNanos > 0 && !signalled.get()) {
           LockSupport.parkNanos(pauseNanos);
         }
@@ -178,9 +193,22 @@ public final class SyncLoop {
       if (guard.isOn()) {
         guard.run("good-bye", this::sayGoodBye);
       }
+    } catch (VirtualMachineError error) {
+      guard.switchOff("nobody would end any more what was ordered", error);
+      throw error;
     } finally {
+      courier.hangUp();
+      doorbell.hangUp();
       ended.countDown();
     }
+  }
+
+  /** One turn, whatever comes of it; answers the nanoseconds to the next one. */
+  long step() {
+    if (!guard.get("sync", false, this::turn)) {
+      postpone(FIRST_INTERVAL_MS);
+    }
+    return nanosToNextTurn();
   }
 
   /** One look at everything; true when it came to its end. */
@@ -188,7 +216,7 @@ public final class SyncLoop {
     translateEvents();
     collect();
     endLeases();
-    long now = System.nanoTime();
+    long now = nanoClock.getAsLong();
     if (hasLostEvents && now - forgetNanos >= 0) {
       hasLostEvents = false;
       guard.run("lost events", host::forgetGone);
@@ -208,7 +236,7 @@ public final class SyncLoop {
   }
 
   private void postpone(long millis) {
-    earliestNanos = System.nanoTime() + millis * MILLI;
+    earliestNanos = nanoClock.getAsLong() + millis * MILLI;
     nextDueNanos = earliestNanos;
   }
 
@@ -227,11 +255,14 @@ public final class SyncLoop {
     for (String job : leases.takeEnded()) {
       guard.run("lease end", () -> host.leaseEnded(job));
     }
+    if (leases.takeSilence()) {
+      guard.run("silence", () -> host.standDown("lease_ended"));
+    }
   }
 
   /** Never so long that events fill the queue while the control plane is away. */
   private long nanosToNextTurn() {
-    long now = System.nanoTime();
+    long now = nanoClock.getAsLong();
     long exchange = (courier.isUnderWay() ? courier.deadlineNanos() : dueNanos()) - now;
     long wish = guard.get("overdue", Long.MAX_VALUE, () -> host.endOverdue(now));
     long nextEnd = Math.min(wish, leases.nanosToNextEnd());
@@ -245,7 +276,7 @@ public final class SyncLoop {
     if (queue.dropped() != queueDropsReported) {
       queueDropsReported = queue.dropped();
       outbox.requireFull();
-      forgetNanos = hasLostEvents ? forgetNanos : System.nanoTime() + STRAY_EVENTS_NANOS;
+      forgetNanos = hasLostEvents ? forgetNanos : nanoClock.getAsLong() + STRAY_EVENTS_NANOS;
       hasLostEvents = true;
     }
   }
@@ -254,7 +285,7 @@ public final class SyncLoop {
     soon = false;
     rung = false;
     try {
-      courier.send(request(System.nanoTime()));
+      courier.send(request(nanoClock.getAsLong()));
     } catch (IOException error) {
       outbox.discard();
       failed(error);
@@ -293,8 +324,9 @@ public final class SyncLoop {
   }
 
   private void failed(IOException error) {
-    if (!breaker.isOpen()) {
-      LOG.warn("Grasshopper: the control plane is away ({}); the host goes on by itself", error.getMessage());
+    String news = toldFailure.news(error);
+    if (!news.isEmpty()) {
+      LOG.warn("Grasshopper: {}; the host goes on by itself", news);
     }
     postpone(breaker.failed());
   }
@@ -306,6 +338,7 @@ public final class SyncLoop {
     if (breaker.isOpen()) {
       LOG.info("Grasshopper: the control plane answers again, after {} failures", breaker.failures());
       breaker.succeeded();
+      toldFailure.over();
     }
     outbox.acknowledge();
     boolean isAskedAgain = reply.wantFull && outbox.isBatchFull();
@@ -347,15 +380,17 @@ public final class SyncLoop {
     long leastMs = isAskedAgain ? FIRST_INTERVAL_MS : 1;
     long intervalMs = Math.max(leastMs, Math.min(LONGEST_INTERVAL_MS, reply.nextIntervalMs));
     soon &= isInControl;
-    earliestNanos = System.nanoTime();
+    earliestNanos = nanoClock.getAsLong();
     nextDueNanos = outbox.hasBacklog() ? earliestNanos : courier.sentNanos() + intervalMs * MILLI;
   }
 
   /** A kill only takes back what was launched in control, so it is the one order that counts after a change of mode. */
   private void obey(Order order, Reply reply) {
-    if (!reply.isControl() && !order.type().equals("kill_attempt")) {
+    if (order.badField() != null) {
+      refused(order.id(), "bad_field:" + order.badField());
+    } else if (!reply.isControl() && !order.type().equals("kill_attempt")) {
       refused(order.id(), "mode");
-    } else if (order.isOverdue(System.nanoTime())) {
+    } else if (order.isOverdue(nanoClock.getAsLong())) {
       expired(order.id(), "");
     } else {
       try {
@@ -368,14 +403,14 @@ public final class SyncLoop {
   }
 
   private void sayGoodBye() {
-    long lastNanos = System.nanoTime() + LAST_WORDS_NANOS;
+    long lastNanos = nanoClock.getAsLong() + LAST_WORDS_NANOS;
     translateEvents();
     emit(Fact.timeless("driver_detached").withText("reason", stopReason));
-    while (!breaker.isOpen() && !outbox.isEmpty() && System.nanoTime() - lastNanos < 0) {
+    while (!breaker.isOpen() && !outbox.isEmpty() && nanoClock.getAsLong() - lastNanos < 0) {
       if (!courier.isUnderWay()) {
         send();
       }
-      LockSupport.parkNanos(Math.min(20 * MILLI, lastNanos - System.nanoTime()));
+      LockSupport.parkNanos(Math.min(20 * MILLI, lastNanos - nanoClock.getAsLong()));
       try {
         Reply reply = courier.poll();
         if (reply != null && reply.wantFull) {

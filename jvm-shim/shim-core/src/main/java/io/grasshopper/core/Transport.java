@@ -6,7 +6,7 @@ import java.io.IOException;
 /** Starts exchanges that run elsewhere; nothing here ever blocks the caller. */
 interface Transport {
   /** Sends {@code body} and calls {@code whenDone} from another thread once there is an answer or a failure. */
-  Exchange start(byte[] body, Runnable whenDone);
+  Exchange start(byte[] body, Runnable whenDone) throws IOException;
 
   /** One exchange under way. */
   interface Exchange {
@@ -14,11 +14,21 @@ interface Transport {
 
     /** The answer of an exchange that is done. */
     byte[] answer() throws IOException;
+
+    /** Nobody waits for the answer any more: its connection is closed, whatever it is at. */
+    void abandon();
   }
 
   /** Nobody answers at this address, or not to us: an older control plane, or a token that is not for this. */
-  final class Absent extends IOException {
-    Absent(int status) {
+  class Absent extends IOException {
+    Absent(String message) {
+      super(message);
+    }
+  }
+
+  /** Somebody answers, but not to whoever has this token. */
+  final class Refused extends Absent {
+    Refused(int status) {
       super("status " + status);
     }
   }

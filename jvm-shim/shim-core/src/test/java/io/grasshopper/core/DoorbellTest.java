@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class DoorbellTest extends LoopTest {
-  private static final String ORDER = ", \"orders\": [{\"type\": \"run_next\", \"order\": 41, \"ttl_ms\": 9000}]";
+  private static final String ORDER = ", \"orders\": [" + FakePlane.order("run_next", 41) + "]";
 
   private Map<?, ?> nextQuestion() throws InterruptedException {
     Map<?, ?> question = plane.questions.poll(5, TimeUnit.SECONDS);

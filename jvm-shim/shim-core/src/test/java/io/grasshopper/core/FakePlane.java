@@ -35,7 +35,12 @@ public final class FakePlane implements AutoCloseable {
   }
 
   public FakePlane() throws IOException {
-    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    this(0);
+  }
+
+  /** @param port 0 for any that is free */
+  public FakePlane(int port) throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
     server.setExecutor(Executors.newCachedThreadPool(Daemons.named("fake-plane")));
     serve("/shim/v1/sync", requests, (exchange, request) -> behaviour.answer(exchange, request));
     serve("/shim/v1/doorbell", questions, (exchange, question) -> doorbell.answer(exchange, question));
@@ -79,6 +84,12 @@ public final class FakePlane implements AutoCloseable {
   public static String acknowledging(Map<?, ?> request, String more) {
     return "{\"protocol\": 1, \"plane_epoch\": 7, \"acknowledged\": " + request.get("sequence") + ", \"cycle\": "
         + request.get("sequence") + ", \"next_interval_ms\": 20, \"mode\": \"control\"" + more + "}";
+  }
+
+  /** An order about an attempt, with all that such orders need. */
+  static String order(String type, long id) {
+    return "{\"type\": \"" + type + "\", \"order\": " + id + ", \"ttl_ms\": 9000, \"job\": \"job-9\", \"stage\": 3, \"stage_attempt\": 0, "
+        + "\"index\": 4, \"attempt\": 9}";
   }
 
   public static void reply(HttpExchange exchange, String body) throws IOException {

@@ -2,6 +2,7 @@
 package io.grasshopper.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HttpTransportTest {
   private FakePlane plane;
@@ -55,6 +58,14 @@ class HttpTransportTest {
   }
 
   @Test
+  void tellsARefusedTokenFromAnAddressThatIsNotThere() {
+    plane.behaviour = (http, request) -> http.sendResponseHeaders(401, -1);
+    assertThrows(Transport.Refused.class, () -> exchange(plane.settings()));
+    plane.behaviour = (http, request) -> http.sendResponseHeaders(404, -1);
+    assertEquals(Transport.Absent.class, assertThrows(Transport.Absent.class, () -> exchange(plane.settings())).getClass());
+  }
+
+  @Test
   void tellsARejectedMessageFromATroubledServer() {
     plane.behaviour = (http, request) -> http.sendResponseHeaders(422, -1);
     assertThrows(Transport.Rejected.class, () -> exchange(plane.settings()));
@@ -69,7 +80,7 @@ class HttpTransportTest {
   @Test
   void cutsATrickleOff() {
     plane.behaviour = (http, request) -> {
-      http.sendResponseHeaders(200, 0);
+      http.sendResponseHeaders(200, 100);
       for (int i = 0; i < 100; i++) {
         http.getResponseBody().write(' ');
         http.getResponseBody().flush();
@@ -79,10 +90,32 @@ class HttpTransportTest {
     assertThrows(IOException.class, () -> exchange(plane.settings("timeout", "300ms")));
   }
 
+  /** The length of a chunk may trickle as well, within one read that nothing from outside can end. */
+  @Test
+  void takesNoAnswerOfUnknownLength() {
+    plane.behaviour = (http, request) -> http.sendResponseHeaders(200, 0);
+    IOException error = assertThrows(IOException.class, () -> exchange(plane.settings()));
+    assertEquals("the answer does not say how long it is", error.getMessage());
+  }
+
+  /** Each byte comes long before any read times out, so only closing the connection ends the exchange. */
+  @ParameterizedTest
+  @ValueSource(strings = {"HTTP/1.1 ", "HTTP/1.1 200 OK\r\nX: "})
+  void anAbandonedExchangeEndsThoughItsHeadTrickles(String promptly) throws Exception {
+    try (Trickle server = new Trickle(promptly)) {
+      CountDownLatch done = new CountDownLatch(1);
+      Transport.Exchange exchange = transport(server.settings("timeout", "300ms")).start(new byte[] {'{', '}'}, done::countDown);
+      assertFalse(done.await(400, TimeUnit.MILLISECONDS), "no time-out of the connection's own ends it");
+      exchange.abandon();
+      assertTrue(done.await(1, TimeUnit.SECONDS), "its thread is pinned");
+      assertThrows(IOException.class, exchange::answer);
+    }
+  }
+
   @Test
   void cutsAFloodOff() {
     plane.behaviour = (http, request) -> {
-      http.sendResponseHeaders(200, 0);
+      http.sendResponseHeaders(200, 50 << 20);
       byte[] megabyte = new byte[1 << 20];
       for (int i = 0; i < 50; i++) {
         http.getResponseBody().write(megabyte);

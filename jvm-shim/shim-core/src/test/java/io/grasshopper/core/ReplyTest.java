@@ -2,10 +2,13 @@
 package io.grasshopper.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,5 +40,22 @@ class ReplyTest {
   @Test
   void refusesAnotherProtocol() {
     assertThrows(IOException.class, () -> decode(VALID.replace("\"protocol\": 1", "\"protocol\": 2") + "}"));
+  }
+
+  /** A stage of 2^32 + 3, cut to 32 bits, would be stage 3. */
+  @Test
+  void aNumberOf53BitsIsNoOtherNumberOf32() {
+    Order order = Orders.of(FakePlane.order("run_next", 41).replace("\"stage\": 3", "\"stage\": 4294967299"));
+    assertNull(order.badField());
+    assertEquals(4294967299L, order.number("stage"));
+    assertEquals(Integer.MAX_VALUE, order.integer("stage"));
+  }
+
+  @Test
+  void takesAMillionWordsAndNoMore() throws IOException {
+    String zeros = String.join("", Collections.nCopies(1_000_000, "0,"));
+    IOException error = assertThrows(IOException.class, () -> decode(VALID + ", \"news\": [" + zeros + "0]}"));
+    assertTrue(error.getMessage().contains("Token count"), error.getMessage());
+    decode(VALID + ", \"news\": [" + zeros.substring(zeros.length() / 2) + "0]}");
   }
 }

@@ -20,15 +20,44 @@ class SettingsTest {
 
   @Test
   void needsAServerAndNoVeto() {
-    assertFalse(settings.isEnabled());
+    assertEquals("server names no control plane", complaint());
     values.put("server", "http://127.0.0.1:8080/");
-    assertTrue(settings.isEnabled());
+    settings.verify();
+    assertFalse(settings.isSwitchedOff());
     assertEquals("http://127.0.0.1:8080/shim/v1/sync", settings.endpoint().toString());
     values.put("mode", "off");
-    assertFalse(settings.isEnabled());
+    assertTrue(settings.isSwitchedOff());
     values.put("mode", "control");
     values.put("enabled", "false");
-    assertFalse(settings.isEnabled());
+    assertTrue(settings.isSwitchedOff());
+  }
+
+  private String complaint() {
+    return assertThrows(IllegalArgumentException.class, settings::verify).getMessage();
+  }
+
+  /** Whoever mends one mistake at a time starts an application for each. */
+  @Test
+  void namesAllThatItCannotReadAtOnce() {
+    values.put("server", "ftp://host");
+    values.put("enabled", "fals");
+    values.put("mode", "maybe");
+    values.put("timeout", "2 moons");
+    values.put("copies.max", "many");
+    values.put("late.job", "perhaps");
+    values.put("token.file", "/nowhere");
+    for (String key : values.keySet()) {
+      assertTrue(complaint().contains(key), key + " in: " + complaint());
+    }
+  }
+
+  /** An address may hold a password, and logs are read by many. */
+  @Test
+  void tellsTheAddressWithoutWhatIsSecretInIt() {
+    values.put("server", "https://me:secret@host:7272/deep/");
+    assertEquals("https://host:7272", settings.address());
+    values.put("server", "http://host");
+    assertEquals("http://host", settings.address());
   }
 
   @Test

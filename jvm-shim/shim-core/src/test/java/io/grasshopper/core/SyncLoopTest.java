@@ -55,7 +55,7 @@ class SyncLoopTest extends LoopTest {
   @Test
   void obeysAnOrderOnceHoweverOftenItComes() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [{\"type\": \"run_next\", \"order\": 41, \"ttl_ms\": 9000}]"));
+        ", \"orders\": [" + FakePlane.order("run_next", 41) + "]"));
     start();
     assertEquals("run_next 41", nextCall());
     assertEquals("applied", nextOutcome().get("result"));
@@ -72,7 +72,7 @@ class SyncLoopTest extends LoopTest {
 
   @Test
   void letsAnOrderExpireThatHasNoTime() throws Exception {
-    replyOnce(", \"orders\": [{\"type\": \"run_next\", \"order\": 43, \"ttl_ms\": 0}]");
+    replyOnce(", \"orders\": [" + FakePlane.order("run_next", 43).replace("9000", "0") + "]");
     start();
     assertEquals("expired", nextOutcome().get("result"));
     assertTrue(host.calls.isEmpty());
@@ -81,7 +81,7 @@ class SyncLoopTest extends LoopTest {
   @Test
   void refusesOrdersOutsideModeControl() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [{\"type\": \"run_next\", \"order\": 44, \"ttl_ms\": 9000}]").replace("\"control\"", "\"shadow\""));
+        ", \"orders\": [" + FakePlane.order("run_next", 44) + "]").replace("\"control\"", "\"shadow\""));
     start();
     assertEquals("mode", nextOutcome().get("reason"));
   }
@@ -89,7 +89,7 @@ class SyncLoopTest extends LoopTest {
   @Test
   void obeysAKillAfterControlWasSwitchedOff() throws Exception {
     plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [{\"type\": \"kill_attempt\", \"order\": 45, \"ttl_ms\": 9000}]").replace("\"control\"", "\"off\""));
+        ", \"orders\": [" + FakePlane.order("kill_attempt", 45) + "]").replace("\"control\"", "\"off\""));
     start();
     assertEquals("applied", nextOutcome().get("result"));
   }
@@ -253,6 +253,35 @@ class SyncLoopTest extends LoopTest {
       }
     }
     throw new AssertionError("every full report names what has gone");
+  }
+
+  /** Four threads pinned for good would be the end of all exchanges, also with the control plane that comes next. */
+  @Test
+  void attachesAgainAfterAServerWhoseAnswersNeverEnd() throws Exception {
+    int port;
+    plane.close();
+    try (Trickle trickle = new Trickle("HTTP/1.1 200 OK\r\nX: ")) {
+      port = trickle.port();
+      loop = new SyncLoop("spark", host, new Guard(() -> { }), trickle.settings("timeout", "100ms"));
+      host.loop = loop;
+      loop.start("app-1", 5);
+      Thread.sleep(2500);
+    }
+    plane = new FakePlane(port);
+    plane.nextRequest();
+  }
+
+  /** Nobody would be left to end what was ordered. */
+  @Test
+  void leavesTheHostToItselfWhereTheVirtualMachineFails() throws Exception {
+    CountDownLatch off = new CountDownLatch(1);
+    loop = new SyncLoop("spark", host, new Guard(off::countDown), plane.settings());
+    host.loop = loop;
+    loop.start("app-1", 5);
+    loop.queue().offerUrgent(() -> {
+      throw new OutOfMemoryError("as the test wants");
+    });
+    assertTrue(off.await(5, TimeUnit.SECONDS));
   }
 
   @Test

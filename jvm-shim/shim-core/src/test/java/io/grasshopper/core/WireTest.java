@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class WireTest {
-  private static byte[] golden(String name) throws IOException {
+  static byte[] golden(String name) throws IOException {
     Path folder = Paths.get("").toAbsolutePath();
     while (!Files.isDirectory(folder.resolve("tests/golden/wire"))) {
       folder = folder.getParent();

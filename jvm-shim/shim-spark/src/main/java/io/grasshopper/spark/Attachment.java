@@ -4,15 +4,20 @@ package io.grasshopper.spark;
 import io.grasshopper.core.Daemons;
 import io.grasshopper.core.Guard;
 import io.grasshopper.core.Settings;
+import io.grasshopper.core.UnknownKeys;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Tuple2;
 
 /** One shim in one driver. Whatever fails while it is put in leaves Spark as it is, with one warning. */
 final class Attachment {
   private static final Logger LOG = LoggerFactory.getLogger(Attachment.class);
+  static final String PREFIX = "spark.grasshopper.";
   private static final long POLL_MS = 2;
   private static final long GIVE_UP_MS = 120_000;
   private static volatile Attachment latest;
@@ -47,15 +52,37 @@ final class Attachment {
 
   private static Attachment create(SparkConf conf, boolean endsWithApplication) {
     try {
-      Settings settings = new Settings(key -> conf.get("spark.grasshopper." + key, null));
-      if (settings.isEnabled()) {
-        return new Attachment(conf, settings, endsWithApplication);
+      tellUnknownKeys(conf);
+      Settings settings = new Settings(key -> conf.get(PREFIX + key, null));
+      if (settings.isSwitchedOff()) {
+        LOG.info("Grasshopper is switched off by {}enabled or mode", PREFIX);
+        return null;
       }
-      LOG.info("Grasshopper is not enabled: spark.grasshopper.server names no control plane, or enabled or mode say so");
+      settings.verify();
+      return new Attachment(conf, settings, endsWithApplication);
+    } catch (IllegalArgumentException error) {
+      LOG.warn("Grasshopper stays out of this application; under {}: {}", PREFIX, error.getMessage());
     } catch (Exception | LinkageError error) {
       LOG.warn("Grasshopper stays out of this application: {}", error.toString());
     }
     return null;
+  }
+
+  /** What is meant for single jobs is no key of an application: there it would keep nothing back. */
+  private static void tellUnknownKeys(SparkConf conf) {
+    Set<String> given = new TreeSet<>();
+    for (Tuple2<String, String> each : conf.getAllWithPrefix(PREFIX)) {
+      given.add(each._1());
+    }
+    for (String option : JobKey.OPTIONS) {
+      if (!Settings.KEYS.contains(option) && given.remove(option)) {
+        LOG.warn("Grasshopper: {}{} has no effect here, it is a local property of single jobs", PREFIX, option);
+      }
+    }
+    String unknown = UnknownKeys.told(PREFIX, given, Settings.KEYS);
+    if (!unknown.isEmpty()) {
+      LOG.warn("Grasshopper: {}", unknown);
+    }
   }
 
   Guard guard() {
@@ -76,7 +103,7 @@ final class Attachment {
       host.install(context, settings.mode());
       latest = this;
       LOG.info("Grasshopper {} is loaded for {}, at most {} by this application",
-          SparkAttached.SHIM_VERSION, settings.endpoint(), settings.mode());
+          SparkAttached.SHIM_VERSION, settings.address(), settings.mode());
     } catch (Exception | LinkageError error) {
       guard.switchOff("it could not be put into Spark " + context.version(), error);
     }

@@ -23,7 +23,7 @@ final class AvoidedHosts {
     this.endNanos = endNanos;
   }
 
-  /** @throws RuntimeException where a host has no number of waves */
+  /** @param order with a number of waves for each host */
   static AvoidedHosts of(Order order) {
     Map<String, Integer> waves = new HashMap<>();
     Iterator<?> each = order.list("waves").iterator();

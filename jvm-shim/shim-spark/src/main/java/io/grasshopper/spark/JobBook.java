@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -20,9 +21,13 @@ import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.JobResult;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Turns Spark's jobs into the user's jobs. Used by the sync loop's thread only. */
 final class JobBook {
+  private static final Logger LOG = LoggerFactory.getLogger(JobBook.class);
+  private static final int MOST_MISREAD = 100;
   private static final int MAX_ENDED_EXECUTIONS = 1000;
   /** A job group may never come to its end: of its Spark jobs that have, so many are remembered, the last to start. */
   private static final int MAX_ENDED_SPARK_JOBS = 100;
@@ -32,6 +37,7 @@ final class JobBook {
   private final Map<String, Job> jobs = new HashMap<>();
   private final Map<Integer, Job> bySparkJob = new HashMap<>();
   private final Set<String> endedExecutions = new LinkedHashSet<>();
+  private final Set<String> toldMisread = new HashSet<>();
 
   /** @param onEnd hears the key of each job that has ended */
   JobBook(SyncLoop loop, Consumer<String> onEnd) {
@@ -40,7 +46,9 @@ final class JobBook {
   }
 
   void started(SparkListenerJobStart event, long atNanos) {
-    Job job = job(JobKey.of(event.properties(), event.jobId()), atNanos);
+    JobKey key = JobKey.of(event.properties(), event.jobId());
+    tellMisread(key);
+    Job job = job(key, atNanos);
     Part part = job.add(event.jobId());
     bySparkJob.put(event.jobId(), job);
     for (Object each : Scala.list(Scala.call(event, "stageInfos"))) {
@@ -52,6 +60,12 @@ final class JobBook {
       }
     }
     loop.emit(job.fact());
+  }
+
+  private void tellMisread(JobKey key) {
+    if (!key.misread.isEmpty() && toldMisread.size() < MOST_MISREAD && toldMisread.add(key.misread)) {
+      LOG.warn("Grasshopper: of job {},{} an option that cannot be read allows the least", key.key, key.misread);
+    }
   }
 
   /**

@@ -19,7 +19,7 @@ final class OrderGate {
 
   /** The task set an order is about, or null. Under the scheduler's lock. */
   TaskSetManager set(Order order) {
-    return set((int) order.number("stage"), (int) order.number("stage_attempt"));
+    return set(order.integer("stage"), order.integer("stage_attempt"));
   }
 
   /** The task set of a stage's attempt, or null. Under the scheduler's lock. */

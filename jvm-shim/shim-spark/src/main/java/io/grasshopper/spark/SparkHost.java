@@ -147,7 +147,7 @@ final class SparkHost implements Host {
       revive = true;
       dueBy(order.expiresNanos());
       if (isCopy && context.executorAllocationManager().isDefined()) {
-        int index = (int) order.number("index");
+        int index = order.integer("index");
         scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
       }
     }
@@ -196,9 +196,9 @@ final class SparkHost implements Host {
     if (refusal != null) {
       return refusal;
     }
-    int target = (int) order.number("target");
-    int cap = (int) order.number("cap", -1);
-    int originals = (int) order.number("originals", -1);
+    int target = order.integer("target");
+    int cap = order.integer("cap", -1);
+    int originals = order.integer("originals", -1);
     locked(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
     revive = true;
     dueBy(order.expiresNanos());
@@ -207,6 +207,9 @@ final class SparkHost implements Host {
   }
 
   private String avoid(Order order) {
+    if (order.list("hosts").size() != order.list("waves").size()) {
+      return "bad_field:waves";
+    }
     AvoidedHosts hosts = AvoidedHosts.of(order);
     locked(() -> {
       control.avoided = hosts;
@@ -218,10 +221,10 @@ final class SparkHost implements Host {
   }
 
   private String capExecutors(Order order) {
-    long most = order.number("executors", -1);
+    int most = order.integer("executors", -1);
     if (most < 0) {
       executors.lift();
-    } else if (!executors.lower((int) Math.min(most, Integer.MAX_VALUE), order.expiresNanos())) {
+    } else if (!executors.lower(most, order.expiresNanos())) {
       return "executors_fixed";
     }
     loop.applied(order.id(), -1);

@@ -2,7 +2,8 @@
 package io.grasshopper.spark;
 
 import io.grasshopper.core.Order;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 
 /** One accepted {@code launch_copy} or {@code run_next} that has not been served. */
 final class Wish {
@@ -12,16 +13,16 @@ final class Wish {
   /** The host to use, or empty. */
   final String host;
   final long expiresNanos;
-  private final List<?> avoidHosts;
+  private final Set<Object> avoidHosts;
   private final boolean beforeWaiting;
 
   Wish(Order order, boolean isCopy) {
     this.order = order.id();
-    this.index = (int) order.number("index");
+    this.index = order.integer("index");
     this.isCopy = isCopy;
     this.expiresNanos = order.expiresNanos();
     this.host = order.text("host");
-    this.avoidHosts = order.list("avoid_hosts");
+    this.avoidHosts = new HashSet<>(order.list("avoid_hosts"));
     this.beforeWaiting = order.flag("before_waiting");
   }
 

@@ -77,7 +77,7 @@ final class Allocation implements AutoCloseable {
 
   /** An object whose constructor has not run: it would want a cluster. */
   @SuppressWarnings("unchecked")
-  private static <T> T bare(Class<T> type) {
+  static <T> T bare(Class<T> type) {
     try {
       Class<?> unsafe = Class.forName("sun.misc.Unsafe");
       Field instance = unsafe.getDeclaredField("theUnsafe");

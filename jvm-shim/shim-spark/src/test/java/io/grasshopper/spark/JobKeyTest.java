@@ -34,6 +34,8 @@ class JobKeyTest {
     assertFalse(job.copiesEnabled);
     assertEquals("shadow", job.mode);
     assertTrue(job.isStreaming);
+    assertEquals("", job.misread);
+    assertEquals("", key("spark.grasshopper.mode", "off").misread);
   }
 
   @Test
@@ -52,5 +54,7 @@ class JobKeyTest {
     assertEquals("off", job.mode);
     assertFalse(job.copiesEnabled);
     assertEquals(1000, key("spark.grasshopper.weight", "999999").weight);
+    assertEquals(" spark.grasshopper.weight=much counts as 1; spark.grasshopper.copies.enabled=no counts as false;"
+        + " spark.grasshopper.mode=on counts as off;", job.misread);
   }
 }

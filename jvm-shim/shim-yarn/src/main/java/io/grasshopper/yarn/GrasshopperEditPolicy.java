@@ -2,7 +2,9 @@
 package io.grasshopper.yarn;
 
 import io.grasshopper.core.Settings;
+import io.grasshopper.core.UnknownKeys;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,15 +28,17 @@ import org.slf4j.LoggerFactory;
 public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
   private static final Logger LOG = LoggerFactory.getLogger(GrasshopperEditPolicy.class);
   private static final String PREFIX = "yarn.scheduler.grasshopper.";
-  private static final long LEAST_TICK_MS = 50;
-  private static final long LEAST_PLAN_MS = 100;
+  private static final List<String> KEYS = Arrays.asList(
+      "server", "token", "mode", "enabled", "tick-ms", "timeout-ms", "plan-ttl-ms", "preemption", "token.file", "queue.capacity");
+  private static final long MINUTE_MS = 60_000;
 
   private final Map<String, QueueLink> links = new HashMap<>();
   private Configuration configuration;
   private RMContext context;
   private ResourceScheduler scheduler;
   private Enforcement enforcement;
-  private Settings settings;
+  private final Settings settings = new Settings(this::lookup);
+  private boolean isEnabled;
   private boolean preempts;
   private long tickMs = 500;
   private long longestPlanNanos;
@@ -46,21 +50,44 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
     scheduler = resourceScheduler;
     enforcement = new Enforcement(rmContext);
     try {
-      tickMs = Math.max(LEAST_TICK_MS, conf.getLong(PREFIX + "tick-ms", tickMs));
-      preempts = conf.getBoolean(PREFIX + "preemption", false);
-      longestPlanNanos =
-          TimeUnit.MILLISECONDS.toNanos(Math.max(LEAST_PLAN_MS, conf.getLong(PREFIX + "plan-ttl-ms", 5000)));
-      Settings read = new Settings(this::lookup);
-      if (read.isEnabled()) {
-        LOG.info("Grasshopper {} is loaded for {}, at most {} by this ResourceManager",
-            Shim.VERSION, read.endpoint(), read.mode());
-        settings = read;
-      } else {
-        LOG.info("Grasshopper is not enabled: {}server names no control plane, or enabled or mode say so", PREFIX);
+      String unknown = UnknownKeys.told(PREFIX, conf.getPropsWithPrefix(PREFIX).keySet(), KEYS);
+      if (!unknown.isEmpty()) {
+        LOG.warn("Grasshopper: {}", unknown);
       }
+      if (settings.isSwitchedOff()) {
+        LOG.info("Grasshopper is switched off by {}enabled or mode", PREFIX);
+        return;
+      }
+      verify();
+      LOG.info("Grasshopper {} is loaded for {}, at most {} by this ResourceManager",
+          Shim.VERSION, settings.address(), settings.mode());
+      isEnabled = true;
+    } catch (IllegalArgumentException error) {
+      LOG.warn("Grasshopper stays out of this ResourceManager; under {}: {}", PREFIX, error.getMessage());
     } catch (Exception | LinkageError error) {
       LOG.warn("Grasshopper stays out of this ResourceManager: {}", error.toString());
     }
+  }
+
+  /** @throws IllegalArgumentException that names all settings that cannot be read */
+  void verify() {
+    settings.verify(this::readTick, this::readPlanTtl, this::readPreemption);
+  }
+
+  private void readTick() {
+    tickMs = settings.number("tick-ms", tickMs, 50, MINUTE_MS);
+  }
+
+  private void readPlanTtl() {
+    longestPlanNanos = TimeUnit.MILLISECONDS.toNanos(settings.number("plan-ttl-ms", 5000, 100, MINUTE_MS));
+  }
+
+  long longestPlanNanos() {
+    return longestPlanNanos;
+  }
+
+  private void readPreemption() {
+    preempts = settings.flag("preemption", false);
   }
 
   /** The shims' common keys by the names they have here. An exchange is over before the next tick. */
@@ -70,7 +97,7 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
         return token();
       case "timeout":
       case "connect.timeout":
-        return Long.toString(Math.min(configuration.getLong(PREFIX + "timeout-ms", 300), tickMs));
+        return Long.toString(settings.number("timeout-ms", 300, Long.MIN_VALUE, tickMs));
       default:
         return configuration.get(PREFIX + key);
     }
@@ -87,7 +114,7 @@ public final class GrasshopperEditPolicy implements SchedulingEditPolicy {
 
   @Override
   public void editSchedule() {
-    if (settings != null) {
+    if (isEnabled) {
       Shim.run("tick", this::tick);
     }
   }

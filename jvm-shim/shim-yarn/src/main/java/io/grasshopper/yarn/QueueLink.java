@@ -91,18 +91,14 @@ final class QueueLink implements Host {
     if (application == null) {
       return "unknown_job";
     }
-    long cap = order.number("cap", Grant.NO_CAP);
+    int cap = order.integer("cap", Grant.NO_CAP);
     if (cap < Grant.NO_CAP && !canHold) {
       return "cap_unsupported";
     }
     long now = System.nanoTime();
     long endNanos = now + Math.min(order.expiresNanos() - now, longestNanos);
-    granted.put(application, new Grant(clamped(order.number("target")), clamped(cap), endNanos));
+    granted.put(application, new Grant(order.integer("target"), cap, endNanos));
     return null;
-  }
-
-  private static int clamped(long containers) {
-    return (int) Math.min(containers, Grant.NO_CAP);
   }
 
   @Override

@@ -1,7 +1,9 @@
-// Where does the plug-in find its secret, and how long may an exchange take?
+// Where does the plug-in find its secret, how long may things take, and what is said of what it cannot read?
 package io.grasshopper.yarn;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grasshopper.core.Settings;
 import java.nio.file.Path;
@@ -39,5 +41,30 @@ class GrasshopperEditPolicyTest {
     assertEquals(300, settings(conf).timeoutMs());
     conf.set(PREFIX + "tick-ms", "200");
     assertEquals(200, settings(conf).timeoutMs());
+  }
+
+  /** Whoever misspells a number in yarn-site.xml must be told which; and a tick of no length would end the ResourceManager. */
+  @Test
+  void namesEachNumberThatItCannotReadAndKeepsItsTick() {
+    Configuration conf = new Configuration(false);
+    conf.set(PREFIX + "server", "http://127.0.0.1:7272");
+    for (String key : new String[] {"tick-ms", "timeout-ms", "plan-ttl-ms", "preemption"}) {
+      conf.set(PREFIX + key, "soon");
+      GrasshopperEditPolicy policy = new GrasshopperEditPolicy();
+      policy.init(conf, null, null);
+      String told = assertThrows(IllegalArgumentException.class, policy::verify).getMessage();
+      assertTrue(told.contains(key + " is "), told);
+      assertEquals(500, policy.getMonitoringInterval());
+    }
+  }
+
+  @Test
+  void aPlanLivesAMinuteAtMost() {
+    Configuration conf = new Configuration(false);
+    conf.set(PREFIX + "server", "http://127.0.0.1:7272");
+    conf.set(PREFIX + "plan-ttl-ms", "86400000");
+    GrasshopperEditPolicy policy = new GrasshopperEditPolicy();
+    policy.init(conf, null, null);
+    assertEquals(60_000_000_000L, policy.longestPlanNanos());
   }
 }
