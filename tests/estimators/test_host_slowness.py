@@ -66,6 +66,18 @@ def test_a_host_recovers_with_the_half_life():
     assert not hosts.health(100.0 + 10 * HALF_LIFE_S, N_HOSTS).sick[SICK]
 
 
+def test_what_is_seen_after_a_repair_outweighs_what_was_seen_before_it():
+    """Evidence fades also when more comes in: after three half-lives, eight slow attempts count as one."""
+    hosts = HostSlowness()
+    for _ in range(8):
+        hosts.attempt_ended(SICK, np.log(4.0), now_s=100.0)
+    for _ in range(2):
+        hosts.attempt_ended(SICK, 0.0, now_s=100.0 + 3 * HALF_LIFE_S)
+    health, confidence = (ask(100.0 + 3 * HALF_LIFE_S, N_HOSTS) for ask in (hosts.health, hosts.confidence))
+    assert confidence[SICK] == pytest.approx(3 / 5)
+    assert health.slowness[SICK] == pytest.approx(4.0 ** (1 / 5))
+
+
 def test_hosts_may_turn_up_one_by_one():
     """Rows are given out as hosts are first heard of."""
     hosts = HostSlowness()
