@@ -27,9 +27,9 @@ from tests.mutants.trials import run_pytest, tried
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "build" / "mutants.json"
 EQUIVALENT = "tests/mutants/equivalent.toml"
-WHERE = ("model", "estimators", "engine", "policies", "api", "store", "runtime")
-SIMULATOR = "simulator"
-"""Its rules are the files of this folder; those of folders below draw and tabulate what the rules gave."""
+FOLDERS = ("model", "estimators", "engine", "policies", "api", "store", "runtime", "simulator")
+NO_RULES = "controlplane/simulator/experiments/"
+"""They draw and tabulate what the simulator's rules gave."""
 IN_PROCESS = ("--doctest-modules", "controlplane", "tests", "-m", "not (integration or browser or soak or full)")
 NOT_OURS = tuple(f"--ignore=tests/{name}" for name in ("integration", "browser", "docker", "bench", "mutants"))
 RECORDING_S = 3600.0
@@ -39,9 +39,9 @@ PROCESSES = 2
 
 def files(root: Path) -> list[str]:
     """Whose code is changed, relative to the root."""
-    package = root / "controlplane"
-    found = [path for name in WHERE for path in (package / name).rglob("*.py")]
-    return sorted(str(path.relative_to(root)) for path in [*found, *(package / SIMULATOR).glob("*.py")])
+    found = [path for name in FOLDERS for path in (root / "controlplane" / name).rglob("*.py")]
+    names = sorted(str(path.relative_to(root)) for path in found)
+    return [name for name in names if not name.startswith(NO_RULES)]
 
 
 def sample(root: Path, seed: int, count: int) -> list[Change]:
@@ -86,6 +86,9 @@ def run(tree: Path, recording: Recording, left: queue.SimpleQueue, results: Path
             except queue.Empty:
                 return
             outcome = tried(copy, change, recording)
+            if outcome is None:
+                print(f"{number} {change.file}:{change.line} no verdict: the machine is too busy", flush=True)
+                continue
             with results.open("a") as lines:
                 lines.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
             word = "noticed" if outcome.noticed else "UNNOTICED"
@@ -106,7 +109,9 @@ def outcomes(results: Path) -> dict[int, dict]:
     return {line.pop("number"): line for line in map(json.loads, lines)}
 
 
-def report(tree: Path, sampled: list[Change], equal: set[int], tried_ones: dict[int, dict], **about: object) -> dict:
+def report(
+    tree: Path, sampled: dict[int, Change], equal: set[int], tried_ones: dict[int, dict], **about: object
+) -> dict:
     """What was seen of a sample; `noticed_share` is of the tried ones, None where there is none."""
     noticed = sum(outcome["noticed"] for outcome in tried_ones.values())
     survivors = []
@@ -125,21 +130,23 @@ def main(arguments: list[str]) -> int:
     options = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     options.add_argument("--count", type=int, default=600, help="how many changes to draw (600)")
     options.add_argument("--seed", type=int, default=1, help="from which they are drawn (1)")
+    options.add_argument("--folders", nargs="+", default=FOLDERS, help="of the drawn ones, only those there (all)")
     options.add_argument("--hours", type=float, default=3.0, help="after which no further one is tried (3)")
     wanted = options.parse_args(arguments)
     until_s = time.monotonic() + wanted.hours * 3600
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True).strip()
     tree, recording = prepared(commit)
-    sampled = sample(tree, wanted.seed, wanted.count)
+    drawn = enumerate(sample(tree, wanted.seed, wanted.count))
+    sampled = {number: change for number, change in drawn if Path(change.file).parts[1] in wanted.folders}
     listed = tomllib.loads((tree / EQUIVALENT).read_text())["equivalent"]
-    equal = {number for number, change in enumerate(sampled) if equivalent(listed, change, tree)}
+    equal = {number for number, change in sampled.items() if equivalent(listed, change, tree)}
     results = tree.with_name(f"seed-{wanted.seed}.jsonl")
     left: queue.SimpleQueue = queue.SimpleQueue()
-    for number in sorted(set(range(len(sampled))) - equal - outcomes(results).keys()):
+    for number in sorted(sampled.keys() - equal - outcomes(results).keys()):
         left.put((number, sampled[number]))
     run(tree, recording, left, results, until_s)
-    tried_ones = {number: each for number, each in outcomes(results).items() if number < len(sampled)}
-    seen = report(tree, sampled, equal, tried_ones, commit=commit, seed=wanted.seed)
+    tried_ones = {number: each for number, each in outcomes(results).items() if number in sampled}
+    seen = report(tree, sampled, equal, tried_ones, commit=commit, seed=wanted.seed, folders=list(wanted.folders))
     write_whole(REPORT, json.dumps(seen, indent=2) + "\n")
     print(f"{seen['noticed']} of {seen['tried']} changes noticed; see {REPORT.relative_to(ROOT)}")
     return 0

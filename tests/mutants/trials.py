@@ -13,12 +13,14 @@ from tests.mutants.recording import Recording
 
 BUDGET_S = 20.0
 """Processor time, as recorded, of the tests that try one change: the first ones, and at least one."""
-PATIENCE = 3.0
+PATIENCE = 2.0
 """Tests that take that many times what they took are in an endless loop."""
-START_S = 30.0
+START_S = 20.0
 """Processor time until pytest has started, at the most."""
 BUSY = 4.0
-"""Seconds for a second of processor time, at the most, on a machine that has much else to do."""
+"""Seconds for a second of processor time, at the most, on a machine that has something else to do."""
+WAITED = "exit 124"
+"""How pytest ends when it has been given up after those; an endless loop uses up its processor time before."""
 MEMORY_BYTES = 16 * 2**30
 """Address space; a loop that fills lists ends there."""
 
@@ -52,10 +54,15 @@ def run_pytest(tree: Path, arguments: Sequence[str], seconds: float, **more: str
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
 
 
-def tried(tree: Path, change: Change, recording: Recording) -> Outcome:
-    """Whether a test fails with the change, twice, and not without it; one that does otherwise is not asked again."""
+def tried(tree: Path, change: Change, recording: Recording) -> Outcome | None:
+    """Whether a test fails with the change, twice, and not without it; one that does otherwise is not asked again.
+
+    None where the tests wait without end both with the change and without: the machine is too busy to tell.
+    """
     while tests := chosen(recording, change):
         by = failing(tree, tests, recording, change)
+        if by == WAITED and failing(tree, tests, recording):
+            return None
         if by not in tests or (failing(tree, [by], recording, change) and not failing(tree, [by], recording)):
             return Outcome(noticed=bool(by), tests=len(tests), by=by)
         del recording.seconds[by]
