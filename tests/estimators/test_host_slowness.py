@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controlplane.estimators.host_slowness import HALF_LIFE_S, HostSlowness, log_slowness, rank_hosts
+from controlplane.estimators.host_slowness import HALF_LIFE_S, SLOW_TIMES, HostSlowness, log_slowness, rank_hosts
 
 pytestmark = pytest.mark.unit
 
@@ -139,7 +139,7 @@ def test_a_copy_never_goes_to_the_stragglers_host_a_sick_host_or_a_full_one(neve
 @pytest.mark.parametrize(
     ("against", "in_favour"),
     [
-        ({"slowness": [1.3, 1.0, 1.0]}, {"local": [True, False, True]}),
+        ({"slowness": [SLOW_TIMES, 1.0, 1.0]}, {"local": [True, False, True]}),
         ({"slowness": [1.3, 1.0, 1.0]}, {"running": [0, 2, 2]}),
         ({"local": [True, False, False]}, {"running": [0, 2, 2]}),
         ({"running": [3, 2, 2]}, {"local": [True, False, True]}),
