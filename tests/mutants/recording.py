@@ -92,13 +92,13 @@ class Recording:
     def tests_of(self, file: str, line: int) -> list[str]:
         """Tests that run a line; of a line that only runs at import, those that need its file.
 
-        Those of its package come first, as they are the likeliest to mind, and then the quickest.
+        Those of its package and of pages made from code come first, as the likeliest to mind, and then the quickest.
         """
         contexts = self._contexts(file).get(line, [])
         named = set(contexts) - {""} or (self._needing(file) if "" in contexts else set())
         files = {context for context in named if "::" not in context}
         tests = {test for test in self.seconds if test in named or test.partition("::")[0] in files}
-        own = (file, f"tests/{file.split('/')[1]}/")
+        own = (file, f"tests/{file.split('/')[1]}/", "tests/docs/")
         return sorted(tests, key=lambda test: (not test.startswith(own), self.seconds[test], test))
 
     def _contexts(self, file: str) -> dict[int, list[str]]:
