@@ -13,7 +13,7 @@ MAVEN := MAVEN_OPTS="$$MAVEN_OPTS -Djansi.noreset=true" mvn -B -q -Dstyle.color=
 PIN := $(BIN)/uv pip compile -q --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11
 export PYTHON
 
-.PHONY: help demo demo-yarn test unit test-full bench bench-demo bench-rm bench-rm-full lint jars wheel lock clean
+.PHONY: help demo demo-yarn test unit test-full bench bench-demo bench-rm bench-rm-full mutants lint jars wheel lock clean
 .DELETE_ON_ERROR:
 
 help: ## Show this list.
@@ -47,6 +47,9 @@ bench-rm: $(VENV)/dev.stamp $(YARN_JAR) ## What the plug-in costs a ResourceMana
 
 bench-rm-full: $(VENV)/dev.stamp $(YARN_JAR) ## The same for 50, 200, 500 applications; control plane answering, stopped, dead.
 	@$(BIN)/python -m tests.bench rm_grid
+
+mutants: $(VENV)/dev.stamp ## Change the last commit's code in 600 places, one by one: what does no test notice? Three hours.
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 lint: $(VENV)/dev.stamp ## Style, types and layers.
 	@$(BIN)/python -m tests.suites lint

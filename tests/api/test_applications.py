@@ -97,6 +97,7 @@ def test_the_page_shows_queue_grant_running_pending_size_and_why(plane):
     assert "No driver of it reports" in html
     assert "Steering 1 job of 1 application, and 2 applications in 1 queue" in html
     page = plane.client.get(f"/jobs/{QUEUE}/{MINE}".replace(":", "%3A")).text
+    assert f"<h1>name of {MINE}</h1>" in page
     assert "Its driver's jobs have 4 tasks to go" in unescape(page)
     assert "asks for 4" in page
     assert "No attempt has started yet" not in page
@@ -117,6 +118,7 @@ def test_an_application_that_has_ended_is_shown_with_what_it_was_granted_and_hel
     overview = unescape(plane.client.get("/").text)
     assert "5 containers at most" in overview
     page = page_of(plane, MINE)
+    assert f"<h1>name of {MINE}</h1>" in page
     assert "ended" in page
     assert "Held at most" in page
     assert "5 containers" in page

@@ -348,6 +348,14 @@ def test_probes_and_metrics(busy):
     assert "grasshopper_build_info" in metrics
 
 
+def test_the_time_of_every_report_that_is_applied_is_measured(plane):
+    """Whoever watches the service asks how long drivers wait for a reply; a repeat is no work."""
+    first = message(1, working(), full=True)
+    for report in (first, first, message(2)):
+        plane.reply(report)
+    assert "grasshopper_sync_duration_seconds_count 2.0" in plane.client.get("/metrics").text
+
+
 def test_dropped_events_are_counted_once(busy):
     """A shim tells the sum since it attached, with every message."""
     for sequence, dropped in ((2, 5), (3, 5), (4, 7)):

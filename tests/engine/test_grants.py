@@ -28,6 +28,13 @@ def test_targets_never_exceed_the_pool_and_follow_fixed_wishes():
     assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [6, 2]
 
 
+def test_a_grant_of_a_job_without_a_cap_has_none():
+    """In the columns -1 stands for it; a host that was told so would take every slot away."""
+    scenario = Scenario(replace(CONTROL, allocator="fair"))
+    (grant,) = (o for o in scenario.stage(20).orders[SOURCE] if isinstance(o, ContainerGrant))
+    assert (grant.target, grant.cap, grant.originals) == (8, None, None)
+
+
 def test_grants_are_renewed_before_they_expire():
     """A grant is a lease: silence gives the slots back, so a live control plane says it again."""
     scenario = Scenario()

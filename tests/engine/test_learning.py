@@ -50,6 +50,39 @@ def test_a_stage_that_ends_compares_each_task_with_all_others():
     assert stored["tail"]["samples"] == pytest.approx([2**log for log in logs], abs=1e-6)
 
 
+def test_attempts_that_were_killed_teach_no_durations():
+    """One was ended after 0.1 s and one after 90 s; neither says how long a task of its stage takes, here or later."""
+    scenario = Scenario()
+    scenario.stage(4, name="map")
+    scenario.start_all(4)
+    scenario.now_s = 90.0
+    killed = [scenario.ended(i, seconds, outcome=f.Outcome.KILLED) for i, seconds in ((0, 0.1), (1, 90.0))]
+    scenario.tell([*killed, scenario.ended(2, 5.0)])
+    scenario.stage(4, job="later", stage=2, name="map")
+    stages = scenario.scheduler.cluster.stages
+    first, second = (scenario.scheduler.cluster.sources[SOURCE].stages[number, 0] for number in (1, 2))
+    assert (stages.n_finished[first], stages.duration_sum_s[first]) == (1, 5.0)
+    assert stages.prior_duration_s[second] == 5.0
+
+
+def test_a_sick_host_teaches_no_patience():
+    """Eight attempts first move after 0.5 s; one that does so after a minute counts as just late.
+
+    In full, it would raise the mean to 8 s, and stragglers would be taken for attempts that are still starting.
+    """
+    scenario = Scenario()
+    scenario.stage(9, input_bytes=1000)
+    scenario.start_all(9)
+    scenario.now_s = 0.5
+    scenario.tell(progress=dict.fromkeys(range(8), 10))
+    pools, row = scenario.scheduler.cluster.pools, scenario.scheduler.cluster.sources[SOURCE].row
+    mean_s, deviation_s = float(pools.cold_startup_mean_s[row]), float(pools.cold_startup_deviation_s[row])
+    scenario.now_s = 60.0
+    scenario.tell(progress={8: 10})
+    late_s = mean_s + 4 * deviation_s
+    assert pools.cold_startup_mean_s[row] == pytest.approx(mean_s + (late_s - mean_s) / 8)
+
+
 def test_more_applications_than_are_remembered_keep_their_tails_while_they_run():
     """Only what has gone may be forgotten; otherwise a hundred busy drivers would learn nothing at all."""
     scheduler, n = Scheduler(EngineSettings()), APPLICATIONS_KEPT + 20

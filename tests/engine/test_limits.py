@@ -43,6 +43,22 @@ def test_stages_that_may_not_run_twice_are_never_copied(fields, reason):
     assert decision.records[-1].reason is reason
 
 
+def test_a_job_that_opted_out_is_never_copied_whatever_its_stages_say():
+    """`spark.grasshopper.copies.enabled=false` on the job is enough, and its target has no slots for copies.
+
+    Eight tasks that all run could fill sixteen slots with copies; without them the job can use eight.
+    """
+    scenario = Scenario(slots=4)
+    scenario.tell([f.JobSubmitted(job="job", copies_enabled=False)])
+    assert scenario.run_with_straggler(seconds=3.0) == []
+    cluster = scenario.scheduler.cluster
+    assert cluster.jobs.target[cluster.sources[SOURCE].jobs["job"]] == 8
+    assert refusals(scenario) == {Reason.OPTED_OUT}
+    decision = scenario.handle(CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=3))
+    assert not decision.orders
+    assert decision.records[-1].reason is Reason.OPTED_OUT
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

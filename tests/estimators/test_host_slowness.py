@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controlplane.estimators.host_slowness import HALF_LIFE_S, HostSlowness, log_slowness, rank_hosts
+from controlplane.estimators.host_slowness import HALF_LIFE_S, SLOW_TIMES, HostSlowness, log_slowness, rank_hosts
 
 pytestmark = pytest.mark.unit
 
@@ -64,6 +64,18 @@ def test_a_host_recovers_with_the_half_life():
     assert (before, after) == (pytest.approx(8 / 10), pytest.approx(4 / 6))
     assert hosts.health(100.0, N_HOSTS).sick[SICK]
     assert not hosts.health(100.0 + 10 * HALF_LIFE_S, N_HOSTS).sick[SICK]
+
+
+def test_what_is_seen_after_a_repair_outweighs_what_was_seen_before_it():
+    """Evidence fades also when more comes in: after three half-lives, eight slow attempts count as one."""
+    hosts = HostSlowness()
+    for _ in range(8):
+        hosts.attempt_ended(SICK, np.log(4.0), now_s=100.0)
+    for _ in range(2):
+        hosts.attempt_ended(SICK, 0.0, now_s=100.0 + 3 * HALF_LIFE_S)
+    health, confidence = (ask(100.0 + 3 * HALF_LIFE_S, N_HOSTS) for ask in (hosts.health, hosts.confidence))
+    assert confidence[SICK] == pytest.approx(3 / 5)
+    assert health.slowness[SICK] == pytest.approx(4.0 ** (1 / 5))
 
 
 def test_hosts_may_turn_up_one_by_one():
@@ -127,7 +139,7 @@ def test_a_copy_never_goes_to_the_stragglers_host_a_sick_host_or_a_full_one(neve
 @pytest.mark.parametrize(
     ("against", "in_favour"),
     [
-        ({"slowness": [1.3, 1.0, 1.0]}, {"local": [True, False, True]}),
+        ({"slowness": [SLOW_TIMES, 1.0, 1.0]}, {"local": [True, False, True]}),
         ({"slowness": [1.3, 1.0, 1.0]}, {"running": [0, 2, 2]}),
         ({"local": [True, False, False]}, {"running": [0, 2, 2]}),
         ({"running": [3, 2, 2]}, {"local": [True, False, True]}),

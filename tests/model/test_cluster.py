@@ -297,6 +297,21 @@ def test_progress_columns_of_different_lengths_are_refused_whole():
     assert scenario.scheduler.cluster.attempts.bytes_read[:2].tolist() == [0, 0]
 
 
+def test_progress_never_goes_back():
+    """Totals so far may arrive out of order, and a column that is left out says nothing."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.tell([scenario.started(0, 0)])
+    columns = ("bytes_read", "bytes_written", "records_read", "records_written", "rows_out", "cpu_ms")
+    for totals in ((10, 20, 30, 40, 50, 6000), (1, 2, 3, 4, 5, 600), ()):
+        told = dict(zip(columns, ([total] for total in totals), strict=False))
+        progress = f.Progress(attempt=[0], **told)
+        scenario.handle(Report(source=SOURCE, epoch=1, received_s=0.0, facts=[], progress=progress))
+    attempt = scenario.scheduler.cluster.attempts.records[0]
+    known = ("bytes_read", "bytes_written", "records_read", "records_written", "rows_out", "cpu_s")
+    assert [attempt[name] for name in known] == [10, 20, 30, 40, 50, 6.0]
+
+
 def test_an_end_without_a_start_counts_once():
     """Starts may be dropped by a full queue; an end tells the whole story by itself."""
     scenario = Scenario()

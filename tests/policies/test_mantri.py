@@ -87,6 +87,17 @@ def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh
     assert (answer["reason"][0] == Reason.ENDS_SOONER_ANEW) == killed
 
 
+@pytest.mark.parametrize("columns", [FULL, ROOM])
+def test_what_may_not_be_copied_is_not_killed_either(running, columns):
+    """A kill starts the task anew, which is one more attempt: write safety and opt-out hold for it, too."""
+    known = {"finished_from": [0], "finished_to": [3], "work": [10.0]}
+    for eligible in (True, False):
+        view = running([81.0], [inf], eligible=[eligible], **known, **columns)
+        answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
+        assert answer["wanted"].tolist() == [eligible]
+        assert answer["kill"].tolist() == [eligible and columns is FULL]
+
+
 def test_the_margin_is_set(running):
     """Short jobs need a shorter one than a minute."""
     view = running([25.1], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)

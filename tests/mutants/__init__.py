@@ -1,0 +1,1 @@
+"""Mutants: small changes of the product's code, each of which some test should notice."""
