@@ -30,6 +30,8 @@ class Program:
     run: Body
     python: bool = False
     """Whether the slow place is Python code."""
+    iterator: bool = False
+    """Whether that code has the task's rows as an iterator, and so can stall behind the last one."""
     slow_task: int = 5
     """Index of the task that is slowed from inside."""
     rows: int = 60_000

@@ -56,7 +56,7 @@ def pandas_udf(spark: SparkSession, inputs: Inputs) -> Any:
     return checksum(some_lines(spark, inputs).select(digested("l_comment").alias("digest")), "digest")
 
 
-@program("mapInPandas", python=True, rows=30_000, conf=BATCHED)
+@program("mapInPandas", python=True, iterator=True, rows=30_000, conf=BATCHED)
 def map_in_pandas(spark: SparkSession, inputs: Inputs) -> Any:
     """A function over each task's batches, which may drop rows."""
 

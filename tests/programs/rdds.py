@@ -19,13 +19,13 @@ def _digests(lines: Iterable[str]) -> Iterator[int]:
         yield digest(line, rounds=40)
 
 
-@program("Python RDD", python=True, rows=8_000)
+@program("Python RDD", python=True, iterator=True, rows=8_000)
 def text_rdd(spark: SparkSession, inputs: Inputs) -> Any:
     """Lines of text, each hashed in Python."""
     return spark.sparkContext.textFile(inputs.text, TEXT_SPLITS).mapPartitions(_digests).reduce(max)
 
 
-@program("Python RDD", python=True, rows=8_000)
+@program("Python RDD", python=True, iterator=True, rows=8_000)
 def shuffled_rdd(spark: SparkSession, inputs: Inputs) -> Any:
     """Lines grouped by a field and then hashed, behind a shuffle that Python reads whole."""
     lines = spark.sparkContext.textFile(inputs.text, TEXT_SPLITS)
@@ -40,7 +40,7 @@ def jvm_rdd(spark: SparkSession, inputs: Inputs) -> Any:
     return sc._jvm.programs.LineDigests.largest(sc._jsc, inputs.text, TEXT_SPLITS)
 
 
-@program("one task", python=True, slow_task=0, rows=60_000)
+@program("one task", python=True, iterator=True, slow_task=0, rows=60_000)
 def one_task_rdd(spark: SparkSession, inputs: Inputs) -> Any:
     """What many tasks have found, looked through by one."""
     lines = spark.sparkContext.textFile(inputs.text, TEXT_SPLITS)

@@ -101,6 +101,8 @@ def run(on: Grounds, program: Program, slowness_name: str, contestant: str, fold
         load = machine_load()
     attempts = [one for one in read_attempts(work / application) if one.launch_ms >= finished["begun_ms"]]
     notes = [json.loads(note.read_text()) for note in sorted(work.glob("stall-*.json"))]
+    if slowness.stall and not notes:
+        raise ApplicationError(f"{program.name}: task {program.slow_task} has no row at which it stalls")
     case = Case(
         program=program.name,
         operator=program.operator,

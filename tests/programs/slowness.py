@@ -38,14 +38,14 @@ class Slowness:
     """Time that the slow task's original takes to read its split, where the others take `source_s`."""
     source_s: float = 0.0
     only: str = ""
-    """Programs that it fits: `jvm`, `python`, `paced`, or all."""
+    """Programs that it fits: `jvm`, `iterator`, `paced`, or all."""
 
 
 SLOWNESS: dict[str, Slowness] = {
     "none": Slowness(),
     "hang": Slowness(stall="hang", seconds=20),
     "hang-first": Slowness(stall="hang", seconds=20, place=0),
-    "hang-last": Slowness(stall="hang", seconds=20, place=1, only="python"),
+    "hang-last": Slowness(stall="hang", seconds=20, place=1, only="iterator"),
     "gc": Slowness(stall="gc", seconds=15, only="jvm"),
     "slow-host": Slowness(host="127.0.0.4", duty=0.25),
     "freeze": Slowness(host="127.0.0.3", freeze_after_s=3, seconds=12),
@@ -66,8 +66,8 @@ class Label(Struct, frozen=True):
 
 def fits(slowness: Slowness, program: Program) -> bool:
     """Whether a program can be slowed so."""
-    kinds = {"python" if program.python else "jvm"} | ({"paced"} if program.paced else set())
-    return not slowness.only or slowness.only in kinds
+    kinds = {"jvm": not program.python, "iterator": program.iterator, "paced": program.paced}
+    return kinds.get(slowness.only, True)
 
 
 def stall_row(slowness: Slowness, program: Program) -> int:

@@ -50,6 +50,7 @@ def counted(rows: Iterable[T], weight: int = 1) -> Iterator[T]:
     for row in rows:
         count(weight)
         yield row
+    _counter.begin()
     if _counter.left > AT_END // 2:
         _sleep()
 

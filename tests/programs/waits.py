@@ -44,7 +44,7 @@ def batched_calls(spark: SparkSession, inputs: Inputs) -> Any:
     return checksum(spark.range(0, 30 * 150, 1, 30).select(answered("id").alias("answer")), "answer")
 
 
-@program("external call", python=True, rows=150)
+@program("external call", python=True, iterator=True, rows=150)
 def looked_up_rows(spark: SparkSession, inputs: Inputs) -> Any:
     """Rows of an RDD that are looked up one by one."""
 
