@@ -83,6 +83,11 @@ class ServerSection(Section):
     host: str = Field(default="127.0.0.1", description="Address to listen on; beyond loopback only with tokens.")
     port: int = Field(default=7272, ge=0, le=65535, description="Port to listen on.")
     max_body_bytes: int = Field(default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
+    max_connections: int = Field(default=20_000, ge=1, le=1_000_000, description="Open at once, if files allow it.")
+    max_connections_per_address: int = Field(default=4000, ge=1, le=1_000_000, description="Of those from one address.")
+    trusted_proxies: list[str] = Field(
+        default=[], description="Addresses or networks of proxies whose X-Forwarded-For is believed."
+    )
     demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
     drain_s: float = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
 

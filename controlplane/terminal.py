@@ -48,13 +48,15 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
     import requests
     from requests import exceptions
 
+    from controlplane.operators import ask
+
     token = token or token_from_file()
     if token and not (token.isascii() and token.isprintable()):
         fail("the token must be printable ASCII", USAGE)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     address = f"{server.rstrip('/')}/api/v1{path}"
     try:
-        reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
+        reply = ask(method, address, headers=headers, timeout=TIMEOUT_S, **request)
         body = reply.json()
     except requests.JSONDecodeError:
         _not_ours(server)

@@ -27,6 +27,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
 from controlplane.runtime.choices import Choices
+from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.doorbell import Doorbell
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
@@ -91,6 +92,7 @@ class Runtime:
         self.doorbell = Doorbell()
         self.feed = Feed(settings)
         self.history = History(settings)
+        self.complaints = Complaints(clock)
         self.metrics = Metrics()
         self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
         self.replies = Replies(scheduler, settings, self.sources, self.metrics, plane_epoch=plane_epoch)
