@@ -75,6 +75,7 @@ def build_app(
         runtime,
         tokens=settings.auth.tokens(),
         max_body_bytes=settings.server.max_body_bytes,
+        max_bodies_bytes=settings.server.max_bodies_bytes,
         lifespan=lifespan,
         pages=pages.router,
     )

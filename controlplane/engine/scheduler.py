@@ -165,6 +165,11 @@ class Scheduler:
         source = self.cluster.sources.get(name)
         return self.steering.mode(source) if source else self.settings.mode
 
+    def n_attempts(self, name: str) -> tuple[int, int]:
+        """How many attempts run in a source, and how many everywhere."""
+        source = self.cluster.sources.get(name)
+        return len(source.attempts) if source else 0, len(self.cluster.attempts)
+
     def claims_of(self, name: str) -> list[Claim]:
         """The jobs of a source that we speculate for now."""
         source = self.cluster.sources.get(name)

@@ -11,7 +11,7 @@ from tests.plane import attached, message, running
 
 pytestmark = pytest.mark.unit
 
-TOKENS = {"read_token": "may-read", "operate_token": "may-operate", "shim_token": "is-shim"}
+TOKENS = {"read_token": "may-read-4f81c27e", "operate_token": "may-operate-93d05b", "shim_token": "is-shim-7ae6d0c2b9"}
 MODE = {"mode": "shadow", "reason": "test"}
 REQUESTS = {
     "read": ("GET", "/api/v1/jobs", None),
@@ -22,9 +22,9 @@ REQUESTS = {
     "unknown": ("GET", "/nothing/here", None),
 }
 EXPECTED = {
-    "may-read": {"read": 200, "metrics": 200, "page": 200, "operate": 403, "sync": 403, "unknown": 404},
-    "may-operate": {"read": 200, "metrics": 200, "page": 200, "operate": 200, "sync": 403, "unknown": 404},
-    "is-shim": {"read": 403, "metrics": 403, "page": 403, "operate": 403, "sync": 200, "unknown": 403},
+    "may-read-4f81c27e": {"read": 200, "metrics": 200, "page": 200, "operate": 403, "sync": 403, "unknown": 404},
+    "may-operate-93d05b": {"read": 200, "metrics": 200, "page": 200, "operate": 200, "sync": 403, "unknown": 404},
+    "is-shim-7ae6d0c2b9": {"read": 403, "metrics": 403, "page": 403, "operate": 403, "sync": 200, "unknown": 403},
     "wrong": dict.fromkeys(REQUESTS, 401),
     "": dict.fromkeys(REQUESTS, 401),
 }
@@ -48,15 +48,15 @@ def test_every_role_may_do_its_own_and_no_more(guarded, token, name):
 
 
 def test_browsers_may_send_the_token_as_a_password(guarded):
-    login = base64.b64encode(b"anybody:may-read").decode()
+    login = base64.b64encode(b"anybody:may-read-4f81c27e").decode()
     assert guarded.client.get("/", headers={"authorization": f"Basic {login}"}).status_code == 200
     assert "Basic" in guarded.client.get("/").headers["www-authenticate"]
 
 
 def test_one_token_may_stand_for_every_role(tmp_path):
-    with running(tmp_path, auth=dict.fromkeys(TOKENS, "the-one")) as plane:
+    with running(tmp_path, auth=dict.fromkeys(TOKENS, "the-one-for-all-roles")) as plane:
         for method, path, body in REQUESTS.values():
-            response = plane.client.request(method, path, json=body, headers={"authorization": "Bearer the-one"})
+            response = plane.client.request(method, path, json=body, headers={"authorization": "Bearer the-one-for-all-roles"})
             assert response.status_code in (200, 404)
 
 
@@ -66,7 +66,7 @@ def test_probes_need_no_token(guarded):
 
 
 def test_a_refused_caller_changes_nothing(guarded):
-    for token in ("may-read", "is-shim", "wrong"):
+    for token in ("may-read-4f81c27e", "is-shim-7ae6d0c2b9", "wrong"):
         guarded.client.put("/api/v1/mode", json=MODE | {"mode": "off"}, headers={"authorization": f"Bearer {token}"})
     assert guarded.runtime.mode.value == "control"
     assert guarded.runtime.store.audit_log() == []

@@ -45,6 +45,9 @@ class Engine:
         due_s, self.due_s = self.due_s, float("inf")
         return decision, due_s
 
+    def n_attempts(self, name):
+        return 0, 0
+
     def learned(self):
         return {}
 
