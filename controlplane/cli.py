@@ -32,6 +32,7 @@ from controlplane.terminal import (
     print_json,
     print_table,
     reading,
+    say,
 )
 
 app = typer.Typer(
@@ -332,7 +333,9 @@ def issue_token(
 
     secret = _load(config_file, {}).auth.token("shim")
     if secret is None:
-        fail("auth.shim_token or auth.shim_token_file must be set: the server checks tokens of applications by it", USAGE)
+        fail(
+            "auth.shim_token or auth.shim_token_file must be set: the server checks tokens of applications by it", USAGE
+        )
     typer.echo(issue(secret, application, int(time.time()) + ttl * 86_400))
 
 
@@ -370,7 +373,7 @@ def _settings_at(server: str, token: str | None) -> dict[str, Any]:
 
 def _print_advice(advice: Any) -> None:
     for pool in advice.pools:
-        typer.echo(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
+        say(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
         print_table(
             ("job", "target", "cap", "virtual size", "running"),
             [(t.job, t.target, "" if t.cap < 0 else t.cap, f"{t.virtual_size:.1f}", t.running) for t in pool.targets],

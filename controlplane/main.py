@@ -8,7 +8,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from functools import partial
@@ -26,6 +26,7 @@ from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
+from controlplane.printable import harmless
 from controlplane.processes import operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
@@ -188,7 +189,7 @@ class _Server(uvicorn.Server):
         runtime: Runtime = self._app.state.runtime
         gate = Gate(most=OPERATORS, most_of_address=OPERATORS, metrics=runtime.metrics, complaints=runtime.complaints)
         protocol = partial(
-            self.config.http_protocol_class,
+            BoundedProtocol,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
@@ -221,7 +222,7 @@ def set_up_logs(settings: Settings) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([] if people else [structlog.processors.format_exc_info]),
+            _harmless_fields if people else structlog.processors.format_exc_info,
             structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
             if people
             else structlog.processors.JSONRenderer(),
@@ -230,6 +231,15 @@ def set_up_logs(settings: Settings) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _harmless_fields(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What callers have sent may neither steer the reader's terminal nor look like a line of ours; JSON escapes it."""
+    return {name: _harmless(value) for name, value in fields.items()}
+
+
+def _harmless(value: Any) -> Any:
+    return harmless(value).replace("\n", "\\n") if isinstance(value, str) else value
 
 
 async def _recall_late(app: FastAPI) -> None:

@@ -220,7 +220,9 @@ def check(settings: Settings) -> None:
     tokens = settings.auth.tokens()
     weak = [settings.auth.field(role) for role, token in tokens.items() if not is_strong(token)]
     if weak:
-        want = f"at least {SHORTEST_TOKEN} characters, {FEWEST_KINDS} of them different: `openssl rand -hex 32` makes such"
+        want = (
+            f"at least {SHORTEST_TOKEN} characters, {FEWEST_KINDS} of them different: `openssl rand -hex 32` makes such"
+        )
         raise BadSettings(tuple(BadSetting(f"auth.{field}", HIDDEN, want) for field in weak))
     if not settings.server.loopback and not tokens:
         want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"

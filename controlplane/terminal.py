@@ -14,6 +14,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from controlplane.printable import harmless
+
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
 EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
 """By HTTP status; any other failure is REFUSED."""
@@ -100,7 +102,12 @@ def token_from_file() -> str | None:
 
 def note(message: str) -> None:
     """A line for people beside the result, on standard error."""
-    typer.echo(f"grasshopper: {message}", err=True)
+    typer.echo(harmless(f"grasshopper: {message}"), err=True)
+
+
+def say(line: str) -> None:
+    """A line of the result, which may hold what users have written."""
+    typer.echo(harmless(line))
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -123,17 +130,8 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
     table = Table(*headings, box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else _harmless(str(cell))) for cell in row))
+        table.add_row(*(Text("" if cell is None else harmless(str(cell))) for cell in row))
     console = Console()
     if not console.is_terminal:
         console.width = 1000
     console.print(table)
-
-
-def _harmless(text: str) -> str:
-    """Text of users without what would steer the reader's terminal.
-
-    >>> _harmless("nightly \x1b[2J report")
-    'nightly �[2J report'
-    """
-    return "".join(each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -49,9 +49,7 @@ def build(
     problems.install(app)
     app.add_middleware(EncodedPaths)
     app.add_middleware(BodyLimit, max_body_bytes=REST_BODY_BYTES)
-    app.add_middleware(
-        ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes, max_bodies_bytes=max_bodies_bytes
-    )
+    app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes, max_bodies_bytes=max_bodies_bytes)
     app.add_middleware(Auth, tokens=tokens, runtime=runtime)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI's own documentation does
     return app

@@ -20,7 +20,9 @@ class RuntimeSettings:
     source_burst: int = setting(60_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")
     source_attempts: int = setting(20_000, 1, 1_000_000, "Attempts that may run in one source.")
     max_attempts: int = setting(200_000, 1, 10_000_000, "In all of them; beyond it each has an equal share.")
-    cycle_facts: int = setting(3000, 1, 1_000_000, "Facts of a cycle; those of sources that sent more wait for the next.")
+    cycle_facts: int = setting(
+        3000, 1, 1_000_000, "Facts of a cycle; those of sources that sent more wait for the next."
+    )
     fast_interval_ms: int = setting(100, 10, 10_000, "A source with running work reports this often, at best.")
     sources_per_s: int = setting(1000, 1, 100_000, "Syncs per second to aim at when there are many sources.")
     full_reports_per_s: int = setting(200, 1, 10_000, "Full reports asked for per second, after a restart.")

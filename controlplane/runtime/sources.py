@@ -238,9 +238,7 @@ class Sources:
         """The source, if it is attached."""
         return self._by_key.get(key)
 
-    def receive(
-        self, request: SyncRequest, now_s: float, caller: Caller = LOCAL
-    ) -> tuple[KnownSource, Treatment]:
+    def receive(self, request: SyncRequest, now_s: float, caller: Caller = LOCAL) -> tuple[KnownSource, Treatment]:
         """Judges a message and takes note of it; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
         key = key_of(request.source)
         source = self._by_key.get(key)

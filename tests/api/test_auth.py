@@ -56,7 +56,9 @@ def test_browsers_may_send_the_token_as_a_password(guarded):
 def test_one_token_may_stand_for_every_role(tmp_path):
     with running(tmp_path, auth=dict.fromkeys(TOKENS, "the-one-for-all-roles")) as plane:
         for method, path, body in REQUESTS.values():
-            response = plane.client.request(method, path, json=body, headers={"authorization": "Bearer the-one-for-all-roles"})
+            response = plane.client.request(
+                method, path, json=body, headers={"authorization": "Bearer the-one-for-all-roles"}
+            )
             assert response.status_code in (200, 404)
 
 

@@ -58,7 +58,9 @@ def test_decisions_are_listed_and_filtered(server: str) -> None:
     table = run("decisions", "list", token="reader-5d1c83fa97", server=server)
     assert table.exit_code == 0
     assert "could write its output twice" in table.stdout
-    listed = run("decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader-5d1c83fa97", server=server)
+    listed = run(
+        "decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader-5d1c83fa97", server=server
+    )
     assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
 
 
@@ -146,10 +148,14 @@ def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) 
     arguments = ("mode", "set", "off", "--reason", "trial")
     monkeypatch.setattr("controlplane.cli.is_interactive", lambda: True)
     assert run(*arguments, token="operator-20b6e94f1", server=server, answers="n\n").exit_code == REFUSED
-    assert json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] != "off"
+    assert (
+        json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] != "off"
+    )
     monkeypatch.setattr("controlplane.cli.is_interactive", lambda: False)
     assert run(*arguments, token="operator-20b6e94f1", server=server).exit_code == 0
-    assert json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] == "off"
+    assert (
+        json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] == "off"
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,7 +288,9 @@ def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -
 def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
     """File, environment or default, for each value."""
     file = tmp_path / "plane.yaml"
-    file.write_text("engine: {allocator: fair}\nauth: {read_token: hush-0123456789abcdef}\nstore: {url: 'sqlite:///x?password=hush'}\n")
+    file.write_text(
+        "engine: {allocator: fair}\nauth: {read_token: hush-0123456789abcdef}\nstore: {url: 'sqlite:///x?password=hush'}\n"
+    )
     told = run("config", "show", "--config", str(file), "-o", "json", GRASSHOPPER__ENGINE__SPECULATOR="late")
     shown = json.loads(told.stdout)
     assert shown["engine.allocator"] == {"value": "fair", "origin": str(file)}

@@ -25,9 +25,7 @@ class Answers:
 
     def __init__(self, most=5, most_of_address=5):
         self.metrics = Metrics()
-        self.gate = Gate(
-            most=most, most_of_address=most_of_address, metrics=self.metrics, complaints=Complaints()
-        )
+        self.gate = Gate(most=most, most_of_address=most_of_address, metrics=self.metrics, complaints=Complaints())
 
     async def app(self, scope, receive, send):
         """Reads the body, then answers."""
@@ -139,9 +137,7 @@ def test_an_idle_connection_between_requests_is_no_offence(monkeypatch):
     run(scenario)
 
 
-@pytest.mark.parametrize(
-    ("limits", "reason"), [({"most_of_address": 2}, "address_full"), ({"most": 2}, "server_full")]
-)
+@pytest.mark.parametrize(("limits", "reason"), [({"most_of_address": 2}, "address_full"), ({"most": 2}, "server_full")])
 def test_who_holds_too_many_connections_is_told_so_and_may_come_again(limits, reason):
     async def scenario(answers):
         held = [await asyncio.open_connection("127.0.0.1", answers.port) for _ in range(2)]
