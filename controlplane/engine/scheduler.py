@@ -5,6 +5,7 @@ pool, pick copies per job, answer. The live driver and the simulator call the sa
 """
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -20,9 +21,10 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
-from controlplane.engine.snapshot import take_snapshot
+from controlplane.engine.snapshot import Moment, describe, moment
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
+from controlplane.engine.still import still
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
@@ -151,9 +153,14 @@ class Scheduler:
 
     def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
         """Everything that is live, as plain structs; tasks and attempts may be left out."""
-        return take_snapshot(
-            self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
-        )
+        return describe(self._moment(self.cluster, now_s, with_tasks))
+
+    def still(self, now_s: float) -> Moment:
+        """All that a snapshot tells, as it is now and stays; whoever calls `describe` of it may take its time."""
+        return self._moment(still(self.cluster), now_s, True)
+
+    def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
+        return moment(cluster, self.learning, copy(self.steering), cycle=self.cycle, now_s=now_s, with_tasks=with_tasks)
 
     def sick_hosts(self, now_s: float) -> set[str]:
         """Names of the hosts that get no copies now."""

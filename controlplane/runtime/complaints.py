@@ -1,4 +1,4 @@
-"""How is a refusal told without filling the log? One line per kind in ten seconds, which says how many it stands for."""
+"""How are refusals told without filling the log? One line per kind in ten seconds, which says how many it left out."""
 
 import time
 from collections.abc import Callable

@@ -15,6 +15,7 @@ import math
 import time
 from asyncio import Future
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.snapshot import describe
 from controlplane.model.decisions import Decision, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
@@ -102,7 +104,7 @@ class Runtime:
         self.history = History(settings)
         self.complaints = Complaints(clock)
         self.metrics = Metrics()
-        self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
+        self.metrics.registry.register(SnapshotCollector(self.pools, self._gauges))
         self.replies = Replies(scheduler, settings, self.sources, self.metrics, plane_epoch=plane_epoch)
         self.cycle = 0
         self.failures = 0
@@ -120,6 +122,9 @@ class Runtime:
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
         self._snapshot_took_s = 0.0
+        self._snapshot_wishes = self._wishes = 0
+        self._describing = asyncio.Lock()
+        self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
         self._pump: asyncio.Task[None] | None = None
 
     # -- what others call ---------------------------------------------------------------------------------------
@@ -184,7 +189,7 @@ class Runtime:
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
         decision = await asyncio.shield(self._enqueue(wish))
-        self._snapshot = None
+        self._wishes += 1
         return decision
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
@@ -206,20 +211,24 @@ class Runtime:
         self._due_s = self.clock()
         self._wake.set()
 
-    def snapshot(self, max_age_s: float | None = None) -> Snapshot:
-        """The published state, at most `max_age_s` old.
+    async def snapshot(self, max_age_s: float | None = None) -> Snapshot:
+        """The published state, at most `max_age_s` old, described on a thread of its own: many attempts take seconds.
 
         Unless told, that is the setting `snapshot_age_s`, and longer where making one takes long: readers never get
         more than a tenth of the time.
         """
-        now_s = self.clock()
         limit_s = max(self.settings.snapshot_age_s, 10 * self._snapshot_took_s) if max_age_s is None else max_age_s
-        if self._snapshot is None or now_s - self._snapshot.now_s >= limit_s:
-            self._snapshot = self.scheduler.snapshot(now_s)
-            self._snapshot_took_s = self.clock() - now_s
-        return self._snapshot
+        async with self._describing:
+            now_s, wishes = self.clock(), self._wishes
+            found = self._snapshot
+            if found is None or now_s - found.now_s >= limit_s or wishes != self._snapshot_wishes:
+                still = self.scheduler.still(now_s)
+                found = await asyncio.get_running_loop().run_in_executor(self._describer, describe, still)
+                self._snapshot, self._snapshot_wishes = found, wishes
+                self._snapshot_took_s = self.clock() - now_s
+            return found
 
-    def _pools(self) -> Snapshot:
+    def pools(self) -> Snapshot:
         """Pools and jobs only: who scrapes often must not keep drivers waiting."""
         return self.scheduler.snapshot(self.clock(), with_tasks=False)
 
@@ -237,6 +246,7 @@ class Runtime:
                 await self._pump
         for message in self._queue:
             message.done.cancel()
+        self._describer.shutdown(wait=False)
         self.store.save_learned(self.scheduler.learned())
 
     async def _run(self) -> None:
@@ -322,8 +332,8 @@ class Runtime:
     def _take(self, now_s: float) -> tuple[list[_Message], bool]:
         """The messages of this cycle, and whether one of them is larger than `cycle_facts`.
 
-        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest waits,
-        so a noisy source makes only itself wait. Messages of one source stay in order.
+        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest waits:
+        a noisy source makes only itself wait. Messages of one source stay in order.
         """
         room = float(self.settings.cycle_facts)
         if self._waiting_cost <= room:

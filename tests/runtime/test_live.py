@@ -277,8 +277,8 @@ def test_what_was_learned_is_restored(tmp_path):
 
 def test_the_snapshot_is_at_most_a_second_old(plane):
     plane.reply(message(1, working(), full=True))
-    first = plane.runtime.snapshot()
+    first = plane.snapshot()
     plane.clock.advance(0.5)
-    assert plane.runtime.snapshot() is first
+    assert plane.snapshot() is first
     plane.clock.advance(0.6)
-    assert plane.runtime.snapshot() is not first
+    assert plane.snapshot() is not first

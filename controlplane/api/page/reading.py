@@ -50,9 +50,9 @@ class Reader:
         """Copies that may run at once everywhere, as a share of all slots."""
         return self._runtime.scheduler.settings.cluster_copy_share
 
-    def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> Snapshot:
         """The published state."""
-        return self._runtime.snapshot()
+        return await self._runtime.snapshot()
 
     def job(self, source: str, job: str) -> JobRecord | None:
         """What is remembered of one job."""
