@@ -332,8 +332,8 @@ class Runtime:
     def _take(self, now_s: float) -> tuple[list[_Message], bool]:
         """The messages of this cycle, and whether one of them is larger than `cycle_facts`.
 
-        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest waits:
-        a noisy source makes only itself wait. Messages of one source stay in order.
+        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest
+        waits: a noisy source makes only itself wait. Messages of one source stay in order.
         """
         room = float(self.settings.cycle_facts)
         if self._waiting_cost <= room:

@@ -75,8 +75,8 @@ def open_engine(url: str) -> Engine:
 def alone(url: str) -> Iterator[None]:
     """Keeps an SQLite file for this process meanwhile; raises BlockingIOError where another one has it.
 
-    The file counts, not the name: a link to it is the same one. Other databases are not kept, nor is a file beside which
-    no lock can be made.
+    The file counts, not the name: a link to it is the same one. Other databases are not kept, nor is a file beside
+    which no lock can be made.
     """
     name = _file_name(make_url(full_url(url)))
     with ExitStack() as stack:

@@ -1,6 +1,7 @@
 """What may twenty sources do that are hostile or broken? One process of its own, so that their work is not the others'.
 
-Arguments: port, seconds, the token of shims. Each kind goes on without a pause; refusals and cut connections are expected.
+Arguments: port, seconds, the token of shims. Each kind goes on without a pause; refusals and cut connections are
+expected.
 """
 
 import gzip
@@ -29,6 +30,12 @@ def stage(n_tasks):
 def running(n_tasks):
     """The facts of a full report of so many attempts."""
     return [attached(), *stage(n_tasks), *(started(n, host=n % 4) for n in range(n_tasks))]
+
+
+def hosts(name):
+    """Executors, each on a host of its own that nobody else has."""
+    executor = {"type": "executor_added", "slots": 1}
+    return [executor | {"executor": str(n), "host": f"{name}-{n}"} for n in range(AT_ONCE)]
 
 
 def packed(body):
@@ -66,23 +73,13 @@ def bomb(name):
     """A small body that says that it is large, in turn with one that is."""
     zipped = gzip.compress(b" " * 2**24)
     columns = packed(message(1, source=name, progress={"attempt": [1] * 7_000_000}))
-    for content, more in itertools.cycle([(zipped, b"content-encoding: gzip\r\n"), (columns, b"")]):
-        yield content, more
+    yield from itertools.cycle([(zipped, b"content-encoding: gzip\r\n"), (columns, b"")])
 
 
 KINDS = {
     "too many attempts": lambda name: anew(name, running(100_000)),
     "many attempts": lambda name: anew(name, running(AT_ONCE)),
-    "many hosts": lambda name: anew(
-        name,
-        [
-            attached(),
-            *(
-                {"type": "executor_added", "executor": str(n), "host": f"{name}-{n}", "slots": 1}
-                for n in range(AT_ONCE)
-            ),
-        ],
-    ),
+    "many hosts": lambda name: anew(name, [attached(), *hosts(name)]),
     "small and often": small_and_often,
     "invented": invented,
     "thief": thief,
@@ -99,7 +96,10 @@ def post(port, bodies, token, end_s):
         if time.monotonic() > end_s:
             return
         login = b"" if b"authorization" in more else b"authorization: Bearer " + token.encode() + b"\r\n"
-        head = b"POST /shim/v1/sync HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n%b%bcontent-length: %d\r\n\r\n"
+        head = (
+            b"POST /shim/v1/sync HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+            b"%b%bcontent-length: %d\r\n\r\n"
+        )
         try:
             connection = connection or socket.create_connection(("127.0.0.1", port), timeout=5)
             connection.sendall(head % (login, more, len(content)) + content)

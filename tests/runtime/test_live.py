@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
-from controlplane.model.facts import Mode
+from controlplane.model.facts import DriverAttached, Mode
 from controlplane.model.orders import KillAttempt
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.live import Runtime
@@ -282,3 +282,28 @@ def test_the_snapshot_is_at_most_a_second_old(plane):
     assert plane.snapshot() is first
     plane.clock.advance(0.6)
     assert plane.snapshot() is not first
+
+
+def test_a_noisy_source_makes_only_itself_wait(tmp_path):
+    """The cycle takes what it has room for, from those that have sent least; large messages come in their turn."""
+
+    async def scenario(runtime, engine):
+        noisy = [runtime.sync(large("noisy", facts)) for facts in (90, 120)]
+        quiet = [runtime.sync(large(f"quiet-{n}", 10)) for n in range(5)]
+        await asyncio.gather(*(asyncio.ensure_future(each) for each in (*noisy[:1], *quiet, *noisy[1:])))
+        order = [source for _, batch in engine.batches for source in batch]
+        assert order[:5] == [f"spark:quiet-{n}" for n in range(5)]
+        assert order[5:] == ["spark:noisy", "spark:noisy"]
+        assert len(engine.batches) == 2
+
+    def large(name, n_facts):
+        sequence = n_facts if name == "noisy" else 1
+        return SyncRequest(
+            protocol=1,
+            source=Source("spark", name, 1),
+            sequence=sequence,
+            full=True,
+            facts=[DriverAttached(application=name)] * n_facts,
+        )
+
+    run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0)
