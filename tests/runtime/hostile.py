@@ -14,8 +14,8 @@ import time
 
 from tests.plane import attached, message, started
 
-AT_ONCE = 9_500
-"""Attempts in a message, of 10,000 facts that are allowed."""
+AT_ONCE = 4_500
+"""Attempts in a message, of 5,000 facts that are allowed."""
 
 
 def stage(n_tasks):
