@@ -1,6 +1,7 @@
 """Do honest drivers and operators notice that others are hostile or broken?"""
 
 import asyncio
+import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ import pytest
 from controlplane import operators
 from controlplane.api.application_tokens import issue
 from tests.bench.load import Driver, percentile, progress_tails
-from tests.runtime.test_serve import serving
+from tests.runtime.test_serve import SERVE, serving
 
 pytestmark = pytest.mark.integration
 
@@ -23,19 +24,42 @@ INTERVAL_S = 0.1
 P99_S = 0.25
 KILL_S = 1.0
 MEMORY_BYTES = 2**30
-BUSY = [sys.executable, "-c", "while True: pass"]
+WATCHED = """
+import asyncio, atexit, time
+from controlplane.runtime.live import Runtime
+
+longest = [0.0]
+atexit.register(lambda: print(longest[0], flush=True))
+start = Runtime.start
+
+async def watch():
+    await asyncio.sleep(1)
+    before = time.thread_time()
+    while True:
+        await asyncio.sleep(0.005)
+        now = time.thread_time()
+        longest[0] = max(longest[0], now - before)
+        before = now
+
+def watched(self):
+    start(self)
+    self.watching = asyncio.create_task(watch())
+
+Runtime.start = watched
+"""
+"""A server that notes the processor time of its thread between two turns of another task, and tells it at its end."""
 
 
-@pytest.mark.parametrize(("seconds", "leeway"), [(10, 4.0), pytest.param(300, 0.0, marks=pytest.mark.full)])
-def test_twenty_hostile_sources_harm_themselves_alone(tmp_path, monkeypatch, seconds, leeway):
+@pytest.mark.parametrize("seconds", [10, pytest.param(300, marks=pytest.mark.full)])
+def test_twenty_hostile_sources_harm_themselves_alone(tmp_path, monkeypatch, seconds):
     """One holder of the shim token delayed everybody by 15 s, and the kill switch with them.
 
-    The short run shares the machine with other tests, so it gives leeway: so many times the p99 of the honest beside a
-    process that only takes time away.
+    The short run shares the machine with other tests, so it keeps no clock but the loop's own: nothing may take that
+    long in one turn. The long one wants a quiet machine, and measures what drivers and operators see.
     """
     monkeypatch.setenv("GRASSHOPPER__AUTH__SHIM_TOKEN", SHIM)
     monkeypatch.setenv("GRASSHOPPER__AUTH__OPERATE_TOKEN", OPERATE)
-    with serving(tmp_path / "plane.db", most_connections=500) as (process, address):
+    with serving(tmp_path / "plane.db", most_connections=500, code=WATCHED + SERVE) as (process, address):
         port = int(address.rpartition(":")[2])
         command = [sys.executable, "-m", "tests.runtime.hostile", str(port), str(seconds), SHIM]
         operator = Operator(address)
@@ -46,18 +70,19 @@ def test_twenty_hostile_sources_harm_themselves_alone(tmp_path, monkeypatch, sec
             operator.start()
             return others
 
-        alone_s = percentile(asyncio.run(honest(port, 2, lambda: subprocess.Popen(BUSY))), 0.99) if leeway else 0.0
-        latencies_s = asyncio.run(honest(port, seconds, begin, epoch=2))
+        latencies_s = asyncio.run(honest(port, seconds, begin))
         operator.stop()
         peak = int(Path(f"/proc/{process.pid}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+        process.send_signal(signal.SIGTERM)
+        longest_s = float(process.stdout.read())
     p99_s, slowest_s = percentile(latencies_s, 0.99), max(operator.took_s)
-    print(
-        f"p99 {p99_s:.3f} s of {len(latencies_s)}, {alone_s:.3f} s alone, kill switch {slowest_s:.3f} s at most, {peak / 2**20:.0f} MB"
-    )
+    print(f"p99 {p99_s:.3f} s of {len(latencies_s)}, kill switch {slowest_s:.3f} s, longest turn {longest_s:.3f} s")
     assert len(latencies_s) > HONEST * seconds, "and none of them was refused"
-    assert p99_s <= P99_S + leeway * alone_s
-    assert slowest_s <= KILL_S + leeway * alone_s
     assert peak <= MEMORY_BYTES
+    assert longest_s <= P99_S
+    if seconds > 10:
+        assert p99_s <= P99_S
+        assert slowest_s <= KILL_S
 
 
 class Operator(threading.Thread):
@@ -87,13 +112,13 @@ class Operator(threading.Thread):
         return operators.ask(method, self._address + path, headers=headers, timeout=10, **more)
 
 
-async def honest(port, seconds, begin, epoch=1):
+async def honest(port, seconds, begin):
     """How long each exchange of the honest took, from when the others have begun."""
     tails = progress_tails(N_TASKS, 50)
     drivers = []
     for number in range(HONEST):
         name = f"honest-{number}"
-        driver = Driver(name, epoch, N_TASKS, token=issue(SHIM, name, int(time.time()) + 3600))
+        driver = Driver(name, 1, N_TASKS, token=issue(SHIM, name, int(time.time()) + 3600))
         drivers.append(await driver.connect(port))
         await driver.exchange(driver.full)
         driver.latencies_s.clear()

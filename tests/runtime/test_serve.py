@@ -26,9 +26,9 @@ main.serve(settings.load(None, overrides), on_start=lambda address: print(addres
 
 
 @contextmanager
-def serving(store, port=0, *, most_connections=1000):
+def serving(store, port=0, *, most_connections=1000, code=SERVE):
     """A server in a process of its own, and its address."""
-    command = [sys.executable, "-c", SERVE, str(store), str(port), str(most_connections)]
+    command = [sys.executable, "-c", code, str(store), str(port), str(most_connections)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process, process.stdout.readline().strip()
