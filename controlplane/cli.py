@@ -33,6 +33,7 @@ from controlplane.terminal import (
     print_json,
     print_table,
     reading,
+    say,
     token_from_file,
 )
 
@@ -48,7 +49,9 @@ app = typer.Typer(
 config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
 mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
 app.add_typer(cli_decisions.app, name="decisions")
+token = typer.Typer(help="Who may speak to the control plane?", no_args_is_help=True)
 app.add_typer(config, name="config")
+app.add_typer(token, name="token")
 app.add_typer(mode, name="mode")
 
 
@@ -368,6 +371,28 @@ def set_mode(
         _print_mode(call(server, token, "PUT", "/mode", json=wish), output)
 
 
+@token.command("issue")
+def issue_token(
+    application: Annotated[str, typer.Option(help="Its name (spark.app.name) or its id.")],
+    ttl: Annotated[int, typer.Option(help="Days that it is good for.", min=1, max=3650)] = 30,
+    config_file: ConfigOption = None,
+) -> None:
+    """Print a token that is good for one application's driver alone, for `spark.grasshopper.token`.
+
+    It is made from the server's shim token, which comes from the same settings as the server's; no server is asked.
+    """
+    import time
+
+    from controlplane.api.application_tokens import issue
+
+    secret = _load(config_file, {}).auth.token("shim")
+    if secret is None:
+        fail(
+            "auth.shim_token or auth.shim_token_file must be set: the server checks tokens of applications by it", USAGE
+        )
+    typer.echo(issue(secret, application, int(time.time()) + ttl * 86_400))
+
+
 def is_interactive() -> bool:
     """Whether somebody can answer a question."""
     return sys.stdin.isatty()
@@ -402,7 +427,7 @@ def _settings_at(server: str, token: str | None) -> dict[str, Any]:
 
 def _print_advice(advice: Any) -> None:
     for pool in advice.pools:
-        typer.echo(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
+        say(f"{pool.source}, {pool.slots} slots, under {advice.policy}")
         print_table(
             ("job", "target", "cap", "virtual size", "running"),
             [(t.job, t.target, "" if t.cap < 0 else t.cap, f"{t.virtual_size:.1f}", t.running) for t in pool.targets],

@@ -20,6 +20,7 @@ from controlplane.terminal import (
     print_json,
     print_table,
     reading,
+    say,
 )
 
 app = typer.Typer(help="What was decided, and why?", no_args_is_help=True)
@@ -73,7 +74,7 @@ def explain_decision(
             _print_decision(found)
             if task := _about(found)["task"]:
                 why = shlex.join(["grasshopper", "decisions", "why", found["source"], task])
-                typer.echo(f"Why the task was copied, or was not: {why}")
+                say(f"Why the task was copied, or was not: {why}")
 
 
 @app.command("why")
@@ -92,9 +93,9 @@ def why_attempt(
             print_json(found)
             return
         task = f"Task {found['index']} of stage {found['stage']} in {found['job']}"
-        typer.echo(f"{task} {found['fate']}: {found['sentence']}")
+        say(f"{task} {found['fate']}: {found['sentence']}")
         if found["since"]:
-            typer.echo(f"Since then: {found['since']}")
+            say(f"Since then: {found['since']}")
         if not found["complete"]:
             note("the store cannot be read, so older decisions may be missing")
         for decision in found["decisions"]:
@@ -129,22 +130,22 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
 
 
 def _print_decision(decision: dict[str, Any]) -> None:
-    typer.echo(f"{decision['id']}  {decision['action']}  {decision['result'] or '-'}  ({decision['reason']})")
-    typer.echo(f"  {decision['sentence']}")
-    typer.echo(f"  about: {', '.join(f'{name} {value}' for name, value in _about(decision).items() if value)}")
+    say(f"{decision['id']}  {decision['action']}  {decision['result'] or '-'}  ({decision['reason']})")
+    say(f"  {decision['sentence']}")
+    say(f"  about: {', '.join(f'{name} {value}' for name, value in _about(decision).items() if value)}")
     _print_pairs("inputs", decision["inputs"].items())
     _print_pairs("considered, by score", decision["alternatives"])
     for outcome in decision["outcomes"]:
         would = "would have saved" if outcome["result"] == "shadow" else "saved"
         saved = f", {would} about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
         because = f": {outcome['reason']}" if outcome["reason"] else ""
-        typer.echo(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
+        say(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
 
 
 def _print_pairs(title: str, pairs: Any) -> None:
     told = ", ".join(f"{name} {_value(value)}" for name, value in pairs)
     if told:
-        typer.echo(f"  {title}: {told}")
+        say(f"  {title}: {told}")
 
 
 def _value(value: float | None) -> str:

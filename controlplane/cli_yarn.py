@@ -27,6 +27,7 @@ from controlplane.terminal import (
     print_findings,
     print_json,
     print_table,
+    say,
     token_from_file,
 )
 from yarn_bridge.hadoop_jars import VERSIONS
@@ -249,7 +250,7 @@ def drive_priorities(
     finally:
         try:
             for change in driver.restore():
-                typer.echo(change)
+                say(str(change))
         except RestError as error:
             fail(f"priorities are not put back: {error}", UNREACHABLE)
 
@@ -259,7 +260,7 @@ def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], inter
     while True:
         try:
             for change in driver.step(_in_force(wanted)):
-                typer.echo(change)
+                say(str(change))
         except (RestError, ValueError) as missed:
             note(str(missed))
         time.sleep(interval_s)

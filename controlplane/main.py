@@ -3,13 +3,16 @@
 import asyncio
 import gc
 import logging
+import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -18,10 +21,13 @@ from fastapi import FastAPI
 
 from controlplane.api import app as web
 from controlplane.api import pages
+from controlplane.api.connections import OPERATORS, BoundedProtocol, Gate, most_connections
 from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
+from controlplane.printable import harmless
+from controlplane.processes import operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
 from controlplane.settings import SECTIONS, Settings, holding, in_force
@@ -70,6 +76,7 @@ def build_app(
         runtime,
         tokens=settings.auth.tokens(),
         max_body_bytes=settings.server.max_body_bytes,
+        max_bodies_bytes=settings.server.max_bodies_bytes,
         lifespan=lifespan,
         pages=pages.router,
     )
@@ -117,12 +124,21 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
     warm()
     app = build_app(settings)
+    runtime: Runtime = app.state.runtime
+    gate = Gate(
+        most=most_connections(settings.server.max_connections, most_files),
+        most_of_address=settings.server.max_connections_per_address,
+        metrics=runtime.metrics,
+        complaints=runtime.complaints,
+    )
     config = uvicorn.Config(
         app,
         host=settings.server.host,
         port=settings.server.port,
         loop="uvloop",
-        http="httptools",
+        http=partial(BoundedProtocol, gate=gate),  # type: ignore[arg-type]  # it is called as the class would be
+        proxy_headers=bool(settings.server.trusted_proxies),
+        forwarded_allow_ips=settings.server.trusted_proxies,
         ws="none",
         access_log=False,
         log_config=None,
@@ -141,6 +157,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
         self._on_start = on_start
+        self._operators: Path | None = None
 
     async def startup(self, sockets: Any = None) -> None:
         """Starts listening, then freezes what start-up left: later collections are rare, and do not look at it."""
@@ -149,6 +166,7 @@ class _Server(uvicorn.Server):
             return
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        await self._listen_to_operators(port)
         _log.info("serving", address=address)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, self._app)
         gc.collect()
@@ -162,18 +180,49 @@ class _Server(uvicorn.Server):
         runtime: Runtime = self._app.state.runtime
         runtime.feed.close()
         runtime.doorbell.close()
+        if self._operators:
+            self._operators.unlink(missing_ok=True)
         await super().shutdown(sockets)
+
+    async def _listen_to_operators(self, port: int) -> None:
+        """Opens a socket in the file system for this user alone, with connections that no driver can take away."""
+        runtime: Runtime = self._app.state.runtime
+        gate = Gate(most=OPERATORS, most_of_address=OPERATORS, metrics=runtime.metrics, complaints=runtime.complaints)
+        protocol = partial(
+            BoundedProtocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            gate=gate,
+        )
+        path = operators_socket(port)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            before = os.umask(0o177)
+            try:
+                self.servers.append(await asyncio.get_running_loop().create_unix_server(protocol, str(path)))
+            finally:
+                os.umask(before)
+        except OSError as error:
+            _log.warning("no_operators_socket", path=str(path), problem=str(error))
+        else:
+            self._operators = path
 
 
 def set_up_logs(settings: Settings) -> None:
-    """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on."""
+    """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on.
+
+    uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     people = settings.log.format == "console"
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([] if people else [structlog.processors.format_exc_info]),
+            _harmless_fields if people else structlog.processors.format_exc_info,
             structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
             if people
             else structlog.processors.JSONRenderer(),
@@ -182,6 +231,15 @@ def set_up_logs(settings: Settings) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _harmless_fields(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What callers have sent may neither steer the reader's terminal nor look like a line of ours; JSON escapes it."""
+    return {name: _harmless(value) for name, value in fields.items()}
+
+
+def _harmless(value: Any) -> Any:
+    return harmless(value).replace("\n", "\\n") if isinstance(value, str) else value
 
 
 async def _recall_late(app: FastAPI) -> None:

@@ -42,6 +42,12 @@ def require_port(host: str, port: int) -> None:
         probe.bind(address)
 
 
+def operators_socket(port: int) -> Path:
+    """Where the server of a port listens to whoever runs as the same user, below XDG_CACHE_HOME or ~/.cache."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return home / "grasshopper" / f"{port}.socket"
+
+
 def child_pids(parent_pid: int) -> list[int]:
     """The direct children of a process, from /proc."""
     children = []

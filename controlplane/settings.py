@@ -34,6 +34,8 @@ COMMAND_LINE = "command line"
 """Origin of what was given there."""
 HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
+SHORTEST_TOKEN, FEWEST_KINDS = 16, 8
+"""Characters of a token, and different ones among them; random hexadecimal digits of that length have as many."""
 _TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_settings"))
 """Engine settings that are allowed or not only together."""
 _SECRET_SECTIONS = frozenset({"auth", "store"})
@@ -83,6 +85,14 @@ class ServerSection(Section):
     host: str = Field(default="127.0.0.1", description="Address to listen on; beyond loopback only with tokens.")
     port: int = Field(default=7272, ge=0, le=65535, description="Port to listen on.")
     max_body_bytes: int = Field(default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
+    max_bodies_bytes: int = Field(
+        default=64 * 2**20, ge=1024, le=2**34, description="All bodies together that are not answered yet."
+    )
+    max_connections: int = Field(default=20_000, ge=1, le=1_000_000, description="Open at once, if files allow it.")
+    max_connections_per_address: int = Field(default=4000, ge=1, le=1_000_000, description="Of those from one address.")
+    trusted_proxies: list[str] = Field(
+        default=[], description="Addresses or networks of proxies whose X-Forwarded-For is believed."
+    )
     demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
     drain_s: float = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
 
@@ -108,6 +118,10 @@ class AuthSection(Section):
             return secret.get_secret_value()
         path = getattr(self, f"{role}_token_file")
         return _read_secret(f"auth.{role}_token_file", path) if path else None
+
+    def field(self, role: str) -> str:
+        """The setting that the token of a role is from."""
+        return f"{role}_token" if getattr(self, f"{role}_token") else f"{role}_token_file"
 
     def tokens(self) -> dict[str, str]:
         """Token by role; one token may stand for several roles."""
@@ -204,9 +218,24 @@ def check(settings: Settings) -> None:
         want = "the path of an SQLite file, or an SQLAlchemy URL whose driver is installed"
         raise BadSettings((BadSetting("store.url", shown_url(url), want),))
     tokens = settings.auth.tokens()
+    weak = [settings.auth.field(role) for role, token in tokens.items() if not is_strong(token)]
+    if weak:
+        want = (
+            f"at least {SHORTEST_TOKEN} characters, {FEWEST_KINDS} of them different: `openssl rand -hex 32` makes such"
+        )
+        raise BadSettings(tuple(BadSetting(f"auth.{field}", HIDDEN, want) for field in weak))
     if not settings.server.loopback and not tokens:
         want = "a loopback address, or tokens in `auth`: without tokens only this machine is served"
         raise BadSettings((BadSetting("server.host", settings.server.host, want),))
+
+
+def is_strong(token: str) -> bool:
+    """Whether a token is long enough not to be guessed, as far as its length and letters tell.
+
+    >>> is_strong("a"), is_strong("aaaaaaaaaaaaaaaaaaaaaaaa"), is_strong("6c1f0d3b9e7a4825")
+    (False, False, True)
+    """
+    return len(token) >= SHORTEST_TOKEN and len(set(token)) >= FEWEST_KINDS
 
 
 def check_engine(engine: EngineSettings) -> None:

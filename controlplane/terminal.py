@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from controlplane.findings import ERROR, HEADINGS, Finding, as_rows
+from controlplane.printable import harmless
 
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
 EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
@@ -51,13 +52,15 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
     import requests
     from requests import exceptions
 
+    from controlplane.operators import ask
+
     token = token or token_from_file()
     if token and not (token.isascii() and token.isprintable()):
         fail("the token must be printable ASCII", USAGE)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     address = f"{server.rstrip('/')}/api/v1{path}"
     try:
-        reply = requests.request(method, address, headers=headers, timeout=TIMEOUT_S, **request)
+        reply = ask(method, address, headers=headers, timeout=TIMEOUT_S, **request)
         body = reply.json()
     except requests.JSONDecodeError:
         _not_ours(server)
@@ -101,7 +104,12 @@ def token_from_file() -> str | None:
 
 def note(message: str) -> None:
     """A line for people beside the result, on standard error."""
-    typer.echo(f"grasshopper: {message}", err=True)
+    typer.echo(harmless(f"grasshopper: {message}"), err=True)
+
+
+def say(line: str) -> None:
+    """A line of the result, which may hold what users have written."""
+    typer.echo(harmless(line))
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -124,7 +132,7 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
     table = Table(*headings, box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else _harmless(str(cell))) for cell in row))
+        table.add_row(*(Text("" if cell is None else harmless(str(cell))) for cell in row))
     console = Console()
     if not console.is_terminal:
         console.width = 1000
@@ -140,11 +148,3 @@ def print_findings(findings: list[Finding], output: Output) -> None:
     if any(finding.severity is ERROR for finding in findings):
         raise typer.Exit(REFUSED)
 
-
-def _harmless(text: str) -> str:
-    """Text of users without what would steer the reader's terminal.
-
-    >>> _harmless("nightly \x1b[2J report")
-    'nightly �[2J report'
-    """
-    return "".join(each if each.isprintable() or each == "\n" else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from controlplane import main, settings
+from controlplane.model.snapshot import Snapshot
 from controlplane.runtime.live import Runtime
 
 
@@ -43,6 +44,10 @@ class Plane:
         response = self.sync(message)
         assert response.status_code == 200, response.text
         return response.json()
+
+    def snapshot(self) -> Snapshot:
+        """The published state."""
+        return self.client.portal.call(self.runtime.snapshot)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ def build(
     *,
     tokens: Mapping[str, str],
     max_body_bytes: int,
+    max_bodies_bytes: int,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
     pages: APIRouter | None = None,
 ) -> FastAPI:
@@ -48,8 +49,8 @@ def build(
     problems.install(app)
     app.add_middleware(EncodedPaths)
     app.add_middleware(BodyLimit, max_body_bytes=REST_BODY_BYTES)
-    app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes)
-    app.add_middleware(Auth, tokens=tokens)
+    app.add_middleware(ShimEndpoint, runtime=runtime, max_body_bytes=max_body_bytes, max_bodies_bytes=max_bodies_bytes)
+    app.add_middleware(Auth, tokens=tokens, runtime=runtime)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI's own documentation does
     return app
 
@@ -70,7 +71,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _operation(name: str, summary: str, request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
-    refusals = (400, 401, 403, 408, 409, 413, 415, 422, 426, 500, 503)
+    refusals = (400, 401, 403, 408, 409, 413, 415, 422, 426, 429, 500, 503)
     return {
         "summary": summary,
         "operationId": name,

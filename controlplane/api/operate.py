@@ -123,9 +123,9 @@ async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -
     runtime = runtime_of(request)
     _check_etag(if_match, etag(runtime.mode))
     if wish.source and wish.source not in {choice.source for choice in runtime.choices}:
-        _find(request, lambda live: find_pool(live, wish.source))
+        await _find(request, lambda live: find_pool(live, wish.source))
     await runtime.set_mode(wish.mode, source=wish.source, reason=wish.reason, role=request.scope["role"])
-    state = await _mode_state(runtime, max_age_s=0.0)
+    state = await _mode_state(runtime)
     return answer(state, headers={"etag": etag(state.mode)})
 
 
@@ -166,7 +166,7 @@ async def change_settings(
 @router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
     """Gives one pool a policy of its own."""
-    _find(request, lambda live: find_pool(live, source))
+    await _find(request, lambda live: find_pool(live, source))
     parse_policy(wish.policy)
     return await _set_policy(request, source, wish.policy, wish.reason)
 
@@ -174,14 +174,14 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
 @router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Gives one pool back to the policy of all."""
-    _find(request, lambda live: find_pool(live, source))
+    await _find(request, lambda live: find_pool(live, source))
     return await _set_policy(request, source, "", reason)
 
 
 @router.put("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
-    _find(request, lambda live: find_job(live, source, job))
+    await _find(request, lambda live: find_job(live, source, job))
     if wish.cap is not None and wish.target > wish.cap:
         raise BadSetting("target", wish.target, f"at most the cap ({wish.cap})")
     stimulus = TargetSet(source=source, job=job, target=wish.target, cap=wish.cap)
@@ -191,14 +191,14 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
 @router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
     """Takes a fixed target back."""
-    _find(request, lambda live: find_job(live, source, job))
+    await _find(request, lambda live: find_job(live, source, job))
     return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason)
 
 
 @router.post("/attempts/{source:id}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
 async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_Wish, Body()]) -> Response:
     """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
-    _find(request, lambda live: find_attempt(live, source, attempt))
+    await _find(request, lambda live: find_attempt(live, source, attempt))
     stimulus = KillWish(source=source, attempt=attempt, reason=wish.reason)
     return await _post(request, stimulus, "kill", wish.reason)
 
@@ -208,7 +208,7 @@ async def copy(
     request: Request, source: str, stage: Number, stage_attempt: Number, index: Number, wish: CopyBody
 ) -> Response:
     """Asks for copies of one task, past the policy but not past the write-safety gate or the budgets."""
-    _find(request, lambda live: find_task(live, source, stage, stage_attempt, index))
+    await _find(request, lambda live: find_task(live, source, stage, stage_attempt, index))
     stimulus = CopyWish(
         source=source,
         stage=stage,
@@ -232,13 +232,13 @@ def etag(state: Any) -> str:
     return f'"{hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:16]}"'
 
 
-def _find(request: Request, look: Callable[[Snapshot], Any]) -> None:
+async def _find(request: Request, look: Callable[[Snapshot], Any]) -> None:
     """Raises the 404 for what is in neither the published nor a fresh state: it may have just begun."""
     runtime = runtime_of(request)
     try:
-        look(runtime.snapshot())
+        look(await runtime.snapshot())
     except HTTPException:
-        look(runtime.snapshot(max_age_s=0.0))
+        look(await runtime.snapshot(max_age_s=0.0))
 
 
 def _check_etag(wanted: str | None, current: str) -> None:
@@ -246,8 +246,8 @@ def _check_etag(wanted: str | None, current: str) -> None:
         raise HTTPException(412, f"the ETag is {current}, not {wanted}")
 
 
-async def _mode_state(runtime: Runtime, max_age_s: float | None = None) -> ModeState:
-    pools = runtime.snapshot(max_age_s).pools
+async def _mode_state(runtime: Runtime) -> ModeState:
+    pools = runtime.pools().pools
     return ModeState(
         mode=runtime.mode,
         sources={pool.source: pool.mode for pool in pools},

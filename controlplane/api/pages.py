@@ -1,5 +1,6 @@
 """Which addresses does the decision page have, and what does each show? Links and forms; scripts only add comfort."""
 
+import asyncio
 import contextlib
 import hashlib
 from importlib.resources import files
@@ -95,13 +96,15 @@ async def job_page(
     request: Request, read: Read, source: str, job: str, attempt: int | None = None, rows: int = ROWS
 ) -> Response:
     """One job: its attempts on a time axis, and why each was copied or not."""
-    snapshot = read.snapshot()
+    snapshot = await read.snapshot()
     pool = next((pool for pool in snapshot.pools if pool.source == source), None)
     live = next((one for one in pool.jobs if one.job == job), None) if pool else None
     record = read.job(source, job)
     decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
     if live is None and record is None and not decisions:
-        return _missing(request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered.")
+        return await _missing(
+            request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered."
+        )
     tasks = [task for task in pool.tasks if task.job == job] if pool else []
     sick = {host.host for host in snapshot.hosts if host.sick} | (record.sick_hosts if record else set())
     shown = min(max(rows, 1), WINDOW_ROWS)
@@ -118,7 +121,7 @@ async def job_page(
         max_rows=shown,
     )
     chosen = most_interesting(timeline) if attempt is None else attempt
-    return _page(
+    return await _page(
         request,
         read,
         "job.html",
@@ -197,7 +200,7 @@ async def decisions_page(
             outcome=Result(outcome) if outcome else None,
         )
         decisions, older = await read.decisions(which, before=before, limit=PER_PAGE)
-    return _page(
+    return await _page(
         request,
         read,
         "decisions.html",
@@ -217,21 +220,21 @@ async def decision_page(
     """One decision; the address stays good for as long as the decision is kept."""
     told = await read.decision(decision)
     if told is None:
-        return _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
-    return _page(request, read, "decision.html", told=told)
+        return await _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
+    return await _page(request, read, "decision.html", told=told)
 
 
 @router.get("/audit")
 async def audit_page(request: Request, read: Read) -> Response:
     """Who changed what, and why."""
-    return _page(request, read, "audit.html", refresh_s=REFRESH_S, changes=read.changes(CHANGES))
+    return await _page(request, read, "audit.html", refresh_s=REFRESH_S, changes=read.changes(CHANGES))
 
 
 @router.get("/report")
 async def report_page(request: Request, read: Read, since: Since = "24h") -> Response:
     """What copies were worth, and how right that is."""
     found = await report(request.app.state.runtime, since)
-    return _page(request, read, "report.html", report=found, since=since, choices=REPORTS)
+    return await _page(request, read, "report.html", report=found, since=since, choices=REPORTS)
 
 
 @router.get("/demo")
@@ -240,8 +243,8 @@ async def demo_page(request: Request, read: Read) -> Response:
     rows = comparison.read(_demo_report(request))
     has_picture = _table1_picture(request).is_file()
     if rows is None and not has_picture:
-        return _missing(request, read, "No comparison yet", "Run grasshopper demo, then look here again.")
-    return _page(
+        return await _missing(request, read, "No comparison yet", "Run grasshopper demo, then look here again.")
+    return await _page(
         request, read, "demo.html", view=comparison.comparison(rows) if rows else None, has_picture=has_picture
     )
 
@@ -250,7 +253,7 @@ async def demo_page(request: Request, read: Read) -> Response:
 async def table1_picture(request: Request, read: Read) -> Response:
     """The schedules of `grasshopper demo --table1`."""
     if not _table1_picture(request).is_file():
-        return _missing(request, read, "No picture yet", "Run grasshopper demo --table1, then look here again.")
+        return await _missing(request, read, "No picture yet", "Run grasshopper demo --table1, then look here again.")
     headers = _HEADERS | {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
     return FileResponse(_table1_picture(request), media_type="image/svg+xml", headers=headers)
 
@@ -284,13 +287,13 @@ async def set_mode(request: Request, read: Read) -> Response:
 async def _overview(
     request: Request, read: Reader, notice: overview.Notice | None = None, status_code: int = 200
 ) -> Response:
-    snapshot = read.snapshot()
+    snapshot = await read.snapshot()
     decisions, _ = await read.decisions(DecisionFilter(action=Action.LAUNCH_COPY), limit=DECISIONS)
     if not decisions:
         decisions, _ = await read.decisions(DecisionFilter(), limit=DECISIONS)
     ended = [job for job in read.jobs() if job.ended_s is not None]
-    hosts = read.hosts()
-    return _page(
+    hosts = await read.hosts()
+    return await _page(
         request,
         read,
         "overview.html",
@@ -316,11 +319,11 @@ async def _overview(
     )
 
 
-def _missing(request: Request, read: Reader, title: str, detail: str) -> Response:
-    return _page(request, read, "problem.html", status_code=404, title=title, detail=detail)
+async def _missing(request: Request, read: Reader, title: str, detail: str) -> Response:
+    return await _page(request, read, "problem.html", status_code=404, title=title, detail=detail)
 
 
-def _page(
+async def _page(
     request: Request,
     read: Reader,
     template: str,
@@ -330,7 +333,9 @@ def _page(
     live: bool = False,
     **context: Any,
 ) -> Response:
-    """A page. With scripts it stays fresh if it is `live`; without, it is loaded again every `refresh_s`, if at all."""
+    """A page, rendered on a thread. With scripts it stays fresh if it is `live`; without, it is loaded again every
+    `refresh_s`, if at all.
+    """
     navigation = [
         ("/", "Overview"),
         ("/decisions", "Decisions"),
@@ -339,7 +344,8 @@ def _page(
     ]
     if _demo_report(request).is_file() or _table1_picture(request).is_file():
         navigation.insert(3, ("/demo", "Comparison"))
-    html = _compiled[template].render(
+    html = await asyncio.to_thread(
+        _compiled[template].render,
         mode=read.mode.value,
         here=request.url.path,
         navigation=navigation,

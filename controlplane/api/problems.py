@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.runtime.live import CycleFailed
-from controlplane.runtime.sources import Busy, StaleReport, Unheard
+from controlplane.runtime.sources import Busy, NotYours, StaleReport, TooMuch, Unheard
 from controlplane.settings import bad_settings
 
 
@@ -65,6 +65,7 @@ TITLES = {
     415: ("unsupported_media_type", "Unsupported media type"),
     422: ("bad_field", "A field is not allowed"),
     426: ("protocol_version", "Other protocol version"),
+    429: ("too_much", "More than its share"),
     500: ("internal", "Our fault"),
     503: ("busy", "Too busy"),
 }
@@ -171,6 +172,14 @@ def _busy(_request: Any, error: Busy) -> Response:
     return problem(503, str(error), headers={"retry-after": str(error.retry_s)})
 
 
+def _too_much(_request: Any, error: TooMuch) -> Response:
+    return problem(429, str(error), headers={"retry-after": str(error.retry_s)})
+
+
+def _not_yours(_request: Any, error: NotYours) -> Response:
+    return problem(403, str(error), code="not_yours")
+
+
 def _cycle(_request: Any, error: CycleFailed) -> Response:
     return problem(500, str(error), code="cycle_failed")
 
@@ -185,5 +194,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     StaleReport: _stale,
     Unheard: _unheard,
     Busy: _busy,
+    TooMuch: _too_much,
+    NotYours: _not_yours,
     CycleFailed: _cycle,
 }

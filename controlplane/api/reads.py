@@ -1,8 +1,12 @@
-"""What is live? Lists and single items of the published snapshot; none of these requests changes anything."""
+"""What is live? Lists and single items of the published snapshot; none of these requests changes anything.
+
+A snapshot is frozen, so who reads it does so on a thread of the web framework and holds no report up.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
@@ -33,7 +37,7 @@ def runtime_of(request: Request) -> Runtime:
 
 async def snapshot_of(request: Request) -> Snapshot:
     """The published state, at most a second old."""
-    return runtime_of(request).snapshot()
+    return await runtime_of(request).snapshot()
 
 
 Live = Annotated[Snapshot, Depends(snapshot_of)]
@@ -86,19 +90,19 @@ def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobSt
 
 
 @router.get("/pools", **shows(Page[PoolSummary], 422))
-async def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Pools of slots: one per attached driver."""
     return answer(page(map(views.pool_summary, live.pools), lambda pool: place(pool.source), cursor, limit))
 
 
 @router.get("/pools/{source:id}", **shows(PoolSummary, 404, 422))
-async def pool(live: Live, source: str) -> Response:
+def pool(live: Live, source: str) -> Response:
     """One pool."""
     return answer(views.pool_summary(find_pool(live, source)))
 
 
 @router.get("/applications", **shows(Page[ApplicationView], 422))
-async def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Attached applications and what their hosts can do."""
     return answer(page(map(views.application_view, live.pools), lambda each: place(each.source), cursor, limit))
 
@@ -119,7 +123,7 @@ async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = N
 
 
 @router.get("/jobs", **shows(Page[JobView], 422))
-async def jobs(
+def jobs(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
     """Live jobs with their sizes, targets and copies."""
@@ -137,13 +141,13 @@ async def job_history(request: Request, source: str, job: str) -> Response:
 
 
 @router.get("/jobs/{source:id}/{job:id}", **shows(JobView, 404, 422))
-async def job(live: Live, source: str, job: str) -> Response:
+def job(live: Live, source: str, job: str) -> Response:
     """One live job."""
     return answer(views.job_view(find_job(live, source, job)))
 
 
 @router.get("/stages", **shows(Page[StageState], 422))
-async def stages(
+def stages(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
     """Live stages, each with the verdict of the write-safety gate."""
@@ -152,7 +156,7 @@ async def stages(
 
 
 @router.get("/tasks", **shows(Page[TaskState], 422))
-async def tasks(
+def tasks(
     live: Live,
     source: OneSource = None,
     job: OneJob = None,
@@ -171,7 +175,7 @@ async def tasks(
 
 
 @router.get("/attempts", **shows(Page[AttemptState], 422))
-async def attempts(
+def attempts(
     live: Live,
     source: OneSource = None,
     job: OneJob = None,
@@ -190,14 +194,14 @@ async def attempts(
 
 
 @router.get("/requests", **shows(Page[RequestState], 422))
-async def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
+def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Resource requests that wait for slots."""
     found = (each for pool in pools_of(live, source) for each in pool.requests)
     return answer(page(found, lambda each: place(each.source, _digits(each.request)), cursor, limit))
 
 
 @router.get("/grants", **shows(Page[GrantView], 422))
-async def grants(
+def grants(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
     """Container grants: how many slots each job should hold, and whether that is in force."""
@@ -206,15 +210,16 @@ async def grants(
 
 
 @router.get("/hosts", **shows(Page[HostState], 422))
-async def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Machines with their slowness: seconds there per second on a typical one."""
     return answer(page(live.hosts, lambda host: place(host.host), cursor, limit))
 
 
 @router.get("/state:dump", **shows(Snapshot))
-async def state_dump(live: Live) -> Response:
-    """Everything that is live, in one document."""
-    return answer(live)
+def state_dump(live: Live) -> Response:
+    """Everything that is live, in one document; encoded by pool, for nothing else runs meanwhile."""
+    pools = [msgspec.Raw(msgspec.json.encode(pool)) for pool in live.pools]
+    return answer(msgspec.structs.asdict(live) | {"pools": pools})
 
 
 def _task_key(task: TaskState) -> str:

@@ -177,7 +177,7 @@ async def report(runtime: Runtime, since: str) -> Report:
     complete = await _read_launches(store, since_ms, tally) and stock is not None
     for source, copies in (stock or {}).items():
         tally.of(source).stock = copies
-    snapshot = runtime.snapshot()
+    snapshot = await runtime.snapshot()
     for pool in snapshot.pools:
         if pool.source in tally.applications:
             tally.of(pool.source).name = pool.name

@@ -5,17 +5,17 @@ A thousand drivers talk here all the time, so the path is short: read, decode wi
 
 import asyncio
 import re
+import time
 import zlib
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import TypeVar
 
 import msgspec
-import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from controlplane.api.auth import header
+from controlplane.api.auth import address_of, header
 from controlplane.api.problems import UNREADABLE, FieldProblem, of_error, problem, unreadable
 from controlplane.runtime.live import Runtime
 from controlplane.wire.envelope import (
@@ -27,12 +27,20 @@ from controlplane.wire.envelope import (
     encode_reply,
 )
 
-_log = structlog.get_logger()
-
 PATH = "/shim/v1/sync"
 DOORBELL_PATH = "/shim/v1/doorbell"
 BODY_S = 30.0
 """A body that comes more slowly is let go; a shim has given up long before."""
+LARGE_BYTES = 256 * 1024
+"""Decoding a larger body keeps everybody waiting for milliseconds: one at a time, and then a rest."""
+LARGE_REST = 4.0
+"""Times as long as decoding it took, before the next one is."""
+SMALL_GZIP_BYTES = 4096
+"""What is unpacked at once; more goes to a thread."""
+DOORBELL_BYTES = 4096
+"""No question for orders is longer."""
+REFUSED_S = 0.05
+"""After which a refusal is told, so that who asks again at once does not ask all the time."""
 _JSON = re.compile(rb"^application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
 
 
@@ -57,11 +65,14 @@ class _Refused(Exception):
 class ShimEndpoint:
     """ASGI middleware that answers the shim's paths and passes everything else on."""
 
-    def __init__(self, app: ASGIApp, *, runtime: Runtime, max_body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, runtime: Runtime, max_body_bytes: int, max_bodies_bytes: int) -> None:
         self._app = app
         self._runtime = runtime
         self._max_body_bytes = max_body_bytes
-        self._answers: dict[str, Callable[[bytes, Receive], Awaitable[bytes]]] = {
+        self._max_bodies_bytes = max_bodies_bytes
+        self._bodies_bytes = 0
+        self._large = asyncio.Lock()
+        self._answers: dict[str, Callable[[bytes, Scope, Receive], Awaitable[bytes]]] = {
             PATH: self._sync,
             DOORBELL_PATH: self._wait_for_orders,
         }
@@ -72,31 +83,42 @@ class ShimEndpoint:
         if answer is None:
             await self._app(scope, receive, send)
             return
+        held = _Held(self)
         try:
-            content = await answer(await self._body(scope, receive), receive)
-        except _Refused as refused:
-            status = refused.response.status_code
-            self._runtime.metrics.refused_syncs.labels(status).inc()
-            _log.warning("sync_refused", status=status, client=(scope.get("client") or ("",))[0])
-            await refused.response(scope, receive, send)
-            return
+            content = await answer(await self._body(scope, receive, held), scope, receive)
         except Exception as error:
-            response = of_error(error)
+            response = error.response if isinstance(error, _Refused) else of_error(error)
             if response is None:
                 raise
+            self._note_refusal(response.status_code, scope)
+            await asyncio.sleep(REFUSED_S)
             await response(scope, receive, send)
             return
+        finally:
+            held.let_go()
         length = str(len(content)).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", length)]
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    async def _sync(self, body: bytes, _: Receive) -> bytes:
-        return encode_reply(await self._runtime.sync(_decoded(body, decode_request)))
+    async def _sync(self, body: bytes, scope: Scope, _: Receive) -> bytes:
+        if len(body) <= LARGE_BYTES:
+            request = _decoded(body, decode_request)
+        else:
+            async with self._large:
+                start_s = time.perf_counter()
+                try:
+                    request = _decoded(body, decode_request)
+                finally:
+                    await asyncio.sleep(LARGE_REST * (time.perf_counter() - start_s))
+        return encode_reply(await self._runtime.sync(request, scope["caller"]))
 
-    async def _wait_for_orders(self, body: bytes, receive: Receive) -> bytes:
+    async def _wait_for_orders(self, body: bytes, scope: Scope, receive: Receive) -> bytes:
         """Waits no longer than there is somebody to tell; to nobody it says nothing."""
-        wait = asyncio.ensure_future(self._runtime.wait_for_orders(_decoded(body, decode_doorbell)))
+        if len(body) > DOORBELL_BYTES:
+            raise _Refused(problem(413, f"more than {DOORBELL_BYTES} bytes"))
+        asked = self._runtime.wait_for_orders(_decoded(body, decode_doorbell), scope["caller"])
+        wait = asyncio.ensure_future(asked)
         gone = asyncio.ensure_future(disconnected(receive))
         try:
             await asyncio.wait((wait, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -105,18 +127,29 @@ class ShimEndpoint:
             wait.cancel()
             gone.cancel()
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    def _note_refusal(self, status: int, scope: Scope) -> None:
+        self._runtime.metrics.refused_syncs.labels(status).inc()
+        self._runtime.complaints.warn("sync_refused", status=status, client=address_of(scope))
+
+    def hold(self, n_bytes: int) -> None:
+        """Takes so many bytes of bodies in; negative ones are let go. Raises where there are too many."""
+        self._bodies_bytes += n_bytes
+        if n_bytes > 0 and self._bodies_bytes > self._max_bodies_bytes:
+            limit = f"bodies of {self._max_bodies_bytes} bytes in all are being read"
+            raise _Refused(problem(503, limit, headers={"retry-after": "1"}))
+
+    async def _body(self, scope: Scope, receive: Receive, held: "_Held") -> bytes:
         if scope["method"] != "POST":
             raise _Refused(problem(405, "POST it", headers={"allow": "POST"}))
         if not _JSON.match(header(scope, b"content-type")):
             raise _Refused(problem(415, "the Content-Type must be application/json"))
         try:
             async with asyncio.timeout(BODY_S):
-                return await self._read(scope, receive)
+                return await self._read(scope, receive, held)
         except TimeoutError:
             raise _Refused(problem(408, f"no whole body within {BODY_S:g} s")) from None
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, scope: Scope, receive: Receive, held: "_Held") -> bytes:
         """The whole body, decompressed, within the bound."""
         limit = self._max_body_bytes
         parts: list[bytes] = []
@@ -128,6 +161,7 @@ class ShimEndpoint:
                 raise _Refused(problem(400, "the connection ended before the body"))
             parts.append(message.get("body", b""))
             size += len(parts[-1])
+            held.more(len(parts[-1]))
             more = message.get("more_body", False)
             if size > limit:
                 raise _Refused(problem(413, f"more than {limit} bytes"))
@@ -137,7 +171,26 @@ class ShimEndpoint:
             return body
         if encoding != b"gzip":
             raise _Refused(problem(415, "the Content-Encoding must be gzip or identity"))
-        return _gunzip(body, limit)
+        plain = await asyncio.to_thread(_gunzip, body, limit) if len(body) > SMALL_GZIP_BYTES else _gunzip(body, limit)
+        held.more(len(plain))
+        return plain
+
+
+class _Held:
+    """What one exchange holds of the memory for bodies, from its first byte until it is answered."""
+
+    def __init__(self, endpoint: ShimEndpoint) -> None:
+        self._endpoint = endpoint
+        self._bytes = 0
+
+    def more(self, n_bytes: int) -> None:
+        """So many bytes have come; raises where bodies take too many."""
+        self._bytes += n_bytes
+        self._endpoint.hold(n_bytes)
+
+    def let_go(self) -> None:
+        """The exchange is over."""
+        self._endpoint.hold(-self._bytes)
 
 
 async def disconnected(receive: Receive) -> None:

@@ -5,6 +5,7 @@ pool, pick copies per job, answer. The live driver and the simulator call the sa
 """
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -20,9 +21,10 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
-from controlplane.engine.snapshot import take_hosts, take_snapshot
+from controlplane.engine.snapshot import Moment, describe, moment, take_hosts
 from controlplane.engine.speculation import speculate
 from controlplane.engine.steering import Steering
+from controlplane.engine.still import still
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
@@ -160,18 +162,29 @@ class Scheduler:
 
     def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
         """Everything that is live, as plain structs; tasks and attempts may be left out."""
-        return take_snapshot(
-            self.cluster, self.learning, self.steering, cycle=self.cycle, now_s=now_s, with_tasks=with_tasks
-        )
+        return describe(self._moment(self.cluster, now_s, with_tasks))
+
+    def still(self, now_s: float) -> Moment:
+        """All that a snapshot tells, as it is now and stays; whoever calls `describe` of it may take its time."""
+        return self._moment(still(self.cluster), now_s, True)
+
+    def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
+        return moment(cluster, self.learning, copy(self.steering), cycle=self.cycle, now_s=now_s, with_tasks=with_tasks)
 
     def hosts(self, now_s: float) -> list[HostState]:
         """The hosts that have slots, and how they are."""
-        return take_hosts(self.cluster, self.learning, now_s)
+        confidence = self.learning.hosts.confidence(now_s, self.cluster.hosts.size)
+        return take_hosts(self.cluster, self.learning.host_health(self.cluster, now_s), confidence)
 
     def mode_of(self, name: str) -> Mode:
         """What counts for a source now; for one that is not known, what counts everywhere."""
         source = self.cluster.sources.get(name)
         return self.steering.mode(source) if source else self.settings.mode
+
+    def n_attempts(self, name: str) -> tuple[int, int]:
+        """How many attempts run in a source, and how many everywhere."""
+        source = self.cluster.sources.get(name)
+        return len(source.attempts) if source else 0, len(self.cluster.attempts)
 
     def claims_of(self, name: str) -> list[Claim]:
         """The jobs of a source that we speculate for now."""

@@ -13,9 +13,10 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import JobSums, is_known, job_sums
 from controlplane.engine.write_safety import verdict
+from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.columns import Record
+from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
 
@@ -27,47 +28,56 @@ def _known(value: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Moment:
-    """What a snapshot is taken of, and when; the sums are there only if a queue needs them."""
+class Moment:
+    """What a snapshot is taken of, and when. What was learned is read at once, the cluster when it is described."""
 
     cluster: Cluster
-    learning: Learning
     steering: Steering
+    cycle: int
     now_s: float
     with_tasks: bool
-    sums: JobSums | None
-    budgets: Budgets
+    health: HostHealth
+    confidence: Floats
+    tail_samples: dict[int, int]
+    """By row of a pool."""
+    accuracy: dict[str, float]
 
 
-def take_snapshot(
+def moment(
     cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float, with_tasks: bool = True
-) -> s.Snapshot:
-    """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time."""
-    sums = job_sums(cluster) if cluster.queues else None
-    moment = _Moment(
+) -> Moment:
+    """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time to tell."""
+    return Moment(
         cluster=cluster,
-        learning=learning,
         steering=steering,
-        now_s=now_s,
-        with_tasks=with_tasks,
-        sums=sums,
-        budgets=Budgets.of(steering.settings, cluster, now_s),
-    )
-    return s.Snapshot(
         cycle=cycle,
         now_s=now_s,
-        mode=steering.settings.mode,
-        pools=[_pool(moment, source) for source in cluster.sources.values()],
-        hosts=take_hosts(cluster, learning, now_s),
+        with_tasks=with_tasks,
+        health=learning.host_health(cluster, now_s),
+        confidence=learning.hosts.confidence(now_s, cluster.hosts.size),
+        tail_samples={source.row: learning.tail_samples(source.row) for source in cluster.sources.values()},
         accuracy=learning.accuracy.summary(),
     )
 
 
-def take_hosts(cluster: Cluster, learning: Learning, now_s: float) -> list[s.HostState]:
+def describe(moment: Moment) -> s.Snapshot:
+    """The moment in structs. It reads nothing but the moment, so a thread of its own may do it of a still cluster."""
+    sums = job_sums(moment.cluster) if moment.cluster.queues else None
+    budgets = Budgets.of(moment.steering.settings, moment.cluster, moment.now_s)
+    return s.Snapshot(
+        cycle=moment.cycle,
+        now_s=moment.now_s,
+        mode=moment.steering.settings.mode,
+        pools=[_pool(moment, source, sums, budgets) for source in moment.cluster.sources.values()],
+        hosts=take_hosts(moment.cluster, moment.health, moment.confidence),
+        accuracy=moment.accuracy,
+    )
+
+
+def take_hosts(cluster: Cluster, health: HostHealth, confidence: Floats) -> list[s.HostState]:
     """The hosts that have slots, and how they are."""
     n = cluster.hosts.size
-    slowness, sick = learning.host_health(cluster, now_s)
-    confidence = learning.hosts.confidence(now_s, n)
+    slowness, sick = health
     rows = cluster.executors.rows()
     host = cluster.executors.host[rows]
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)
@@ -86,7 +96,7 @@ def take_hosts(cluster: Cluster, learning: Learning, now_s: float) -> list[s.Hos
     ]
 
 
-def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
+def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Budgets) -> s.PoolState:
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
@@ -114,12 +124,12 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
         copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
-        likely_loss_core_s=moment.budgets.likely_loss_core_s(row),
+        likely_loss_core_s=budgets.likely_loss_core_s(row),
         task_core_s=task_core_s(cluster, row),
         total_core_s=float(pools.total_core_s[row]),
         tail_index=float(pools.tail_index[row]),
         offered_load=float(pools.offered_load[row]),
-        tail_samples=moment.learning.tail_samples(row),
+        tail_samples=moment.tail_samples[row],
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
         plan_age_s=_known(moment.now_s - source.applied_s),
@@ -133,7 +143,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
             )
             for name, executor in source.executors.items()
         ],
-        jobs=_jobs(moment, source),
+        jobs=_jobs(moment, source, sums),
         tasks=[_task(moment, task, rows) for task, rows in live.items()],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
@@ -146,7 +156,7 @@ def _pool(moment: _Moment, source: SourceState) -> s.PoolState:
     )
 
 
-def _requests(moment: _Moment, source: SourceState) -> list[s.RequestState]:
+def _requests(moment: Moment, source: SourceState) -> list[s.RequestState]:
     """What hosts have asked for and slots have not answered: a stage asks once, for all of its tasks."""
     waiting = {key: int(moment.cluster.stages.waiting(row)) for key, row in source.stages.items()}
     return [
@@ -183,7 +193,7 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
     return found
 
 
-def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
+def _listed(moment: Moment, source: SourceState) -> s.ListedState:
     cluster, reason = moment.cluster, source.standing
     listings = applications.listings(cluster, source, moment.now_s)
     return s.ListedState(
@@ -193,18 +203,18 @@ def _listed(moment: _Moment, source: SourceState) -> s.ListedState:
     )
 
 
-def _jobs(moment: _Moment, source: SourceState) -> list[s.JobState]:
+def _jobs(moment: Moment, source: SourceState, sums: JobSums | None) -> list[s.JobState]:
     """The jobs of a driver, or the applications of a leaf queue as its allocator sees them."""
     claimed = moment.steering.claimed(moment.cluster, source)
     jobs = [_job(moment, source, row, bool(claimed[row])) for row in source.jobs.values()]
-    if moment.sums is None or source.name not in moment.cluster.queues:
+    if sums is None or source.name not in moment.cluster.queues:
         return jobs
-    rows, claimants = applications.claimants_of(moment.cluster, source, moment.sums, max_copies=0, now_s=moment.now_s)
+    rows, claimants = applications.claimants_of(moment.cluster, source, sums, max_copies=0, now_s=moment.now_s)
     seen = dict(zip(rows.tolist(), claimants, strict=True))
     return [_application(moment, job, row, seen.get(row)) for row, job in zip(source.jobs.values(), jobs, strict=True)]
 
 
-def _application(moment: _Moment, job: s.JobState, row: int, claimant: Record | None) -> s.JobState:
+def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | None) -> s.JobState:
     cluster, queued = moment.cluster, moment.cluster.job_infos[row].queued
     if queued is None:
         return job
@@ -235,7 +245,7 @@ def _application(moment: _Moment, job: s.JobState, row: int, claimant: Record | 
     )
 
 
-def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
+def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
     stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
     open_rows = [stage for stage in info.stage_rows if not cluster.stages.closing[stage]]
@@ -265,7 +275,7 @@ def _job(moment: _Moment, source: SourceState, row: int, leased: bool) -> s.JobS
     )
 
 
-def _stage(moment: _Moment, row: int) -> s.StageState:
+def _stage(moment: Moment, row: int) -> s.StageState:
     stages, info = moment.cluster.stages, moment.cluster.stage_infos[row]
     fact, word = info.fact, verdict(info.fact)
     return s.StageState(
@@ -285,7 +295,7 @@ def _stage(moment: _Moment, row: int) -> s.StageState:
     )
 
 
-def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
+def _task(moment: Moment, row: int, live: list[int]) -> s.TaskState:
     cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
@@ -323,7 +333,7 @@ def _task(moment: _Moment, row: int, live: list[int]) -> s.TaskState:
     )
 
 
-def _attempt(moment: _Moment, row: int) -> s.AttemptState:
+def _attempt(moment: Moment, row: int) -> s.AttemptState:
     cluster, attempts = moment.cluster, moment.cluster.attempts
     info = cluster.stage_infos[int(attempts.stage[row])]
     progress = _known(attempts.progress[row])

@@ -11,9 +11,11 @@ and sources with running work are told to come again every `fast_interval_ms` an
 
 import asyncio
 import contextlib
+import math
 import time
 from asyncio import Future
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,7 @@ import structlog
 from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.snapshot import describe
 from controlplane.model.decisions import (
     Decision,
     DecisionOutcome,
@@ -30,18 +33,19 @@ from controlplane.model.decisions import (
     Stimulus,
     StockCopy,
 )
-from controlplane.model.facts import Mode
+from controlplane.model.facts import AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
 from controlplane.runtime.choices import Choices
+from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.doorbell import Doorbell
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import Metrics, SnapshotCollector
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.replies import Replies
-from controlplane.runtime.sources import Busy, KnownSource, Sources, Treatment
+from controlplane.runtime.sources import LOCAL, Busy, Caller, KnownSource, Sources, TooMuch, Treatment, key_of
 from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
@@ -49,6 +53,11 @@ _log = structlog.get_logger()
 
 COMPLAIN_EVERY_S = 10.0
 """A failing engine fills no log."""
+
+UPDATES_A_FACT = 50
+"""Progress updates that cost as much as another fact."""
+LARGE_REST = 4.0
+"""A cycle with a message beyond `cycle_facts` is followed by so many times its length without one."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -76,6 +85,8 @@ class _Message(Struct, gc=False):
     stimulus: Stimulus
     done: Future[Any]
     source: KnownSource | None = None
+    cost: float = 0.0
+    """In facts."""
 
 
 class Runtime:
@@ -99,13 +110,16 @@ class Runtime:
         self.doorbell = Doorbell()
         self.feed = Feed(settings)
         self.history = History(settings)
+        self.complaints = Complaints(clock)
         self.metrics = Metrics()
-        self.metrics.registry.register(SnapshotCollector(self._pools, self._gauges))
+        self.metrics.registry.register(SnapshotCollector(self.pools, self._gauges))
         self.replies = Replies(scheduler, settings, self.sources, self.metrics, plane_epoch=plane_epoch)
         self.cycle = 0
         self.failures = 0
         self.failing = False
         self._queue: list[_Message] = []
+        self._waiting_cost = 0.0
+        self._large_after_s = 0.0
         self._wake = asyncio.Event()
         self._all_wait = asyncio.Event()
         self._due_s = clock()
@@ -116,6 +130,9 @@ class Runtime:
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
         self._snapshot_took_s = 0.0
+        self._snapshot_wishes = self._wishes = 0
+        self._describing = asyncio.Lock()
+        self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
         self._pump: asyncio.Task[None] | None = None
 
     # -- what others call ---------------------------------------------------------------------------------------
@@ -147,17 +164,20 @@ class Runtime:
         unread = f"shadow is the most until it is known what operators chose: {doubt}"
         return {"engine": engine, "store": unread if doubt else self.store.failure}
 
-    async def sync(self, request: SyncRequest) -> SyncReply:
-        """One exchange with a shim; raises `StaleReport`, `Busy` or `CycleFailed`."""
+    async def sync(self, request: SyncRequest, caller: Caller = LOCAL) -> SyncReply:
+        """One exchange with a shim; raises `StaleReport`, `Busy`, `TooMuch`, `NotYours` or `CycleFailed`."""
         if len(self._queue) >= self.settings.queue_reports:
             raise Busy("the queue of reports", self.settings.queue_reports)
         now_s = self.clock()
-        source, treatment = self.sources.receive(request, now_s)
+        self._check_attempts(request)
+        source, treatment = self.sources.receive(request, now_s, caller)
         if request.dropped_events > source.dropped_events:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
             source.dropped_events = request.dropped_events
         if treatment is Treatment.APPLY:
-            source.answer = self._enqueue(self._believed(source, request, now_s), source)
+            cost = len(request.facts) + len(request.progress.attempt) / UPDATES_A_FACT
+            self.sources.charge(source, cost, now_s)
+            source.answer = self._enqueue(self._believed(source, request, now_s), source, cost)
             reply = await asyncio.shield(source.answer)
             self.metrics.sync_seconds.observe(self.clock() - now_s)
             return reply
@@ -168,16 +188,16 @@ class Runtime:
             return self.replies.again(source, reply, self.clock())
         return self.replies.ask_full(source, treatment, self.cycle, now_s)
 
-    async def wait_for_orders(self, request: DoorbellRequest) -> DoorbellReply:
-        """Returns when orders wait for a source, or its time is over; raises `Unheard` or `StaleReport`."""
-        source = self.sources.caller(request.source)
+    async def wait_for_orders(self, request: DoorbellRequest, caller: Caller = LOCAL) -> DoorbellReply:
+        """Returns when orders wait for a source, or its time is over; raises `Unheard`, `NotYours` or `StaleReport`."""
+        source = self.sources.caller(request.source, caller)
         waiting = await self.doorbell.wait(source, request.wait_ms / 1000)
         return DoorbellReply(protocol=PROTOCOL, orders_waiting=waiting)
 
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
         decision = await asyncio.shield(self._enqueue(wish))
-        self._snapshot = None
+        self._wishes += 1
         return decision
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
@@ -199,20 +219,24 @@ class Runtime:
         self._due_s = self.clock()
         self._wake.set()
 
-    def snapshot(self, max_age_s: float | None = None) -> Snapshot:
-        """The published state, at most `max_age_s` old.
+    async def snapshot(self, max_age_s: float | None = None) -> Snapshot:
+        """The published state, at most `max_age_s` old, described on a thread of its own: many attempts take seconds.
 
         Unless told, that is the setting `snapshot_age_s`, and longer where making one takes long: readers never get
         more than a tenth of the time.
         """
-        now_s = self.clock()
         limit_s = max(self.settings.snapshot_age_s, 10 * self._snapshot_took_s) if max_age_s is None else max_age_s
-        if self._snapshot is None or now_s - self._snapshot.now_s >= limit_s:
-            self._snapshot = self.scheduler.snapshot(now_s)
-            self._snapshot_took_s = self.clock() - now_s
-        return self._snapshot
+        async with self._describing:
+            now_s, wishes = self.clock(), self._wishes
+            found = self._snapshot
+            if found is None or now_s - found.now_s >= limit_s or wishes != self._snapshot_wishes:
+                still = self.scheduler.still(now_s)
+                found = await asyncio.get_running_loop().run_in_executor(self._describer, describe, still)
+                self._snapshot, self._snapshot_wishes = found, wishes
+                self._snapshot_took_s = self.clock() - now_s
+            return found
 
-    def _pools(self) -> Snapshot:
+    def pools(self) -> Snapshot:
         """Pools and jobs only: who scrapes often must not keep drivers waiting."""
         return self.scheduler.snapshot(self.clock(), with_tasks=False)
 
@@ -230,6 +254,7 @@ class Runtime:
                 await self._pump
         for message in self._queue:
             message.done.cancel()
+        self._describer.shutdown(wait=False)
         self.store.save_learned(self.scheduler.learned())
 
     async def _run(self) -> None:
@@ -264,9 +289,27 @@ class Runtime:
                 async with asyncio.timeout(pause_s):
                     await self._all_wait.wait()
 
-    def _enqueue(self, stimulus: Stimulus, source: KnownSource | None = None) -> Future[Any]:
+    def _check_attempts(self, request: SyncRequest) -> None:
+        """Raises `TooMuch` where a source could have more attempts than one may have, or than its share of all."""
+        key, settings = key_of(request.source), self.settings
+        before, everywhere = self.scheduler.n_attempts(key)
+        kept, others = 0 if request.full else before, everywhere - before
+        after = kept + len(request.facts)
+        if after <= settings.source_attempts and others + after <= settings.max_attempts:
+            return
+        starts = sum(type(fact) is AttemptStarted for fact in request.facts)
+        limit = settings.source_attempts
+        if others + kept + starts > settings.max_attempts:
+            limit = min(limit, settings.max_attempts // max(len(self.sources), 1))
+        if starts and kept + starts > limit:
+            raise TooMuch(key, "attempts", limit)
+
+    def _enqueue(self, stimulus: Stimulus, source: KnownSource | None = None, cost: float = 0.0) -> Future[Any]:
         done = asyncio.get_running_loop().create_future()
-        self._queue.append(_Message(stimulus, done, source))
+        self._queue.append(_Message(stimulus, done, source, cost))
+        self._waiting_cost += cost
+        if source is not None:
+            source.waiting += 1
         self._wake.set()
         if len(self._queue) >= len(self.sources):
             self._all_wait.set()
@@ -275,8 +318,8 @@ class Runtime:
     # -- one cycle ------------------------------------------------------------------------------------------------
 
     def _cycle(self) -> None:
-        batch, self._queue = self._queue, []
         start_s = self.clock()
+        batch, has_large = self._take(start_s)
         if not batch and start_s < self._due_s:
             return
         try:
@@ -287,10 +330,39 @@ class Runtime:
         except Exception:
             self._fail(batch)
             took_s = self.clock() - start_s
+        if has_large:
+            self._large_after_s = start_s + (1 + LARGE_REST) * took_s
         self.metrics.cycle_seconds.observe(took_s)
         self._gap_end_s = start_s + self.settings.cycle_gap_ms / 1000
         rest_s = took_s / self.settings.cycle_share - took_s
         self._share_end_s = start_s + took_s + min(rest_s, self.settings.longest_wait_ms / 1000)
+
+    def _take(self, now_s: float) -> tuple[list[_Message], bool]:
+        """The messages of this cycle, and whether one of them is larger than `cycle_facts`.
+
+        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest
+        waits: a noisy source makes only itself wait. Messages of one source stay in order.
+        """
+        room = float(self.settings.cycle_facts)
+        if self._waiting_cost <= room:
+            taken, self._queue = self._queue, []
+        else:
+            taken, left, behind = [], [], set[str]()
+            for message in sorted(self._queue, key=lambda each: each.source.paid_s if each.source else -math.inf):
+                key = message.source.key if message.source else ""
+                is_turn = message.cost > self.settings.cycle_facts and now_s >= self._large_after_s and room > 0
+                if key not in behind and (message.cost <= room or is_turn):
+                    room -= message.cost
+                    taken.append(message)
+                else:
+                    behind.add(key)
+                    left.append(message)
+            self._queue = left
+        for message in taken:
+            self._waiting_cost -= message.cost
+            if message.source is not None:
+                message.source.waiting -= 1
+        return taken, room < 0
 
     def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:
         self.cycle = decision.cycle

@@ -57,6 +57,8 @@ class Metrics:
         self.dropped_events = counter("shim_dropped_events", "Facts that shims had to drop.")
         self.repeats = counter("reports_repeated", "Reports answered again without being applied again.")
         self.refused_syncs = counter("shim_requests_refused", "Requests of shims that were not applied.", ("status",))
+        self.refused_connections = counter("connections_refused", "Connections closed by us.", ("reason",))
+        self.refused_tokens = counter("tokens_refused", "Requests whose token was wrong or missing.")
         self.full_asked = counter("full_reports_asked", "Full reports asked for.")
         self.engine_errors = counter("engine_errors", "Cycles that failed; their reports are asked for again.")
         self.cycle_seconds = histogram("decision_duration_seconds", "Time of one decision cycle.")

@@ -14,6 +14,15 @@ class RuntimeSettings:
     longest_wait_ms: int = setting(50, 0, 10_000, "A report waits no longer than this for a cycle to start.")
     queue_reports: int = setting(5000, 1, 1_000_000, "Reports that may wait for a cycle; more are answered 503.")
     max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
+    sources_per_address: int = setting(4000, 1, 1_000_000, "Of those, from one address; of an application's token 20.")
+    message_facts: int = setting(5000, 100, 1_000_000, "Facts in one message.")
+    source_facts_per_s: int = setting(5000, 1, 1_000_000, "Facts per second of one source; 50 updates count as one.")
+    source_burst: int = setting(20_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")
+    source_attempts: int = setting(5000, 1, 1_000_000, "Attempts that may run in one source.")
+    max_attempts: int = setting(200_000, 1, 10_000_000, "In all of them; beyond it each has an equal share.")
+    cycle_facts: int = setting(
+        3000, 1, 1_000_000, "Facts of a cycle; those of sources that sent more wait for the next."
+    )
     fast_interval_ms: int = setting(100, 10, 10_000, "A source with running work reports this often, at best.")
     sources_per_s: int = setting(1000, 1, 100_000, "Syncs per second to aim at when there are many sources.")
     full_reports_per_s: int = setting(200, 1, 10_000, "Full reports asked for per second, after a restart.")

@@ -39,7 +39,7 @@ class Replies:
             plane_epoch=self._plane_epoch,
             acknowledged=source.sequence,
             cycle=decision.cycle,
-            next_interval_ms=0 if want_full else self._interval_ms(source, decision),
+            next_interval_ms=0 if want_full else self._interval_ms(source, decision, now_s),
             mode=mode,
             want_full=want_full,
             orders=source.outbox.take(now_s) if is_awaited else [],
@@ -69,11 +69,15 @@ class Replies:
             want_full=asked,
         )
 
-    def _interval_ms(self, source: KnownSource, decision: Decision) -> int:
+    def _interval_ms(self, source: KnownSource, decision: Decision, now_s: float) -> int:
         """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
 
-        Never so seldom that leases and orders run out between two exchanges, or that it seems to be gone.
+        Never so seldom that leases and orders run out between two exchanges, or that it seems to be gone, unless it has
+        sent more facts than it may: then not before those are paid for.
         """
+        return max(self._usual_interval_ms(source, decision), int(1000 * self._sources.debt_s(source, now_s)))
+
+    def _usual_interval_ms(self, source: KnownSource, decision: Decision) -> int:
         settings = self._scheduler.settings
         wanted_ms = decision.intervals_ms.get(source.key, settings.idle_interval_ms)
         if wanted_ms >= settings.idle_interval_ms:

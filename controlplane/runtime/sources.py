@@ -7,17 +7,25 @@ stays as its host is without us.
 """
 
 from asyncio import Event, Future
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from math import ceil
 
 from msgspec.structs import replace
 
 from controlplane.model.errors import GrasshopperError
-from controlplane.model.facts import Mode
+from controlplane.model.facts import AnyFact, DriverAttached, Mode
 from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
+DRIVER_KIND = "spark"
+"""The kind of source that an application's token is for."""
+APPLICATION_SOURCES = 20
+"""That one application's token may attach: its drivers and those that were before them."""
+MOST_WAITING = 2
+"""Reports of one source that wait for a cycle: a shim sends one at a time, and one more if it gave up on that."""
 ABSENT_S = 5.0
 """Who does not look for so long was stopped."""
 
@@ -45,6 +53,53 @@ class Busy(GrasshopperError):
 
     def __str__(self) -> str:
         return f"{self.what} is at its limit of {self.limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuch(GrasshopperError):
+    """A source has sent more than its share; it may come again after `retry_s`."""
+
+    source: str
+    what: str
+    limit: int
+    retry_s: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.source} is beyond its limit of {self.limit} {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotYours(GrasshopperError):
+    """A source was first heard with another token, or is not of the application that the token is for."""
+
+    source: str
+
+    def __str__(self) -> str:
+        return f"this token may not speak for {self.source}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sends a message, by its connection and its token; without an application it has the token of all shims."""
+
+    address: str = "local"
+    application: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Whose sources are counted together: an application's, or an address's."""
+        return f"application {self.application}" if self.application else f"address {self.address}"
+
+    def may_attach(self, source: Source, facts: list[AnyFact]) -> bool:
+        """Whether its token is for that source: all but an application's are for any."""
+        if not self.application or self.application == source.id:
+            return source.kind == DRIVER_KIND or not self.application
+        attached = [fact for fact in facts if type(fact) is DriverAttached]
+        return source.kind == DRIVER_KIND and all(fact.name == self.application for fact in attached)
+
+
+LOCAL = Caller()
+"""Who calls from within this process."""
 
 
 class Treatment(Enum):
@@ -148,6 +203,12 @@ class KnownSource:
     dropped_events: int = 0
     full_slot_s: float | None = None
     outbox: Outbox = field(default_factory=Outbox)
+    caller: Caller = LOCAL
+    """Who was the first to speak for it."""
+    waiting: int = 0
+    """Reports of it that wait for a cycle."""
+    paid_s: float = 0.0
+    """When its facts so far will be paid for, at its rate."""
     answer: Future[SyncReply] | None = None
     """The reply to message `sequence`, perhaps still being made; None where its facts were not applied."""
 
@@ -163,6 +224,7 @@ class Sources:
     def __init__(self, settings: RuntimeSettings) -> None:
         self._settings = settings
         self._by_key: dict[str, KnownSource] = {}
+        self._n_of: Counter[str] = Counter()
         self._next_full_s = 0.0
         self._looked_s = self._awake_s = 0.0
 
@@ -176,15 +238,18 @@ class Sources:
         """The source, if it is attached."""
         return self._by_key.get(key)
 
-    def receive(self, request: SyncRequest, now_s: float) -> tuple[KnownSource, Treatment]:
-        """Judges a message and takes note of it; raises `StaleReport` or `Busy`."""
+    def receive(self, request: SyncRequest, now_s: float, caller: Caller = LOCAL) -> tuple[KnownSource, Treatment]:
+        """Judges a message and takes note of it; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
         key = key_of(request.source)
         source = self._by_key.get(key)
         epoch = request.source.epoch
-        if source is None or epoch > source.epoch:
-            if source is None and len(self._by_key) >= self._settings.max_sources:
-                raise Busy("the number of sources", self._settings.max_sources)
-            source = self._by_key[key] = KnownSource(key, epoch)
+        if not caller.may_attach(request.source, request.facts):
+            raise NotYours(key)
+        if source is None:
+            source = self._add(key, epoch, caller)
+        self._check_share(source, caller, request, now_s)
+        if epoch > source.epoch:
+            source = self._by_key[key] = KnownSource(key, epoch, caller=source.caller, paid_s=source.paid_s)
         elif epoch < source.epoch:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
         elif request.sequence == source.sequence and source.answer is not None:
@@ -194,14 +259,51 @@ class Sources:
             raise StaleReport("sequence", request.sequence, source.sequence, key)
         return source, self._advance(source, request, now_s)
 
-    def caller(self, who: Source) -> KnownSource:
-        """The source that speaks; raises `Unheard`, or `StaleReport` where it is the past of one that has."""
+    def caller(self, who: Source, caller: Caller = LOCAL) -> KnownSource:
+        """The source that speaks; raises `Unheard`, `NotYours`, or `StaleReport` where it is one's past that has."""
         source = self.get(key_of(who))
         if source is None or who.epoch > source.epoch:
             raise Unheard(key_of(who))
+        if caller.application != source.caller.application:
+            raise NotYours(source.key)
         if who.epoch < source.epoch:
             raise StaleReport("source.epoch", who.epoch, source.epoch, source.key)
         return source
+
+    def debt_s(self, source: KnownSource, now_s: float) -> float:
+        """Seconds that a source should be silent for, after all that it has sent; 0 within its burst."""
+        burst_s = self._settings.source_burst / self._settings.source_facts_per_s
+        return max(0.0, source.paid_s - now_s - burst_s)
+
+    def charge(self, source: KnownSource, cost: float, now_s: float) -> None:
+        """Takes note of what a message brings, counted in facts."""
+        source.paid_s = max(source.paid_s, now_s) + cost / self._settings.source_facts_per_s
+
+    def _add(self, key: str, epoch: int, caller: Caller) -> KnownSource:
+        if len(self._by_key) >= self._settings.max_sources:
+            raise Busy("the number of sources", self._settings.max_sources)
+        limit = APPLICATION_SOURCES if caller.application else self._settings.sources_per_address
+        if self._n_of[caller.owner] >= limit:
+            raise TooMuch(caller.owner, "sources", limit)
+        self._n_of[caller.owner] += 1
+        source = self._by_key[key] = KnownSource(key, epoch, caller=caller)
+        return source
+
+    def _check_share(self, source: KnownSource, caller: Caller, request: SyncRequest, now_s: float) -> None:
+        """Raises `NotYours`, or `TooMuch` for a message that is too large, or comes too soon after others."""
+        settings = self._settings
+        if caller.application != source.caller.application:
+            raise NotYours(source.key)
+        for what, n, limit in (
+            ("facts in a message", len(request.facts), settings.message_facts),
+            ("attempts in a message", len(request.progress.attempt), settings.source_attempts),
+        ):
+            if n > limit:
+                raise TooMuch(source.key, what, limit)
+        if source.waiting >= MOST_WAITING:
+            raise TooMuch(source.key, "reports that wait", MOST_WAITING)
+        if debt_s := self.debt_s(source, now_s):
+            raise TooMuch(source.key, "facts a second", settings.source_facts_per_s, ceil(debt_s))
 
     def forget_silent(self, now_s: float) -> list[KnownSource]:
         """Drops the sources that have not been heard for too long, and tells them. To be called every second.
@@ -215,6 +317,8 @@ class Sources:
         silent = [source for source in self if max(source.heard_s, self._awake_s) < limit_s]
         for source in silent:
             del self._by_key[source.key]
+            self._n_of[source.caller.owner] -= 1
+        self._n_of += Counter()
         return silent
 
     def _advance(self, source: KnownSource, request: SyncRequest, now_s: float) -> Treatment:

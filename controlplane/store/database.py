@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_WAIT_S = 2.0
+_AT_ONCE = LOCK_EX | LOCK_NB
 _SECRET = re.compile("pass|secret|token|key", re.IGNORECASE)
 
 
@@ -63,6 +64,8 @@ def open_engine(url: str) -> Engine:
         return create_engine(parsed, pool_pre_ping=True)
     given = {"timeout": _LOCK_WAIT_S, "check_same_thread": False, "isolation_level": None}
     engine = create_engine(parsed, connect_args=given)
+    if _file_name(parsed):
+        event.listen(engine, "do_connect", _make_private)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -72,13 +75,14 @@ def open_engine(url: str) -> Engine:
 def alone(url: str) -> Iterator[None]:
     """Keeps an SQLite file for this process meanwhile; raises BlockingIOError where another one has it.
 
-    Other databases are not kept, nor is a file beside which no lock can be made.
+    The file counts, not the name: a link to it is the same one. Other databases are not kept, nor is a file beside
+    which no lock can be made.
     """
     name = _file_name(make_url(full_url(url)))
     with ExitStack() as stack:
         try:
             if name:
-                flock(stack.enter_context(Path(f"{name}.lock").open("w")), LOCK_EX | LOCK_NB)
+                flock(stack.enter_context(open(f"{os.path.realpath(name)}.lock", "w", opener=_privately)), _AT_ONCE)
         except BlockingIOError:
             raise
         except OSError:
@@ -119,6 +123,20 @@ def migrate(connection: Connection, revision: str = "head") -> None:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
+
+
+def _privately(path: str, flags: int) -> int:
+    """Opens a file that nobody but its user may read, if it is new."""
+    return os.open(path, flags | os.O_CREAT, 0o600)
+
+
+def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
+    """Makes the file before SQLite does, which would let everybody read it; those beside it get its permissions.
+
+    Where it cannot be made, SQLite says why.
+    """
+    with suppress(OSError):
+        os.close(_privately(arguments[0], os.O_RDONLY))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

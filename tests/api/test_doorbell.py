@@ -14,6 +14,9 @@ from tests.waiting import eventually, in_time
 
 pytestmark = pytest.mark.unit
 
+SHIM = "is-shim-7ae6d0c2b9"
+TOKENS = {"read_token": "may-read-4f81c27e", "operate_token": "may-operate-93d05b", "shim_token": SHIM}
+
 COPY = "/api/v1/tasks/spark:app-1/1/0/3:copy"
 WHY = {"reason": "test"}
 PATIENT_MS = 30_000
@@ -120,11 +123,10 @@ def test_a_bad_field_is_named(attended, body, field):
     assert [each["field"] for each in response.json()["errors"]] == [field]
 
 
-@pytest.mark.parametrize(("token", "status"), [("is-shim", 200), ("may-operate", 403), ("wrong", 401), ("", 401)])
+@pytest.mark.parametrize(("token", "status"), [(SHIM, 200), (TOKENS["operate_token"], 403), ("wrong", 401), ("", 401)])
 def test_it_is_for_shims_alone(tmp_path, token, status):
-    tokens = {"read_token": "may-read", "operate_token": "may-operate", "shim_token": "is-shim"}
-    with running(tmp_path, auth=tokens) as plane:
-        plane.sync(message(1, working(), full=True), headers={"authorization": "Bearer is-shim"})
+    with running(tmp_path, auth=TOKENS) as plane:
+        plane.sync(message(1, working(), full=True), headers={"authorization": f"Bearer {SHIM}"})
         headers = {"authorization": f"Bearer {token}"} if token else {}
         assert ask(plane, question(0), headers=headers).status_code == status
 

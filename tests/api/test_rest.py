@@ -251,7 +251,7 @@ def test_other_methods_are_problem_documents(busy):
 
 
 def test_our_own_faults_are_problem_documents(busy, monkeypatch):
-    monkeypatch.setattr(busy.runtime.scheduler, "snapshot", lambda _now_s: 1 / 0)
+    monkeypatch.setattr(busy.runtime.scheduler, "still", lambda _now_s: 1 / 0)
     busy.clock.advance(5.0)
     response = busy.client.get("/api/v1/jobs")
     assert response.status_code == 500

@@ -65,8 +65,9 @@ def progress_tails(n_tasks: int, n_variants: int) -> list[bytes]:
 class Driver(asyncio.Protocol):
     """One source on one connection, one exchange in flight."""
 
-    def __init__(self, name: str, epoch: int, n_tasks: int) -> None:
+    def __init__(self, name: str, epoch: int, n_tasks: int, token: str = "") -> None:
         self.name = name
+        self._login = f"authorization: Bearer {token}\r\n".encode() if token else b""
         self.sequence = FIRST_SEQUENCE
         self.latencies_s: list[float] = []
         source = {"kind": "spark", "id": name, "epoch": epoch}
@@ -124,8 +125,13 @@ class Driver(asyncio.Protocol):
 
     async def _post(self, path: bytes, body: bytes) -> bytes:
         head = (
-            b"POST " + path + b" HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-            b"content-length: " + str(len(body)).encode() + b"\r\n\r\n"
+            b"POST "
+            + path
+            + b" HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+            + self._login
+            + b"content-length: "
+            + str(len(body)).encode()
+            + b"\r\n\r\n"
         )
         if self._transport.is_closing():
             raise ConnectionError("the control plane is gone")

@@ -307,13 +307,13 @@ def test_another_site_cannot_press_the_kill_switch(fresh: TestClient) -> None:
 
 def test_with_tokens_the_page_asks_for_one_and_reading_is_not_operating(tmp_path: Path) -> None:
     """Browsers send the token as a password; a reader's does not change the mode."""
-    app = make_app(tmp_path, Clock(), auth={"read_token": "reader", "operate_token": "operator"})
+    app = make_app(tmp_path, Clock(), auth={"read_token": "reader-5d1c83fa97", "operate_token": "operator-20b6e94f1"})
     with local_client(app) as client:
         assert client.get("/").status_code == 401
-        assert client.get("/", auth=("", "reader")).status_code == 200
+        assert client.get("/", auth=("", "reader-5d1c83fa97")).status_code == 200
         form = {"mode": "off", "reason": "test"}
-        assert client.post("/mode", data=form, auth=("", "reader")).status_code == 403
-        assert client.post("/mode", data=form, auth=("", "operator")).status_code == 303
+        assert client.post("/mode", data=form, auth=("", "reader-5d1c83fa97")).status_code == 403
+        assert client.post("/mode", data=form, auth=("", "operator-20b6e94f1")).status_code == 303
 
 
 def test_shadow_mode_orders_nothing_and_calls_its_numbers_estimates(tmp_path: Path) -> None:

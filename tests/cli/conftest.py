@@ -16,11 +16,15 @@ from controlplane.settings import load
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Its address. Reading needs the token `reader`, operating needs `operator`."""
+    """Its address. Reading needs the token `reader-5d1c83fa97`, operating needs `operator-20b6e94f1`."""
     folder: Path = tmp_path_factory.mktemp("plane")
     overrides = {
         "store": {"url": str(folder / "cli.db")},
-        "auth": {"read_token": "reader", "operate_token": "operator", "shim_token": "shim"},
+        "auth": {
+            "read_token": "reader-5d1c83fa97",
+            "operate_token": "operator-20b6e94f1",
+            "shim_token": "shim-c47d20e1ab95",
+        },
         "runtime": {"snapshot_age_s": 0.0},
     }
     plane = uvicorn.Server(uvicorn.Config(build_app(load(overrides=overrides)), port=0, log_level="warning"))
@@ -82,4 +86,6 @@ def _one_skewed_job(address: str) -> None:
         "full": True,
         "facts": facts,
     }
-    httpx2.post(f"{address}/shim/v1/sync", json=report, headers={"Authorization": "Bearer shim"}).raise_for_status()
+    httpx2.post(
+        f"{address}/shim/v1/sync", json=report, headers={"Authorization": "Bearer shim-c47d20e1ab95"}
+    ).raise_for_status()

@@ -57,20 +57,22 @@ def test_the_version_is_told() -> None:
 
 def test_decisions_are_listed_and_filtered(server: str) -> None:
     """As a table for people and as JSON for programs."""
-    table = run("decisions", "list", token="reader", server=server)
+    table = run("decisions", "list", token="reader-5d1c83fa97", server=server)
     assert table.exit_code == 0
     assert "could write its output twice" in table.stdout
-    listed = run("decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader", server=server)
+    listed = run(
+        "decisions", "list", "--reason", "unsafe_output", "-o", "json", token="reader-5d1c83fa97", server=server
+    )
     assert {decision["reason"] for decision in json.loads(listed.stdout)} == {"unsafe_output"}
 
 
 def test_an_empty_list_says_so_and_how_to_see_more(server: str, other_server: Callable[[bytes], str]) -> None:
     """On standard error, so that programs get an empty list and nothing else."""
     filters = ("decisions", "list", "--job", "report", "--outcome", "refused")
-    table = run(*filters, token="reader", server=server)
+    table = run(*filters, token="reader-5d1c83fa97", server=server)
     assert (table.exit_code, table.stdout) == (0, "")
     assert "no decision matches; leave out --job or --outcome to see more" in table.stderr
-    listed = run(*filters, "-o", "json", token="reader", server=server)
+    listed = run(*filters, "-o", "json", token="reader-5d1c83fa97", server=server)
     assert (json.loads(listed.stdout), listed.stderr) == ([], "")
     assert "nothing has been decided yet" in run("decisions", "list", server=other_server(b'{"items": []}')).stderr
 
@@ -157,17 +159,17 @@ def test_something_else_on_the_port_is_not_taken_for_a_server(other_server: Call
 
 def test_a_refusal_is_not_told_as_done(server: str) -> None:
     """It orders nothing, so nothing can have come of it."""
-    table = run("decisions", "list", "--action", "refuse_copy", token="reader", server=server).stdout
+    table = run("decisions", "list", "--action", "refuse_copy", token="reader-5d1c83fa97", server=server).stdout
     assert re.search(r" - +A second attempt", table)
     assert not re.search("applied|shadow", table)
 
 
 def test_what_list_and_explain_print_is_what_why_wants(server: str) -> None:
     """Source and task can be taken over as they stand, by people and by their shells."""
-    listed = run("decisions", "list", "--action", "refuse_copy", token="reader", server=server).stdout
+    listed = run("decisions", "list", "--action", "refuse_copy", token="reader-5d1c83fa97", server=server).stdout
     decision, source, task = re.search(r"(\d+) +refuse_copy +(\S+) +report +(\S+)", listed).groups()
-    assert "was not copied" in run("decisions", "why", source, task, token="reader", server=server).stdout
-    *told, hint = run("decisions", "explain", decision, token="reader", server=server).stdout.splitlines()
+    assert "was not copied" in run("decisions", "why", source, task, token="reader-5d1c83fa97", server=server).stdout
+    *told, hint = run("decisions", "explain", decision, token="reader-5d1c83fa97", server=server).stdout.splitlines()
     assert f"  about: source {source}, job report, task {task}" in told
     assert hint.endswith(f": grasshopper decisions why {source} {task}")
 
@@ -182,15 +184,15 @@ def test_help_names_filters_that_find_something() -> None:
 
 def test_a_decision_is_explained(server: str) -> None:
     """With its sentence and inputs."""
-    listed = run("decisions", "list", "--action", "refuse_copy", "-o", "json", token="reader", server=server)
+    listed = run("decisions", "list", "--action", "refuse_copy", "-o", "json", token="reader-5d1c83fa97", server=server)
     decision = json.loads(listed.stdout)[0]
-    told = run("decisions", "explain", str(decision["id"]), token="reader", server=server)
+    told = run("decisions", "explain", str(decision["id"]), token="reader-5d1c83fa97", server=server)
     assert decision["sentence"] in told.stdout
 
 
 def test_an_attempt_says_why_it_was_not_copied(server: str) -> None:
     """The question an engineer on call asks."""
-    told = run("decisions", "why", "spark:app-1", "7", token="reader", server=server)
+    told = run("decisions", "why", "spark:app-1", "7", token="reader-5d1c83fa97", server=server)
     assert "was not copied by Grasshopper: A second attempt of this stage could write its output twice." in told.stdout
 
 
@@ -207,9 +209,9 @@ def test_why_tells_fate_reason_and_what_came_later_apart(other_server: Callable[
 
 def test_what_is_attached_is_listed_with_its_mode(server: str, other_server: Callable[[bytes], str]) -> None:
     """The first question after attaching a driver, and the names that other commands want."""
-    table = run("status", token="reader", server=server)
+    table = run("status", token="reader-5d1c83fa97", server=server)
     assert re.search(r"spark:app-1 .* (shadow|control|off) +1 +\d+ s ago", table.stdout)
-    listed = run("status", "-o", "json", token="reader", server=server)
+    listed = run("status", "-o", "json", token="reader-5d1c83fa97", server=server)
     assert [each["source"] for each in json.loads(listed.stdout)] == ["spark:app-1"]
     empty = run("status", server=other_server(b'{"items": [], "cursor": null}'))
     assert (empty.exit_code, empty.stdout) == (0, "")
@@ -218,8 +220,8 @@ def test_what_is_attached_is_listed_with_its_mode(server: str, other_server: Cal
 
 def test_the_mode_is_set_with_a_reason(server: str) -> None:
     """And read back."""
-    assert run("mode", "set", "control", "--reason", "trial", token="operator", server=server).exit_code == 0
-    told = run("mode", "get", "-o", "json", token="reader", server=server)
+    assert run("mode", "set", "control", "--reason", "trial", token="operator-20b6e94f1", server=server).exit_code == 0
+    told = run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server)
     assert json.loads(told.stdout)["mode"] == "control"
 
 
@@ -227,26 +229,30 @@ def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) 
     """Nothing destructive without a yes from whoever can give one; a script's kill switch must kill."""
     arguments = ("mode", "set", "off", "--reason", "trial")
     monkeypatch.setattr("controlplane.cli.is_interactive", lambda: True)
-    assert run(*arguments, token="operator", server=server, answers="n\n").exit_code == REFUSED
-    assert json.loads(run("mode", "get", "-o", "json", token="reader", server=server).stdout)["mode"] != "off"
+    assert run(*arguments, token="operator-20b6e94f1", server=server, answers="n\n").exit_code == REFUSED
+    assert (
+        json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] != "off"
+    )
     monkeypatch.setattr("controlplane.cli.is_interactive", lambda: False)
-    assert run(*arguments, token="operator", server=server).exit_code == 0
-    assert json.loads(run("mode", "get", "-o", "json", token="reader", server=server).stdout)["mode"] == "off"
+    assert run(*arguments, token="operator-20b6e94f1", server=server).exit_code == 0
+    assert (
+        json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] == "off"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "token", "code"),
     [
-        (("decisions", "explain", "1"), "reader", NOT_FOUND),
-        (("decisions", "why", "spark:none", "1"), "reader", NOT_FOUND),
-        (("decisions", "why", "spark:app-1", "0.3/1"), "reader", NOT_FOUND),
-        (("decisions", "why", "spark:app-1", "0/1/2"), "reader", USAGE),
+        (("decisions", "explain", "1"), "reader-5d1c83fa97", NOT_FOUND),
+        (("decisions", "why", "spark:none", "1"), "reader-5d1c83fa97", NOT_FOUND),
+        (("decisions", "why", "spark:app-1", "0.3/1"), "reader-5d1c83fa97", NOT_FOUND),
+        (("decisions", "why", "spark:app-1", "0/1/2"), "reader-5d1c83fa97", USAGE),
         (("decisions", "list"), "", NOT_ALLOWED),
-        (("mode", "set", "shadow", "--reason", "x"), "reader", NOT_ALLOWED),
-        (("decisions", "list", "--action", "dance"), "reader", REFUSED),
-        (("mode", "set", "shadow", "--reason", ""), "operator", REFUSED),
-        (("mode", "set", "sideways", "--reason", "x"), "operator", USAGE),
-        (("mode", "set", "shadow"), "operator", USAGE),
+        (("mode", "set", "shadow", "--reason", "x"), "reader-5d1c83fa97", NOT_ALLOWED),
+        (("decisions", "list", "--action", "dance"), "reader-5d1c83fa97", REFUSED),
+        (("mode", "set", "shadow", "--reason", ""), "operator-20b6e94f1", REFUSED),
+        (("mode", "set", "sideways", "--reason", "x"), "operator-20b6e94f1", USAGE),
+        (("mode", "set", "shadow"), "operator-20b6e94f1", USAGE),
     ],
 )
 def test_exit_codes_tell_what_went_wrong(server: str, arguments: tuple[str, ...], token: str, code: int) -> None:
@@ -341,7 +347,7 @@ def test_a_path_that_cannot_be_used_is_wrong_usage(option: str, tmp_path: Path) 
 def test_a_token_comes_from_a_file(server: str, tmp_path: Path) -> None:
     """So that it stands in no process list."""
     secret = tmp_path / "token"
-    secret.write_text("reader\n")
+    secret.write_text("reader-5d1c83fa97\n")
     assert run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(secret)).exit_code == 0
     secret.write_bytes(b"\xff")
     for path in (secret, tmp_path / "none", tmp_path):
@@ -364,7 +370,9 @@ def test_a_right_file_is_valid_and_a_wrong_one_names_the_field(tmp_path: Path) -
 def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
     """File, environment or default, for each value."""
     file = tmp_path / "plane.yaml"
-    file.write_text("engine: {allocator: fair}\nauth: {read_token: hush}\nstore: {url: 'sqlite:///x?password=hush'}\n")
+    file.write_text(
+        "engine: {allocator: fair}\nauth: {read_token: hush-0123456789abcdef}\nstore: {url: 'sqlite:///x?password=hush'}\n"
+    )
     told = run("config", "show", "--config", str(file), "-o", "json", GRASSHOPPER__ENGINE__SPECULATOR="late")
     shown = json.loads(told.stdout)
     assert shown["engine.allocator"] == {"value": "fair", "origin": str(file)}
@@ -378,15 +386,15 @@ def test_config_show_tells_origins_and_masks_secrets(tmp_path: Path) -> None:
 def test_config_show_tells_a_servers_settings_from_the_shells(server: str) -> None:
     """What was changed while it runs is in no file and no environment."""
     change = {"engine": {"max_copies_per_task": 1}, "reason": "trial"}
-    headers = {"Authorization": "Bearer operator"}
+    headers = {"Authorization": "Bearer operator-20b6e94f1"}
     requests.patch(f"{server}/api/v1/settings", json=change, headers=headers, timeout=5).raise_for_status()
-    there = run("config", "show", "--server", server, token="reader")
+    there = run("config", "show", "--server", server, token="reader-5d1c83fa97")
     assert f"value at {server}" in there.stdout
     assert re.search(r"engine.max_copies_per_task +1 ", there.stdout)
     here = run("config", "show")
     assert "value in this shell" in here.stdout
     assert re.search(r"engine.max_copies_per_task +2 ", here.stdout)
-    told = json.loads(run("config", "show", "--server", server, "-o", "json", token="reader").stdout)
+    told = json.loads(run("config", "show", "--server", server, "-o", "json", token="reader-5d1c83fa97").stdout)
     assert told["engine.max_copies_per_task"] == {"value": 1, "origin": server}
     assert run("config", "show", "--server", server, "--config", "plane.yaml").exit_code == USAGE
 

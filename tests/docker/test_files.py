@@ -81,13 +81,13 @@ def test_the_settings_that_a_container_gets_are_right(
     """Every variable is a setting, every role has its token, and what is written lies on the volume."""
     service = compose["services"]["grasshopper"]
     for role in service["secrets"]:
-        (tmp_path / role).write_text(f"token-{role}\n")
+        (tmp_path / role).write_text(f"0123456789abcdef-{role}\n")
     given = {name: value.replace("/run/secrets", str(tmp_path)) for name, value in service["environment"].items()}
     ours = {name: value for name, value in image.items() if name.startswith("GRASSHOPPER__")}
     for name, value in (ours | given).items():
         monkeypatch.setenv(name, value)
     settings = load(DOCKER / "etc" / "grasshopper.yaml")
-    assert settings.auth.tokens() == {role: f"token-{role}" for role in ("read", "operate", "shim")}
+    assert settings.auth.tokens() == {role: f"0123456789abcdef-{role}" for role in ("read", "operate", "shim")}
     assert not settings.server.loopback
     (volume,) = [step.text for step in steps(DOCKER / "Dockerfile") if step.name == "VOLUME"]
     assert f"state:{volume}" in service["volumes"]

@@ -21,7 +21,7 @@ from tests.plane import message, working
 pytestmark = [pytest.mark.soak, pytest.mark.checkout]
 
 BACKUP = re.compile(r"docker compose .* exec grasshopper (python -c .*)")
-TOKENS = {"GRASSHOPPER__AUTH__SHIM_TOKEN": "of-a-shim", "GRASSHOPPER__AUTH__READ_TOKEN": "of-a-reader"}
+TOKENS = {"GRASSHOPPER__AUTH__SHIM_TOKEN": "of-a-shim-1b9e6f20", "GRASSHOPPER__AUTH__READ_TOKEN": "of-a-reader-8c4d73"}
 START_S = 300.0
 
 
@@ -63,7 +63,7 @@ def test_it_serves_until_sigterm_and_writes_only_into_its_volume(image: PlainIma
         address = f"http://127.0.0.1:{port}/shim/v1/sync"
         report = message(1, working(), full=True)
         assert requests.post(address, json=report, timeout=10).status_code == 401
-        bearer = {"Authorization": "Bearer of-a-shim"}
+        bearer = {"Authorization": "Bearer of-a-shim-1b9e6f20"}
         reply = requests.post(address, json=report, headers=bearer, timeout=10).json()
         assert (reply["acknowledged"], reply["mode"]) == (1, "shadow")
         assert tables_of_backup(image, environment) >= {"decisions", "learned", "settings", "audit"}

@@ -37,7 +37,7 @@ def test_one_absurd_attempt_spoils_no_estimate(tmp_path):
         plane.clock.advance(10.0)
         plane.reply(message(2, [ended(0, duration_ms=THIRTY_YEARS_MS), *(ended(n, host=n % 4) for n in range(1, 10))]))
         plane.reply(message(3, [started(20, index=0, age_ms=THIRTY_YEARS_MS, attempt_number=1)]))
-        (pool,) = plane.runtime.snapshot().pools
+        (pool,) = plane.snapshot().pools
         assert pool.total_core_s < 100
         assert max(attempt.elapsed_s for attempt in pool.attempts) < 100
         assert "grasshopper_ages_bounded_total 2.0" in plane.client.get("/metrics").text
@@ -51,10 +51,10 @@ def test_a_driver_met_late_is_believed_about_what_was_before(tmp_path):
         facts[-5]["n_tasks"] = 4
         facts[-5]["input_bytes"] = []
         plane.reply(message(1, facts, full=True))
-        (pool,) = plane.runtime.snapshot().pools
+        (pool,) = plane.snapshot().pools
         assert max(attempt.elapsed_s for attempt in pool.attempts) == two_days_ms / 1000
         assert "grasshopper_ages_bounded_total 0.0" in plane.client.get("/metrics").text
         plane.reply(message(1, working(1, application="app-2"), full=True, source="app-2"))
         plane.reply(message(2, [started(8, index=0, age_ms=THIRTY_YEARS_MS)], source="app-2"))
-        (pool,) = [pool for pool in plane.runtime.snapshot().pools if pool.source == "spark:app-2"]
+        (pool,) = [pool for pool in plane.snapshot().pools if pool.source == "spark:app-2"]
         assert max(attempt.elapsed_s for attempt in pool.attempts) <= 61

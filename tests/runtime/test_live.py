@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
-from controlplane.model.facts import Mode, StageSubmitted
+from controlplane.model.facts import DriverAttached, Mode, StageSubmitted
 from controlplane.model.orders import KillAttempt
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime.live import Runtime
@@ -45,6 +45,9 @@ class Engine:
         self.orders = {}
         due_s, self.due_s = self.due_s, float("inf")
         return decision, due_s
+
+    def n_attempts(self, name):
+        return 0, 0
 
     def learned(self):
         return {}
@@ -275,8 +278,33 @@ def test_what_was_learned_is_restored(tmp_path):
 
 def test_the_snapshot_is_at_most_a_second_old(plane):
     plane.reply(message(1, working(), full=True))
-    first = plane.runtime.snapshot()
+    first = plane.snapshot()
     plane.clock.advance(0.5)
-    assert plane.runtime.snapshot() is first
+    assert plane.snapshot() is first
     plane.clock.advance(0.6)
-    assert plane.runtime.snapshot() is not first
+    assert plane.snapshot() is not first
+
+
+def test_a_noisy_source_makes_only_itself_wait(tmp_path):
+    """The cycle takes what it has room for, from those that have sent least; large messages come in their turn."""
+
+    async def scenario(runtime, engine):
+        noisy = [runtime.sync(large("noisy", facts)) for facts in (90, 120)]
+        quiet = [runtime.sync(large(f"quiet-{n}", 10)) for n in range(5)]
+        await asyncio.gather(*(asyncio.ensure_future(each) for each in (*noisy[:1], *quiet, *noisy[1:])))
+        order = [source for _, batch in engine.batches for source in batch]
+        assert order[:5] == [f"spark:quiet-{n}" for n in range(5)]
+        assert order[5:] == ["spark:noisy", "spark:noisy"]
+        assert len(engine.batches) == 2
+
+    def large(name, n_facts):
+        sequence = n_facts if name == "noisy" else 1
+        return SyncRequest(
+            protocol=1,
+            source=Source("spark", name, 1),
+            sequence=sequence,
+            full=True,
+            facts=[DriverAttached(application=name)] * n_facts,
+        )
+
+    run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0)

@@ -19,15 +19,16 @@ pytestmark = pytest.mark.integration
 SERVE = """
 import sys
 from controlplane import main, settings
-overrides = {"server": {"port": int(sys.argv[2])}, "store": {"url": sys.argv[1]}, "engine": {"mode": "control"}}
+server = {"port": int(sys.argv[2]), "max_connections": int(sys.argv[3])}
+overrides = {"server": server, "store": {"url": sys.argv[1]}, "engine": {"mode": "control"}}
 main.serve(settings.load(None, overrides), on_start=lambda address: print(address, flush=True))
 """
 
 
 @contextmanager
-def serving(store, port=0):
+def serving(store, port=0, *, most_connections=1000, code=SERVE):
     """A server in a process of its own, and its address."""
-    command = [sys.executable, "-c", SERVE, str(store), str(port)]
+    command = [sys.executable, "-c", code, str(store), str(port), str(most_connections)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process, process.stdout.readline().strip()
@@ -81,7 +82,7 @@ def test_a_doorbell_that_waits_does_not_delay_the_end(tmp_path):
 def test_signals_are_heard_while_kernels_are_compiled(tmp_path, monkeypatch):
     """A container's first process without a handler never hears SIGTERM; a reload that comes too early ends nothing."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    command = [sys.executable, "-c", SERVE, str(tmp_path / "plane.db"), "0"]
+    command = [sys.executable, "-c", SERVE, str(tmp_path / "plane.db"), "0", "1000"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert '"event": "loading_kernels"' in process.stderr.readline()
         process.send_signal(signal.SIGHUP)

@@ -197,11 +197,11 @@ def test_a_misspelt_section_in_the_environment_is_told(monkeypatch):
 
 def test_secrets_are_read_from_files_and_never_shown(tmp_path):
     secret = tmp_path / "token"
-    secret.write_text("abc123\n")
-    found = settings.load(None, {"auth": {"read_token_file": str(secret), "operate_token": "xyz789"}})
-    assert found.auth.tokens() == {"read": "abc123", "operate": "xyz789"}
-    assert "xyz789" not in repr(found)
-    assert "xyz789" not in found.model_dump_json()
+    secret.write_text("0123456789abcdef\n")
+    found = settings.load(None, {"auth": {"read_token_file": str(secret), "operate_token": "operate-0123456789"}})
+    assert found.auth.tokens() == {"read": "0123456789abcdef", "operate": "operate-0123456789"}
+    assert "operate-0123456789" not in repr(found)
+    assert "operate-0123456789" not in found.model_dump_json()
 
 
 @pytest.mark.parametrize("content", [None, "", " \n"])

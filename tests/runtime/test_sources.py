@@ -5,9 +5,9 @@ import pytest
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.runtime.sources import Busy, Outbox, Sources, StaleReport, Treatment
+from controlplane.runtime.sources import Busy, Caller, Outbox, Sources, StaleReport, TooMuch, Treatment
 from controlplane.wire.envelope import Source, SyncRequest
-from tests.plane import attached, message, running, started, while_another_reports, working
+from tests.plane import attached, ended, message, running, started, while_another_reports, working
 
 pytestmark = pytest.mark.unit
 
@@ -199,3 +199,55 @@ def test_a_repeated_reply_leaves_out_expired_orders():
     outbox.put([kill(1, ttl_ms=100), kill(2, ttl_ms=1000)], 0.0)
     outbox.take(0.0)
     assert [order.order for order in outbox.again(0.5)] == [2]
+
+
+def test_an_addresss_invented_sources_leave_room_for_others():
+    """Ten thousand of them kept newcomers out."""
+    sources = Sources(RuntimeSettings(sources_per_address=2))
+    noisy, other = Caller(address="10.0.0.1"), Caller(address="10.0.0.2")
+    for name in "ab":
+        sources.receive(request(1, source=name, full=True), 0.0, noisy)
+    with pytest.raises(TooMuch):
+        sources.receive(request(1, source="c", full=True), 0.0, noisy)
+    sources.receive(request(1, source="c", full=True), 0.0, other)
+    assert sum(len(sources.forget_silent(float(now_s))) for now_s in range(0, 66, 3)) == 3
+    sources.receive(request(1, source="d", full=True), 64.0, noisy)
+
+
+def test_a_source_beyond_its_rate_is_told_to_come_later_then_refused(tmp_path):
+    """By `retry-after` in whole seconds, after which it is let in; a new epoch pays for the old one."""
+    with running(tmp_path, runtime={"source_facts_per_s": 10, "source_burst": 10}) as plane:
+        assert plane.reply(message(1, [attached()] * 10, full=True))["next_interval_ms"] <= 3000
+        assert plane.reply(message(2, [attached()] * 45))["next_interval_ms"] == 4500
+        for late in (message(3), message(1, [attached()], full=True, epoch=8)):
+            response = plane.sync(late)
+            assert (response.status_code, response.headers["retry-after"]) == (429, "5")
+        plane.clock.advance(5.0)
+        assert plane.sync(message(3)).status_code == 200
+
+
+def test_a_message_with_too_many_facts_is_refused_whole(tmp_path):
+    with running(tmp_path, runtime={"message_facts": 100}) as plane:
+        assert plane.sync(message(1, [attached()] * 101, full=True)).status_code == 429
+        assert plane.sync(message(1, [attached()] * 100, full=True)).status_code == 200
+
+
+def test_attempts_of_a_source_and_of_all_are_bounded(tmp_path):
+    """Where all have too many, those with more than an equal share are refused."""
+    limits = {"source_attempts": 30, "max_attempts": 40}
+    with running(tmp_path, runtime=limits) as plane:
+        assert plane.sync(message(1, working(31), full=True)).status_code == 429
+        plane.reply(message(1, working(30), full=True))
+        assert plane.sync(message(2, [started(99, index=0)])).status_code == 429
+        plane.reply(message(2, [ended(0)]))
+        plane.reply(message(1, working(10), full=True, source="app-2"))
+        assert plane.sync(message(1, working(25), full=True, source="app-3")).status_code == 429
+        plane.reply(message(1, working(10), full=True, source="app-3"))
+
+
+def test_who_is_told_to_come_again_is_told_when(tmp_path):
+    """503 with whole seconds, which a shim and a proxy understand."""
+    with running(tmp_path, runtime={"max_sources": 1}) as plane:
+        plane.reply(message(1, [attached()], full=True))
+        response = plane.sync(message(1, [attached()], full=True, source="app-2"))
+        assert (response.status_code, response.headers["retry-after"]) == (503, "1")

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import stat
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import text
 from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import schema
-from controlplane.store.database import migrate
+from controlplane.store.database import alone, migrate
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record, sweep
@@ -308,3 +309,20 @@ def fill_first_tables(engine):
         connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
         body = msgspec.json.encode(outcome(1))
         connection.execute(text("INSERT INTO outcomes VALUES (1, 1, 1, :body)"), {"body": body})
+
+
+def test_the_stores_files_are_their_users_alone(opened, tmp_path):
+    """They hold names of jobs and users; everybody could read them."""
+    store = opened()
+    store.record([record(1)], [], now_s=5.0)
+    assert store.flush()
+    with alone(str(tmp_path / "store.db")):
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("store.db", "store.db-wal", "store.db-shm", "store.db.lock"), 0o600)
+
+
+def test_a_store_that_is_reached_by_a_link_is_the_same_store(tmp_path):
+    """Two servers, each by a name of its own, wrote to one file."""
+    (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
+    with alone(str(tmp_path / "store.db")), pytest.raises(BlockingIOError), alone(str(tmp_path / "link.db")):
+        pass

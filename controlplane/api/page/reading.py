@@ -50,9 +50,9 @@ class Reader:
         """Copies that may run at once everywhere, as a share of all slots."""
         return self._runtime.scheduler.settings.cluster_copy_share
 
-    def snapshot(self) -> Snapshot:
+    async def snapshot(self) -> Snapshot:
         """The published state."""
-        return self._runtime.snapshot()
+        return await self._runtime.snapshot()
 
     def job(self, source: str, job: str) -> JobRecord | None:
         """What is remembered of one job."""
@@ -62,9 +62,9 @@ class Reader:
         """Remembered jobs, newest first."""
         return self._runtime.history.jobs()
 
-    def hosts(self) -> list[KnownHost]:
+    async def hosts(self) -> list[KnownHost]:
         """Those that have slots, or where none has any, all that are remembered."""
-        snapshot, remembered = self.snapshot(), self._runtime.history.hosts.values()
+        snapshot, remembered = await self.snapshot(), self._runtime.history.hosts.values()
         return [KnownHost(state=host, seen_s=snapshot.now_s) for host in snapshot.hosts] or list(remembered)
 
     def effect(self) -> Effect:

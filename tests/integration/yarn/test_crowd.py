@@ -28,7 +28,7 @@ NODE_MB = 2200
 MASTER_MB = 300
 """More than a tenth of the node, so that one application fills its user's share."""
 TICK_MS = 1000
-TOKEN = "known to both"
+TOKEN = "known to both of them"
 SERVED_S = 30.0
 LOOK_S = 1.0
 """Between two looks at a crowd, each of which costs the control plane a part of an exchange's time-out."""

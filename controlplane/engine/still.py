@@ -1,0 +1,60 @@
+"""What did the state look like at one moment? A copy that later facts do not change, for whoever reads at leisure.
+
+Columns and dictionaries are copied whole, which takes a hundredth of the time that describing each row takes.
+"""
+
+from copy import copy
+
+from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.finished import FinishedSample
+from controlplane.model.table import Table
+
+_TABLES = ("pools", "hosts", "executors", "jobs", "stages", "tasks", "attempts")
+
+
+def still(cluster: Cluster) -> Cluster:
+    """The cluster at this moment, as far as a snapshot reads it; facts, which are frozen, are shared."""
+    found = copy(cluster)
+    for name in _TABLES:
+        setattr(found, name, _table(getattr(cluster, name)))
+    found.sources = {name: _source(source) for name, source in cluster.sources.items()}
+    found.source_of_pool = {source.row: source for source in found.sources.values()}
+    found.queues = {name: found.sources[name] for name in cluster.queues}
+    found.queued = {name: rows.copy() for name, rows in cluster.queued.items()}
+    found.host_names = cluster.host_names.copy()
+    found.executor_names = cluster.executor_names.copy()
+    found.job_infos = {row: _job(info) for row, info in cluster.job_infos.items()}
+    found.stage_infos = {row: _stage(info) for row, info in cluster.stage_infos.items()}
+    return found
+
+
+def _table(table: Table) -> Table:
+    found = copy(table)
+    found._free = table._free.copy()
+    found._hold(table.records.copy())
+    return found
+
+
+def _source(source: SourceState) -> SourceState:
+    found = copy(source)
+    for name in ("jobs", "stages", "attempts", "executors", "requests"):
+        setattr(found, name, getattr(source, name).copy())
+    return found
+
+
+def _job(info: JobInfo) -> JobInfo:
+    found = copy(info)
+    found.stage_rows = info.stage_rows.copy()
+    return found
+
+
+def _stage(info: StageInfo) -> StageInfo:
+    found = copy(info)
+    found.finished = _finished(info.finished)
+    return found
+
+
+def _finished(sample: FinishedSample) -> FinishedSample:
+    found = copy(sample)
+    found._records = sample.records.copy()
+    return found
