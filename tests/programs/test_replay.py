@@ -80,7 +80,7 @@ def test_a_score_counts_each_task_once_and_each_copy():
     assert (counted.delays_s, counted.healthy) == ([3.0], 1)
 
 
-@pytest.mark.parametrize("name", ["python_udf-hang", "skewed_window-freeze"])
+@pytest.mark.parametrize("name", ["python_udf-hang", "running_totals-hang", "skewed_window-freeze"])
 def test_a_replay_finds_every_straggler_of_a_recording(name):
     """The recordings' engine gave no orders, so what it would have done is what it does here."""
     one, wanted = replay(RECORDINGS / f"{name}-shadow-4.jsonl.xz")
