@@ -10,8 +10,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
-from controlplane.processes import operators_socket
-from controlplane.settings import is_loopback
+from controlplane.processes import is_loopback, operators_socket
 
 
 def ask(method: str, address: str, **request: Any) -> requests.Response:

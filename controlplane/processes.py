@@ -4,11 +4,13 @@ Spark's and YARN's local clusters and the command line share it; nothing here im
 """
 
 import contextlib
+import ipaddress
 import os
 import shutil
 import signal
 import socket
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -40,6 +42,19 @@ def require_port(host: str, port: int) -> None:
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)
+
+
+@lru_cache(maxsize=1024)
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine.
+
+    >>> is_loopback("127.0.0.2"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def operators_socket(port: int) -> Path:

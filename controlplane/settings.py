@@ -7,13 +7,11 @@ define, so no default or range is written twice.
 
 import contextlib
 import dataclasses
-import ipaddress
 import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
@@ -24,6 +22,7 @@ from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
+from controlplane.processes import is_loopback
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.settings_file import parse, placed, read
 from controlplane.store.database import shown_url, usable
@@ -304,19 +303,6 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-@lru_cache(maxsize=1024)
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine.
-
-    >>> is_loopback("127.0.0.2"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controlplane.api.application_tokens import application_of
 from controlplane.api.problems import problem
+from controlplane.processes import is_loopback
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.sources import Caller
-from controlplane.settings import is_loopback
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})

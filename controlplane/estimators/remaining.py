@@ -42,6 +42,8 @@ BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
 LATE_BY_S = 0.5
 """An attempt that is late by its age is older than the typical one by at least this."""
+STALL_TAIL_INDEX = 1.25
+"""Of silence that is unusual, at most: what has stopped may never go on, however light the tail of durations is."""
 FEWEST_RUNNING = 3
 """Running siblings that it takes to say what silence is unusual before any has finished."""
 LATE_PRIORS = 4.0
@@ -134,8 +136,8 @@ def seconds_per_unit(duration_s: float, other_s: float, units: float) -> float:
 def times_longer(n_finished: float, busy: bool) -> float:
     """How many times as long as siblings something must last to have lasted longer, by how many of them are known.
 
-    >>> [times_longer(n_finished, busy) for n_finished, busy in ((1, False), (5, False), (5, True))]
-    [1.75, 1.35, 2.025]
+    >>> [times_longer(n_finished, busy) for n_finished, busy in ((1, False), (5, False), (1, True))]
+    [1.75, 1.35, 2.625]
     """
     return (LONGER_TIMES + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
 
@@ -313,7 +315,8 @@ def estimate(
             attempt["log_cost"] = math.log(running_cost(now_s, total_work(attempt, task, stage), attempt))
             add_running(age_s, age_s > believed_s(stage, duration_prior_s), attempt, 1.0, running[attempt["stage"]])
             ages[attempt["stage"], bin_of(age_s)] += 1
-            silences[attempt["stage"], bin_of(max(attempt["gap_s"], now_s - attempt["moved_s"]))] += 1
+            if attempt["moved_s"] > attempt["start_s"]:
+                silences[attempt["stage"], bin_of(max(attempt["gap_s"], now_s - attempt["moved_s"]))] += 1
     for attempt in attempts:
         if attempt["alive"] and pools[attempt["pool"]]["due"]:
             row = attempt["stage"]
@@ -331,7 +334,7 @@ def estimate(
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["cold"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, siblings, ages[row])
-            is_stuck = is_silent(now_s, attempt, stage, others, gaps[row], silences[row])
+            is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
             write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, again, attempt, task, stage, pool)
@@ -476,8 +479,10 @@ def is_old(
 
 
 @rule
-def is_silent(now_s: float, attempt: Record, stage: Record, others: Record, gaps: Counts, silences: Counts) -> bool:
-    """Whether an attempt that has moved has been silent for longer than all but a few siblings ever were.
+def is_silent(
+    now_s: float, attempt: Record, task: Record, stage: Record, others: Record, gaps: Counts, silences: Counts
+) -> bool:
+    """Whether an attempt that has moved has been silent for longer, for its size, than all but a few siblings were.
 
     Before any has finished, running siblings speak against one that does not compute and is behind them: they have
     come past the point where it stands.
@@ -485,7 +490,8 @@ def is_silent(now_s: float, attempt: Record, stage: Record, others: Record, gaps
     busy, silent_s = is_busy(now_s, attempt), now_s - attempt["moved_s"]
     if silent_s < LEAST_SILENCE_S or not attempt["moved_s"] > attempt["start_s"]:
         return False
-    least_s = silent_s / times_longer(n_finished=stage["n_tails"], busy=busy)
+    least_s = silent_s / max(seen_size(attempt, task, stage), 1.0)
+    least_s /= times_longer(n_finished=stage["n_tails"], busy=busy)
     n_running = count_from(silences, least_s) - 1
     if stage["n_tails"] > 0:
         return is_rare(n_as_long=count_from(gaps, least_s) + n_running, n_known=stage["n_tails"] + n_running)
@@ -546,20 +552,22 @@ def write_times(
     work_known = not math.isnan(by_work_s)
     attempt["relative_size"] = seen_size(attempt, task, stage)
     needed_s = by_work_s if work_known else usual_s * max(attempt["relative_size"], 1.0)
-    progress, silent_s = share_done(work=attempt["work"], total=total), now_s - attempt["moved_s"]
+    silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
+    progress = share_done(work=attempt["work"], total=total)
     if math.isnan(attempt["first_s"]) and work_known:
         t_rem_s = needed_s + starting_s(elapsed_s=elapsed_s, startup_s=startup_s, tail_index=tail_index)
     elif attempt["work"] > 0 and not math.isnan(total) and not has_read(attempt, total):
         left_s = (1.0 - progress) * total * running_cost(now_s, total, attempt)
         t_rem_s = max(left_s, silence_s(now_s, attempt)) + (0.0 if math.isnan(tail_s) else tail_s)
+        progress = rows_share if rows_share < progress else progress
     else:
-        rows_s, progress = rows_left_s(now_s, attempt, task, stage)
+        progress = rows_share
         in_tail = not math.isnan(attempt["first_s"] + tail_s)
         t_rem_s = max(tail_s - silent_s if in_tail else needed_s - age_s, 0.0)
         t_rem_s = rows_s if rows_s > t_rem_s else t_rem_s
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=age_s, tail_index=tail_index)) if is_late else t_rem_s
     if is_stuck:
-        t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=tail_index))
+        t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=min(tail_index, STALL_TAIL_INDEX)))
     typical_s = startup_s + needed_s
     size = total if work_known else 1.0
     attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, startup_s + needed_s * again, progress

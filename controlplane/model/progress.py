@@ -67,7 +67,8 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
         elif attempt["records_read"] > 0:
             work, attempt["unit"] = attempt["records_read"], UNIT_RECORDS
         if work > attempt["work"] or counted(attempt) > before:
-            attempt["gap_s"] = max(attempt["gap_s"], at_s - attempt["moved_s"])
+            if attempt["moved_s"] > attempt["start_s"]:
+                attempt["gap_s"] = max(attempt["gap_s"], at_s - attempt["moved_s"])
             attempt["moved_s"] = at_s
         if work > attempt["work"]:
             attempt["work"], attempt["advanced_s"] = work, at_s

@@ -79,13 +79,13 @@ def test_an_empty_list_says_so_and_how_to_see_more(server: str, other_server: Ca
 
 def test_the_report_says_what_copies_were_worth(server: str) -> None:
     """In words and tables for people, as REST has it for programs; a time that is none is refused by its name."""
-    told = run("report", "--since", "90m", token="reader", server=server)
+    told = run("report", "--since", "90m", token="reader-5d1c83fa97", server=server)
     assert told.exit_code == 0, told.output
     assert "Shadow mode has decided on no copy." in told.stdout
     assert re.search(r"Time to an attempt's end +0 +not known yet", told.stdout)
-    listed = json.loads(run("report", "-o", "json", token="reader", server=server).stdout)
+    listed = json.loads(run("report", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)
     assert listed["total"]["shadow"]["copies"] == 0
-    refused = run("report", "--since", "soon", token="reader", server=server)
+    refused = run("report", "--since", "soon", token="reader-5d1c83fa97", server=server)
     assert refused.exit_code == REFUSED
     assert "since = 'soon', want minutes, hours or days" in refused.stderr
 
@@ -104,7 +104,7 @@ def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) ->
     assert "a part of it" in told.stderr
 
 
-def doctor(*more: str, server: str = "", token: str = "shim", **options: str) -> Result:
+def doctor(*more: str, server: str = "", token: str = "shim-c47d20e1ab95", **options: str) -> Result:
     """The doctor's word on a driver that would be attached to a server, with its shim's token."""
     conf = {"spark.plugins": PLUGIN_CLASS, "spark.grasshopper.server": server, "spark.grasshopper.token": token}
     given = [f"--conf={key}={value}" for key, value in conf.items()]
@@ -118,7 +118,7 @@ def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: 
         archive.writestr("META-INF/MANIFEST.MF", f"Implementation-Version: {__version__}\n")
     properties = tmp_path / "spark-defaults.conf"
     properties.write_text(f"spark.jars {jar}\nspark.grasshopper.server http://127.0.0.1:1\n")
-    options = (f"--properties-file={properties}", "--token=reader")
+    options = (f"--properties-file={properties}", "--token=reader-5d1c83fa97")
     told = doctor(*options, server=server)
     assert told.exit_code == 0, told.output
     assert f"{server} answers, version {__version__}" in told.stdout

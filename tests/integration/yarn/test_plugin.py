@@ -11,12 +11,13 @@ from urllib.parse import quote
 import pytest
 import requests
 
+from controlplane.findings import Severity
 from controlplane.processes import ClusterError
 from tests.integration.absurd import LEASE_MS, absurd_replies
 from tests.integration.plane_process import eventually
 from tests.integration.yarn.queue import FULL, KEY, QUEUE, SLOTS, SOURCE, TTL_MS, queue_of_two
 from tests.yarn_bridge.sleepers import kill, submit
-from yarn_bridge.doctor import Severity, diagnose
+from yarn_bridge.doctor import diagnose
 from yarn_bridge.examination import examine
 from yarn_bridge.install_conf import PREFIX, Base, queue_properties
 from yarn_bridge.plane_client import PlaneClient

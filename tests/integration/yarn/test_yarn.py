@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.findings import Severity
 from controlplane.processes import command_line
 from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import FULL
 from tests.yarn_bridge.sleepers import kill, submit
-from yarn_bridge.doctor import Severity, diagnose
+from yarn_bridge.doctor import diagnose
 from yarn_bridge.examination import examine
 from yarn_bridge.local_yarn import LocalYarn, containers, is_up, read_state
 from yarn_bridge.plane_client import PlaneClient
