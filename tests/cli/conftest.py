@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import structlog
 import uvicorn
 
 from controlplane.main import build_app
@@ -16,7 +17,11 @@ from controlplane.settings import load
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Its address. Reading needs the token `reader-5d1c83fa97`, operating needs `operator-20b6e94f1`."""
+    """Its address. Reading needs the token `reader-5d1c83fa97`, operating needs `operator-20b6e94f1`.
+
+    What it logs does not mix with what the commands print.
+    """
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     folder: Path = tmp_path_factory.mktemp("plane")
     overrides = {
         "store": {"url": str(folder / "cli.db")},
@@ -40,6 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         plane.should_exit = True
         thread.join()
+        structlog.reset_defaults()
 
 
 @pytest.fixture
