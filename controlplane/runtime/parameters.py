@@ -16,8 +16,8 @@ class RuntimeSettings:
     max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
     sources_per_address: int = setting(4000, 1, 1_000_000, "Of those, from one address; of an application's token 20.")
     message_facts: int = setting(5000, 100, 1_000_000, "Facts in one message.")
-    source_facts_per_s: int = setting(5000, 1, 1_000_000, "Facts per second of one source; 50 updates count as one.")
-    source_burst: int = setting(20_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")
+    source_facts_per_s: int = setting(10_000, 1, 1_000_000, "Facts per second of one source; 50 updates count as one.")
+    source_burst: int = setting(40_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")
     source_attempts: int = setting(5000, 1, 1_000_000, "Attempts that may run in one source.")
     max_attempts: int = setting(200_000, 1, 10_000_000, "In all of them; beyond it each has an equal share.")
     cycle_facts: int = setting(
