@@ -37,6 +37,7 @@ _COUNTED_AS = {
     Result.APPLIED: "without_outcome",
     Result.REFUSED: "not_launched",
     Result.EXPIRED: "not_launched",
+    Result.MOOT: "not_launched",
     Result.WON: "won",
     Result.LOST: "lost",
 }

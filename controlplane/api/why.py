@@ -14,7 +14,7 @@ _FATES: dict[Result | None, str] = {
     Result.PENDING: "was to be copied, but nothing has been heard of the order yet",
     Result.EXPIRED: "was to be copied, but the order expired",
     Result.REFUSED: "was to be copied, but the host refused",
-    Result.MOOT: "was to be copied, but by then there was nothing left to copy",
+    Result.MOOT: "was to be copied, but the order came to nothing",
     Result.SHADOW: "would have been copied, but the mode was {mode}",
     None: "would have been copied, but the mode was {mode}",
 }

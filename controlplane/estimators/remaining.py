@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.estimators.spread import BINS, Counts, bin_of, count_from, is_rare, rows_for
+from controlplane.estimators.spread import BINS, RARE_SHARE, Counts, bin_of, count_from, is_rare, rows_for
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
 from controlplane.model.columns import Floats, Pools, Record, Records
@@ -37,7 +37,7 @@ LONGER_TIMES = 1.25
 FEW_FINISHED = 0.5
 """Added to that for a single finished sibling, a half of it for two, and so on."""
 BUSY_TIMES = 1.5
-"""An attempt whose thread computes may take this many times as long before it is late, or silent for too long."""
+"""An attempt whose thread computes may run, or be silent, this many times as long before that counts against it."""
 BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
 LATE_BY_S = 0.5
@@ -464,14 +464,17 @@ def is_old(
 ) -> bool:
     """Whether an attempt is late by its age: few siblings have taken as long for their size.
 
-    Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's.
+    Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's,
+    unless siblings are as old: then it is the stage that takes longer.
     On a cold executor work is slow, too, at first: there an attempt is compared with those on other cold ones.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
     if own_s < usual_s + LATE_BY_S:
         return False
     if stage["n_finished"] == 0:
-        return own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
+        n_as_old = count_from(ages, own_s / LONGER_TIMES) - 1
+        is_alone = n_as_old <= RARE_SHARE * (count_from(ages, 0.0) - 1)
+        return is_alone and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
     n_finished = count_from(durations, 0.0)
     least_s = own_s / times_longer(n_finished=n_finished, busy=busy)
     n_running = count_from(ages, least_s) - 1
@@ -552,6 +555,9 @@ def write_times(
     work_known = not math.isnan(by_work_s)
     attempt["relative_size"] = seen_size(attempt, task, stage)
     needed_s = by_work_s if work_known else usual_s * max(attempt["relative_size"], 1.0)
+    if stage["n_done"] == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
+        # No task has ended, and others are as old: the stage takes longer than was believed, and so would a copy.
+        needed_s = age_s + residual_s(elapsed_s=age_s, tail_index=tail_index)
     silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
     progress = share_done(work=attempt["work"], total=total)
     if math.isnan(attempt["first_s"]) and work_known:
@@ -562,7 +568,7 @@ def write_times(
         progress = rows_share if rows_share < progress else progress
     else:
         progress = rows_share
-        in_tail = not math.isnan(attempt["first_s"] + tail_s)
+        in_tail = has_read(attempt, total) and not math.isnan(tail_s)
         t_rem_s = max(tail_s - silent_s if in_tail else needed_s - age_s, 0.0)
         t_rem_s = rows_s if rows_s > t_rem_s else t_rem_s
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=age_s, tail_index=tail_index)) if is_late else t_rem_s

@@ -13,23 +13,23 @@ from controlplane.compiled import rule
 
 Counts = NDArray[np.uint32]
 """Numbers of durations by bin, of one stage or, shape (n_stages, BINS), of each."""
-SHORTEST_S = 0.1
-"""All that is shorter is one bin, and so is all that is longer than 2 ** 12 times this, seven minutes."""
-BINS = 50
+FIRST_BIN_S = 0.1
+"""All that is shorter is one bin, and so is all that is longer than 2 ** 16 times this, almost two hours."""
+BINS = 66
 RARE_SHARE = 0.25
 """Of siblings: what no more of them have lasted is unusual."""
 
 
 @rule
 def bin_of(duration_s: float) -> int:
-    """The bin of a duration: four to a doubling, from `SHORTEST_S` on.
+    """The bin of a duration: four to a doubling, from `FIRST_BIN_S` on.
 
     >>> [bin_of(each) for each in (0.0, 0.1, 0.119, 0.2, 0.4, 1e9)]
-    [0, 1, 2, 5, 9, 49]
+    [0, 1, 2, 5, 9, 65]
     """
-    if not duration_s >= SHORTEST_S:
+    if not duration_s >= FIRST_BIN_S:
         return 0
-    mantissa, exponent = math.frexp(duration_s / SHORTEST_S)
+    mantissa, exponent = math.frexp(duration_s / FIRST_BIN_S)
     quarter = int(mantissa >= 2**-0.75) + int(mantissa >= 2**-0.5) + int(mantissa >= 2**-0.25)
     return min(4 * (exponent - 1) + quarter + 1, BINS - 1)
 

@@ -29,7 +29,7 @@ class StagePrior(Struct):
     tail_s: float = nan
     """After the last sign of progress; nan where none was seen."""
     deviation_s: float = 0.0
-    """Mean deviation of `duration_s` from run to run."""
+    """Mean deviation of `duration_s`, as finished attempts have moved it."""
 
     @property
     def late_s(self) -> float:
@@ -41,7 +41,7 @@ class StagePrior(Struct):
         return max(self.duration_s + LATE_DEVIATIONS * self.deviation_s, LATE_TIMES * self.duration_s)
 
     def blend(self, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Take in one more run; what is not known of it leaves the rest alone."""
+        """Take in a stage's means with one more attempt; what is not known leaves the rest alone."""
         self.deviation_s += LATEST * (abs(duration_s - self.duration_s) - self.deviation_s)
         self.duration_s += LATEST * (duration_s - self.duration_s)
         self.log_cost = _blended(self.log_cost, log_cost)
@@ -97,7 +97,7 @@ class StageHistory:
     def late_s(self, fact: StageSubmitted, otherwise_s: float) -> float:
         """Age from which a task of this stage is late by its past, by its class's, or by any measure.
 
-        Of a class without past, that is twice what any stage has taken on average, and not before `otherwise_s`.
+        Of a class without past, that is twice the longest mean of any stage, and not before `otherwise_s`.
         """
         prior = self._priors.get(stage_key(fact)) or self._priors.get(class_key(fact))
         return prior.late_s if prior else max(LATE_TIMES * self._longest_s, otherwise_s)

@@ -154,7 +154,7 @@ class EndedAttempt:
     rows_out: float
     """Last seen; -1 where nobody counts them."""
     cold: bool
-    """The first on its executor."""
+    """Nothing had finished on its executor when it started."""
     startup_s: float
     """From launch to first progress; nan where none was seen."""
     tail_s: float

@@ -167,7 +167,7 @@ class Stages(Table):
     n_costs = ints()
     log_cost_sum = floats(0.0)
     n_cold = ints()
-    """Of the finished ones, those that were the first on their executors."""
+    """Of the finished ones, those that started on executors where nothing had finished."""
     n_tails = ints()
     """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
     tail_sum_s = floats(0.0)
@@ -230,7 +230,7 @@ class Attempts(Table):
     order = ints()
     speculative = flags()
     cold = flags()
-    """The first on its executor: its JVM may still be starting."""
+    """Nothing had finished on its executor when it started: its JVM may still be starting."""
     start_s = floats()
     first_s = floats()
     """When progress was first seen, and how much work it was."""
@@ -251,7 +251,7 @@ class Attempts(Table):
     records_read = floats(0.0)
     records_written = floats(0.0)
     rows_out = floats(-1.0)
-    """Produced by the operator nearest the output; -1 where none counts."""
+    """Rows returned by its Python workers, else produced by the last operator that counts them; -1 where none does."""
     cpu_s = floats(-1.0)
     """CPU time of its own thread; -1 where unknown."""
     first_out_s = floats()

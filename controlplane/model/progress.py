@@ -82,4 +82,4 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
 def counted(attempt: Record) -> float:
     """All that an attempt has read, written and produced, added up: it grows when any of them does."""
     volume = attempt["bytes_read"] + attempt["bytes_written"] + attempt["records_read"] + attempt["records_written"]
-    return volume + attempt["rows_out"]
+    return volume + max(attempt["rows_out"], 0.0)

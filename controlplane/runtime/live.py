@@ -33,7 +33,7 @@ from controlplane.model.decisions import (
     Stimulus,
     StockCopy,
 )
-from controlplane.model.facts import AttemptStarted, Mode
+from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
@@ -293,7 +293,8 @@ class Runtime:
         """Raises `TooMuch` where a source could have more attempts than one may have, or than its share of all."""
         key, settings = key_of(request.source), self.settings
         before, everywhere = self.scheduler.n_attempts(key)
-        kept, others = 0 if request.full else before, everywhere - before
+        ends = sum(type(fact) is AttemptEnded for fact in request.facts)
+        kept, others = 0 if request.full else max(0, before - ends), everywhere - before
         after = kept + len(request.facts)
         if after <= settings.source_attempts and others + after <= settings.max_attempts:
             return
@@ -321,6 +322,9 @@ class Runtime:
         start_s = self.clock()
         batch, has_large = self._take(start_s)
         if not batch and start_s < self._due_s:
+            if self._queue:
+                # A large message whose turn has not come: the loop is everybody's until then.
+                self._gap_end_s = start_s + max(self.settings.cycle_gap_ms, 1) / 1000
             return
         try:
             decision, self._due_s = self.scheduler.handle([message.stimulus for message in batch], start_s)
@@ -361,7 +365,7 @@ class Runtime:
         for message in taken:
             self._waiting_cost -= message.cost
             if message.source is not None:
-                message.source.waiting -= 1
+                (self.sources.get(message.source.key) or message.source).waiting -= 1
         return taken, room < 0
 
     def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:

@@ -14,7 +14,7 @@ class RuntimeSettings:
     longest_wait_ms: int = setting(50, 0, 10_000, "A report waits no longer than this for a cycle to start.")
     queue_reports: int = setting(5000, 1, 1_000_000, "Reports that may wait for a cycle; more are answered 503.")
     max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
-    sources_per_address: int = setting(4000, 1, 1_000_000, "Of those, from one address; of an application's token 20.")
+    sources_per_address: int = setting(4000, 1, 1_000_000, "Sources from one address; an application's token has 20.")
     message_facts: int = setting(5000, 100, 1_000_000, "Facts in one message.")
     source_facts_per_s: int = setting(10_000, 1, 1_000_000, "Facts per second of one source; 50 updates count as one.")
     source_burst: int = setting(40_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")

@@ -249,7 +249,9 @@ class Sources:
             source = self._add(key, epoch, caller)
         self._check_share(source, caller, request, now_s)
         if epoch > source.epoch:
-            source = self._by_key[key] = KnownSource(key, epoch, caller=source.caller, paid_s=source.paid_s)
+            source = self._by_key[key] = KnownSource(
+                key, epoch, caller=source.caller, paid_s=source.paid_s, waiting=source.waiting
+            )
         elif epoch < source.epoch:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
         elif request.sequence == source.sequence and source.answer is not None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.unit
     [
         (Result.WON, 4.0, 0.0, "The copy won and saved about 4.0 s (estimate)."),
         (Result.LOST, 0.0, 3.0, "The copy lost the race. It cost 3 core-s."),
-        (Result.MOOT, 0.0, 0.0, "By then there was nothing left to do."),
+        (Result.MOOT, 0.0, 0.0, "It came to nothing."),
         (Result.SHADOW, 4.0, 3.0, "Shadow mode: not ordered. It would have cost 3 core-s and saved 4.0 s (estimate)."),
         (
             Result.SHADOW,

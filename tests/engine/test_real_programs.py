@@ -36,13 +36,13 @@ def play(
 ) -> tuple[Scenario, dict[int, float]]:
     """Run the tasks side by side for 20 s; returns the scenario, and when a copy of which was ordered first.
 
-    A task of another stage may have taken `before_s`.
+    Two tasks of another stage may have taken `before_s`.
     """
     scenario, copied_s = Scenario(settings, slots=len(tasks) // 4 + 2), {}
     if before_s:
-        scenario.stage(1, job="earlier", stage=9, name="earlier")
-        scenario.tell([scenario.started(90, 0, index=0, stage=9)])
-        scenario.tell([scenario.ended(90, before_s, index=0, stage=9)])
+        scenario.stage(2, job="earlier", stage=9, name="earlier")
+        scenario.tell([scenario.started(90 + index, 0, index=index, stage=9) for index in range(2)])
+        scenario.tell([scenario.ended(90 + index, before_s, index=index, stage=9) for index in range(2)])
     scenario.stage(len(tasks), **stage)
     scenario.start_all(len(tasks))
     live = dict(enumerate(tasks))
@@ -157,6 +157,27 @@ def test_a_stage_of_one_task_without_past_is_left_alone_until_it_is_late_by_any_
         scenario.now_s = 0.5 + step / 5
         launched += [order for order in scenario.tell().orders.get(SOURCE, []) if isinstance(order, LaunchCopy)]
     assert launched == []
+
+
+def test_equal_tasks_that_take_longer_than_any_before_are_not_stragglers_together():
+    """Stages of this kind took a second so far; eight alike that take ten are a longer stage."""
+    brief = replace(CONTROL, startup_prior_s=0.5)
+    _, copied_s = play([Task(ends_s=10.0) for _ in range(8)], before_s=1.0, settings=brief)
+    assert copied_s == {}
+
+
+def test_an_attempt_that_hangs_for_hours_is_late_among_siblings_of_ten_minutes():
+    """However long tasks are, what lasts many times as long is told from them."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(4)
+    scenario.start_all(4)
+    scenario.now_s = 600.0
+    scenario.tell([scenario.ended(i, 600.0) for i in range(3)])
+    launched = []
+    for step in range(1, 60):
+        scenario.now_s = 600.0 + 60.0 * step
+        launched += [order for order in scenario.tell().orders.get(SOURCE, []) if isinstance(order, LaunchCopy)]
+    assert {order.index for order in launched} == {3}
 
 
 def test_start_up_on_cold_executors_is_no_work():

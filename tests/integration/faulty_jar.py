@@ -1,8 +1,8 @@
 """How does a test make the shim fail? By a jar in which every hook stumbles over a fault that is switched on.
 
 All hooks of the driver read Spark through the class `Scala`, and those of the executors keep what they watch in
-`ProgressReporter.Watched`. Here both are compiled from their sources with a call at the head of each method, and put
-before the real ones on the class path. Nothing of this is in the shipped jar.
+`WatchedTask`. Here both are compiled from their sources with a call at the head of each method, and put before the real
+ones on the class path. Nothing of this is in the shipped jar.
 """
 
 import re
@@ -14,7 +14,7 @@ from tests.integration.plane_process import ROOT
 SOURCES = ROOT / "jvm-shim" / "shim-spark" / "src" / "main" / "java" / "io" / "grasshopper" / "spark"
 HEADS = {
     "Scala": r"(?m)^(  static (?!final).*\{)$",
-    "ProgressReporter": r"(?m)^(    (?:Watched\(TaskContext task\)|long\[\] read\(\)) \{)$",
+    "WatchedTask": r"(?m)^(  (?:WatchedTask\(TaskContext task\)|long\[\] moved\(\)) \{)$",
 }
 """What the first line of a method looks like that is to stumble, by class."""
 FAULT_PROPERTY = "grasshopper.test.fault"

@@ -97,9 +97,9 @@ class Recording:
         contexts = self._contexts(file).get(line, [])
         named = set(contexts) - {""} or (self._needing(file) if "" in contexts else set())
         files = {context for context in named if "::" not in context}
-        tests = {test for test in self.seconds if test in named or test.partition("::")[0] in files}
+        tests = {test for test in list(self.seconds) if test in named or test.partition("::")[0] in files}
         own = (file, f"tests/{file.split('/')[1]}/", "tests/docs/")
-        return sorted(tests, key=lambda test: (not test.startswith(own), self.seconds[test], test))
+        return sorted(tests, key=lambda test: (not test.startswith(own), self.seconds.get(test, 0.0), test))
 
     def _contexts(self, file: str) -> dict[int, list[str]]:
         return self._data.contexts_by_lineno(str(self._root / file))

@@ -19,8 +19,6 @@ START_S = 20.0
 """Processor time until pytest has started, at the most."""
 BUSY = 4.0
 """Seconds for a second of processor time, at the most, on a machine that has something else to do."""
-WAITED = "exit 124"
-"""How pytest ends when it has been given up after those; an endless loop uses up its processor time before."""
 MEMORY_BYTES = 16 * 2**30
 """Address space; a loop that fills lists ends there."""
 
@@ -38,7 +36,7 @@ def chosen(recording: Recording, change: Change) -> list[str]:
     """The tests that try a change."""
     tests, left_s = [], BUDGET_S
     for test in recording.tests_of(change.file, change.line):
-        left_s -= recording.seconds[test]
+        left_s -= recording.seconds.get(test, 0.0)
         if tests and left_s < 0:
             break
         tests.append(test)
@@ -57,15 +55,15 @@ def run_pytest(tree: Path, arguments: Sequence[str], seconds: float, **more: str
 def tried(tree: Path, change: Change, recording: Recording) -> Outcome | None:
     """Whether a test fails with the change, twice, and not without it; one that does otherwise is not asked again.
 
-    None where the tests wait without end both with the change and without: the machine is too busy to tell.
+    None where pytest does not come to its end, with the change or without it: the machine is too busy to tell.
     """
     while tests := chosen(recording, change):
         by = failing(tree, tests, recording, change)
-        if by == WAITED and failing(tree, tests, recording):
+        if by and by not in tests and failing(tree, tests, recording):
             return None
         if by not in tests or (failing(tree, [by], recording, change) and not failing(tree, [by], recording)):
             return Outcome(noticed=bool(by), tests=len(tests), by=by)
-        del recording.seconds[by]
+        recording.seconds.pop(by, None)
     return Outcome(noticed=False, tests=0)
 
 
@@ -73,7 +71,7 @@ def failing(tree: Path, tests: list[str], recording: Recording, change: Change |
     """The first test that fails in a tree, with a change of it or as it is; `exit` and a number if pytest ends else."""
     list_of_tests = tree.with_suffix(".tests")
     list_of_tests.write_text("\n".join(tests))
-    seconds = sum(recording.seconds[test] for test in tests)
+    seconds = sum(recording.seconds.get(test, 0.0) for test in tests)
     with changed(tree, change) if change else nullcontext():
         arguments = ("-x", "--doctest-modules", "--tb=no", f"@{list_of_tests}")
         ended = run_pytest(tree, arguments, seconds, PYTHONDONTWRITEBYTECODE="1")

@@ -115,7 +115,7 @@ class Told:
             case Result.EXPIRED:
                 return f"It expired before the host could act{because}."
             case Result.MOOT:
-                return f"By then there was nothing left to do{because}."
+                return f"It came to nothing{because}."
             case _:
                 return ""
 
