@@ -338,7 +338,7 @@ def estimate(
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
             write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, again, attempt, task, stage, pool)
-            judge_age(now_s, startup_prior_s, is_late, attempt, pool)
+            judge_age(now_s, startup_prior_s, attempt, pool)
             add_running(age_s, age_s > believed, attempt, 1.0, others)
 
 
@@ -582,17 +582,16 @@ def write_times(
 
 
 @rule
-def judge_age(now_s: float, startup_prior_s: float, is_late: bool, attempt: Record, pool: Record) -> None:
+def judge_age(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> None:
     """Say whether an attempt is too new to be judged; when it no longer is, keep what was foretold."""
     if math.isnan(attempt["first_s"]):
         deviations = LATE_DEVIATIONS if pool["idle"] <= 0 else LATE_DEVIATIONS_WHEN_IDLE
-        patience = patience_s(
+        attempt["too_new"] = now_s - attempt["start_s"] < patience_s(
             is_cold=attempt["cold"],
             warm_late_s=late_after_s(pool["startup_mean_s"], pool["startup_deviation_s"], deviations),
             cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
             startup_prior_s=startup_prior_s,
         )
-        attempt["too_new"] = now_s - attempt["start_s"] < patience and not is_late
     else:
         attempt["too_new"] = observed_s(now_s, attempt) < OBSERVED_S
     if not attempt["too_new"] and math.isnan(attempt["estimated_s"]):

@@ -194,6 +194,8 @@ def test_an_absurd_reply_and_then_silence_hold_a_job_up_for_one_lease(
 ):
     """One valid reply was enough to stop a job for good: nothing ended what it had ordered."""
     answer, stock_s = stock_naps
+    healed = gateway.passed
+    eventually(lambda: gateway.passed > healed + 1)
     hosts = [executor["host"] for executor in eventually(lambda: hesitant.pool(speculating.source))["executors"]]
 
     def spoil(reply):
