@@ -112,6 +112,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A piece of the body; how large and slow that may be is its reader's to say."""
         self._unparsed = 0
+        self._head_came()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
