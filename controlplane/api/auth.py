@@ -29,7 +29,7 @@ _OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 _ASKING_PATHS = frozenset({"/api/v1/decide"})
 """Questions too long for an address; nothing comes of them."""
 DELAY_S = 0.25
-"""The answer to the first wrong token of an address; each further one waits so much longer."""
+"""Delay of the answer to an address's first wrong token; each further one adds as much."""
 MOST_DELAY_S = 5.0
 FORGIVEN_AFTER_S = 60.0
 """Without another wrong token from there."""

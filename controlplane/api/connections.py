@@ -1,7 +1,7 @@
 """How large and how slow may a request's head be, and who gets a connection when many are open?
 
 What uvicorn itself does not bound: a head without end, half a head that never goes on, and connections until no file is
-left. Who is refused is told so if it listens, its connection is closed, and the reason is counted. Operators have a
+left. A refusal closes the connection, with an answer where none has begun, and is counted by reason. Operators have a
 listener of their own, a socket in the file system with a gate of its own, so no number of other callers locks them out.
 """
 
@@ -16,7 +16,7 @@ from controlplane.runtime.metrics import Metrics
 HEAD_BYTES = 64 * 1024
 """Request line and headers together; also trailers, and whatever else is neither head nor body."""
 HEAD_S = 10.0
-"""A head that is not whole so long after the connection, or its first byte, never will be."""
+"""Time for a whole head, from the connection or its first byte on."""
 RESERVED_FILES = 128
 """Files that no connection takes: the store's, the log's, the operators'."""
 OPERATORS = 32
@@ -76,7 +76,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        """Lets it in, and waits for its first head only so long."""
+        """Admits the connection, or refuses it, and starts the deadline of its first head."""
         super().connection_made(transport)
         if reason := self._gate.enter(self._address):
             self._refuse(reason)
@@ -122,7 +122,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is counted, too."""
+        """Counts requests that are not HTTP as refused."""
         self._gate.refused("not_http", self._address)
         super().send_400_response(msg)
 
@@ -151,7 +151,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def most_connections(wanted: int, files: int) -> int:
-    """Connections to allow where a process may open so many files.
+    """Connections to allow in a process that may open `files` files.
 
     >>> most_connections(20_000, 1024), most_connections(20_000, 100_000)
     (896, 20000)

@@ -232,7 +232,7 @@ async def audit_page(request: Request, read: Read) -> Response:
 
 @router.get("/report")
 async def report_page(request: Request, read: Read, since: Since = "24h") -> Response:
-    """What copies were worth, and how right that is."""
+    """The report: what copies saved and cost, and the error of earlier estimates."""
     found = await report(request.app.state.runtime, since)
     return await _page(request, read, "report.html", report=found, since=since, choices=REPORTS)
 

@@ -173,7 +173,10 @@ class Ledger:
             yield entry, self._close(entry, result, now_s, reason=reason)
 
     def abandon(self, at_s: float, reason: str, unsent: Container[int] = ()) -> list[DecisionOutcome]:
-        """End all open orders as moot: nothing will be heard of them any more. The `unsent` ones never were any."""
+        """End all open orders as moot: nothing will be heard of them any more.
+
+        Those in `unsent` never went out, and get no outcome.
+        """
         entries = [entry for order, entry in self.open.items() if order not in unsent]
         return [self._close(entry, Result.MOOT, at_s, reason=reason) for entry in entries]
 

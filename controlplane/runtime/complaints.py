@@ -9,7 +9,7 @@ import structlog
 _log = structlog.get_logger()
 
 COMPLAIN_EVERY_S = 10.0
-"""Callers decide how often they are refused, but not how much is logged."""
+"""Time between two lines of one kind: callers decide how often they are refused, not how much is logged."""
 
 
 class Complaints:

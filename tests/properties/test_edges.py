@@ -11,8 +11,9 @@ from math import inf, isnan, nan
 import numpy as np
 import pytest
 
-from controlplane.estimators.remaining import share_done, starting_s
+from controlplane.estimators.running import starting_s
 from controlplane.estimators.tail_index import TailIndex
+from controlplane.estimators.work_done import share_done
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.policies.hopper.virtual_size import copy_multiplier

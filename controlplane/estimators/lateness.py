@@ -1,0 +1,154 @@
+"""Is a running attempt still starting, too old, or silent for too long? By what its siblings did, or its stage's past.
+
+Start-up counts in no age. An attempt is late once few of those that are known took as long; silence matters where it is
+rare among siblings.
+"""
+
+import math
+
+from controlplane.compiled import rule
+from controlplane.estimators.spread import RARE_SHARE, Counts, count_from, is_rare
+from controlplane.estimators.work_done import OBSERVED_S, SHORTEST_S, observed_s, seen_size
+from controlplane.model.columns import Record
+
+STARTUP_DEVIATIONS = 4.0
+"""An attempt that shows no progress is late when it is older than the mean start-up by so many mean deviations,"""
+STARTUP_DEVIATIONS_WHEN_IDLE = 1.0
+"""or by so many while slots are idle: a needless copy then costs no other task its slot."""
+LEAST_SILENCE_S = 1.0
+"""Shorter silence is never unusual."""
+LONGER_TIMES = 1.25
+"""What lasts no more than this many times as long as siblings has lasted as long as they."""
+FEW_FINISHED = 0.5
+"""Added to that for a single finished sibling, a half of it for two, and so on."""
+BUSY_TIMES = 1.5
+"""An attempt whose thread computes may run, or be silent, this many times as long before that counts against it."""
+BUSY_WITHIN_S = 1.0
+"""CPU time that grew within this time shows that it computes."""
+LATE_BY_S = 0.5
+"""An attempt that is late by its age is older than the typical one by at least this."""
+FEWEST_RUNNING = 3
+"""Running siblings that it takes to say what silence is unusual before any has finished."""
+
+
+@rule
+def late_after_s(mean_s: float, deviation_s: float, deviations: float) -> float:
+    """Age past which an attempt without progress is no longer just starting.
+
+    >>> late_after_s(mean_s=0.5, deviation_s=0.25, deviations=4.0)
+    1.5
+    """
+    return mean_s + deviations * deviation_s
+
+
+@rule
+def patience_s(is_cold: bool, warm_late_s: float, cold_late_s: float, startup_prior_s: float) -> float:
+    """Age until which an attempt may show no progress: by what was seen on executors like its own, else the prior.
+
+    >>> [patience_s(is_cold, 1.0, math.nan, startup_prior_s=5.0) for is_cold in (False, True)]
+    [1.0, 5.0]
+    """
+    if not is_cold and not math.isnan(warm_late_s):
+        return warm_late_s
+    return startup_prior_s if math.isnan(cold_late_s) else cold_late_s
+
+
+@rule
+def usual_startup_s(is_cold: bool, pool: Record) -> float:
+    """Time to first progress on executors of a kind; 0 where none was seen."""
+    startup_s = pool["cold_startup_mean_s"] if is_cold else pool["startup_mean_s"]
+    return 0.0 if math.isnan(startup_s) else startup_s
+
+
+@rule
+def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
+    """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one."""
+    if math.isnan(attempt["first_s"]):
+        return max(now_s - attempt["start_s"] - usual_startup_s(attempt["cold"], pool), SHORTEST_S)
+    return max(now_s - attempt["first_s"], SHORTEST_S)
+
+
+@rule
+def is_too_new(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
+    """Whether an attempt may still be starting, or its rate has been seen too briefly to be judged."""
+    if not math.isnan(attempt["first_s"]):
+        return observed_s(now_s, attempt) < OBSERVED_S
+    deviations = STARTUP_DEVIATIONS if pool["idle"] <= 0 else STARTUP_DEVIATIONS_WHEN_IDLE
+    return now_s - attempt["start_s"] < patience_s(
+        is_cold=attempt["cold"],
+        warm_late_s=late_after_s(pool["startup_mean_s"], pool["startup_deviation_s"], deviations),
+        cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
+        startup_prior_s=startup_prior_s,
+    )
+
+
+@rule
+def times_longer(n_finished: float, busy: bool) -> float:
+    """How many times as long as siblings something must last to have lasted longer, by how many of them are known.
+
+    >>> [times_longer(n_finished, busy) for n_finished, busy in ((1, False), (5, False), (1, True))]
+    [1.75, 1.35, 2.625]
+    """
+    return (LONGER_TIMES + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
+
+
+@rule
+def is_busy(now_s: float, attempt: Record) -> bool:
+    """Whether an attempt's own thread has computed lately; False where nobody counts its CPU time."""
+    return now_s - attempt["busy_s"] < BUSY_WITHIN_S
+
+
+@rule
+def is_old(
+    now_s: float,
+    age_s: float,
+    usual_s: float,
+    attempt: Record,
+    task: Record,
+    stage: Record,
+    durations: Counts,
+    ages: Counts,
+) -> bool:
+    """Whether an attempt is late by its age: few siblings have taken as long for their size.
+
+    Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's,
+    unless siblings are as old: then it is the stage that takes longer.
+    On a cold executor work is slow, too, at first: there an attempt is compared with those on other cold ones.
+    """
+    busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
+    if own_s < usual_s + LATE_BY_S:
+        return False
+    if stage["n_finished"] == 0:
+        n_as_old = count_from(ages, own_s / LONGER_TIMES) - 1
+        is_alone = n_as_old <= RARE_SHARE * (count_from(ages, 0.0) - 1)
+        return is_alone and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
+    n_finished = count_from(durations, 0.0)
+    least_s = own_s / times_longer(n_finished=n_finished, busy=busy)
+    n_running = count_from(ages, least_s) - 1
+    return is_rare(n_as_long=count_from(durations, least_s) + n_running, n_known=n_finished + n_running)
+
+
+@rule
+def is_silent(
+    now_s: float, attempt: Record, task: Record, stage: Record, others: Record, gaps: Counts, silences: Counts
+) -> bool:
+    """Whether an attempt that has moved has been silent for longer, for its size, than all but a few siblings were.
+
+    Before any has finished, running siblings speak against one that does not compute and is behind them: they have
+    come past the point where it stands.
+    """
+    busy, silent_s = is_busy(now_s, attempt), now_s - attempt["moved_s"]
+    if silent_s < LEAST_SILENCE_S or not attempt["moved_s"] > attempt["start_s"]:
+        return False
+    least_s = silent_s / max(seen_size(attempt, task, stage), 1.0)
+    least_s /= times_longer(n_finished=stage["n_tails"], busy=busy)
+    n_running = count_from(silences, least_s) - 1
+    if stage["n_tails"] > 0:
+        return is_rare(n_as_long=count_from(gaps, least_s) + n_running, n_known=stage["n_tails"] + n_running)
+    if busy or math.isnan(attempt["busy_s"]) or others["n"] < FEWEST_RUNNING:
+        return False
+    if others["out_sum"] > 0:
+        is_behind = attempt["rows_out"] * others["n"] < others["out_sum"]
+    else:
+        is_behind = attempt["work"] * others["n"] < others["work_sum"]
+    return is_behind and is_rare(n_as_long=n_running, n_known=others["n"])

@@ -1,0 +1,210 @@
+"""What is believed of each running attempt: time to go (t_rem), that of a fresh one (t_new), rates and progress?
+
+While it reads, its rate tells; a bigger task is then no straggler. Reading alone never means done: in its tail, rows
+that have come out tell, or the tail that siblings had. Where nothing is counted, its age stands against the siblings'
+durations. What has shown no progress yet has all of its work before it. What the attempt itself took is left out of
+what it is compared with.
+Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
+"""
+
+import math
+
+import numpy as np
+
+from controlplane.compiled import kernel, rule
+from controlplane.estimators.lateness import is_old, is_silent, is_too_new, net_age_s
+from controlplane.estimators.spread import Counts, bin_of
+from controlplane.estimators.work_done import (
+    SHORTEST_S,
+    has_read,
+    rows_left_s,
+    running_cost,
+    seen_size,
+    share_done,
+    silence_s,
+    tail_of,
+    total_work,
+)
+from controlplane.model.columns import Floats, Record, Records
+
+STALL_TAIL_INDEX = 1.25
+"""Of silence that is unusual, at most: what has stopped may never go on, however light the tail of durations is."""
+
+
+RUNNING = np.dtype(
+    [
+        ("n", np.float64),
+        ("n_costs", np.float64),
+        ("log_cost_sum", np.float64),
+        ("n_older", np.float64),  # older than the mean finished one
+        ("older_sum_s", np.float64),
+        ("work_sum", np.float64),
+        ("out_sum", np.float64),
+    ],
+    align=True,
+)
+"""What the running attempts of a stage add up to."""
+
+
+@kernel
+def estimate(
+    now_s: float,
+    startup_prior_s: float,
+    duration_prior_s: float,
+    host_log: Floats,
+    attempts: Records,
+    tasks: Records,
+    stages: Records,
+    pools: Records,
+    durations: Counts,
+    cold_durations: Counts,
+    gaps: Counts,
+) -> None:
+    """Estimates for the live attempts in pools that are due, all running attempts of their stages among them.
+
+    An attempt is compared with the others of its stage, finished and running. `durations`, those of them on cold
+    executors, and `gaps` are those of finished ones, shape (n_stages, BINS).
+    """
+    running = np.zeros(len(stages), dtype=RUNNING)
+    ages, silences = np.zeros_like(durations), np.zeros_like(gaps)
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+            stage, task, pool = stages[attempt["stage"]], tasks[attempt["task"]], pools[attempt["pool"]]
+            age_s = net_age_s(now_s, attempt, pool)
+            attempt["log_cost"] = math.log(running_cost(now_s, total_work(attempt, task, stage), attempt))
+            add_running(age_s, age_s > believed_s(stage, duration_prior_s), attempt, 1.0, running[attempt["stage"]])
+            ages[attempt["stage"], bin_of(age_s)] += 1
+            if attempt["moved_s"] > attempt["start_s"]:
+                silences[attempt["stage"], bin_of(max(attempt["gap_s"], now_s - attempt["moved_s"]))] += 1
+    for attempt in attempts:
+        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+            row = attempt["stage"]
+            stage, task, pool, others = stages[row], tasks[attempt["task"]], pools[attempt["pool"]], running[row]
+            age_s, believed = net_age_s(now_s, attempt, pool), believed_s(stage, duration_prior_s)
+            add_running(age_s, age_s > believed, attempt, -1.0, others)
+            n = others["n_costs"] + stage["n_costs"]
+            sibling_log = (others["log_cost_sum"] + stage["log_cost_sum"]) / n if n > 0 else stage["prior_log_cost"]
+            usual_s = typical_s(
+                sum_s=stage["net_sum_s"] + others["older_sum_s"],
+                n=stage["n_finished"] + others["n_older"],
+                prior_s=believed if stage["n_finished"] == 0 else stage["prior_duration_s"],
+            )
+            is_cold = attempt["cold"] and stage["n_cold"] > 0
+            siblings = cold_durations[row] if is_cold else durations[row]
+            worked_s = age_s - startup_prior_s if attempt["cold"] and not is_cold else age_s
+            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, siblings, ages[row])
+            is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
+            own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
+            again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
+            write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, again, attempt, task, stage, pool)
+            attempt["too_new"] = is_too_new(now_s, startup_prior_s, attempt, pool)
+            if not attempt["too_new"] and math.isnan(attempt["estimated_s"]):
+                # What is foretold at first is held against what comes out.
+                attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]
+            add_running(age_s, age_s > believed, attempt, 1.0, others)
+
+
+@rule
+def add_running(age_s: float, is_older: bool, attempt: Record, sign: float, running: Record) -> None:
+    """Count an attempt among those of its stage that run, or, with a sign of -1, leave it out."""
+    running["n"] += sign
+    running["work_sum"] += sign * attempt["work"]
+    running["out_sum"] += sign * max(attempt["rows_out"], 0.0)
+    if is_older:
+        running["n_older"] += sign
+        running["older_sum_s"] += sign * age_s
+    if not math.isnan(attempt["log_cost"]):
+        running["n_costs"] += sign
+        running["log_cost_sum"] += sign * attempt["log_cost"]
+
+
+@rule
+def believed_s(stage: Record, duration_prior_s: float) -> float:
+    """What a task of a stage takes by those that have finished, else by its past, else by that of all stages."""
+    if stage["n_finished"] > 0:
+        return stage["net_sum_s"] / stage["n_finished"]
+    return duration_prior_s if math.isnan(stage["prior_duration_s"]) else stage["prior_duration_s"]
+
+
+@rule
+def typical_s(sum_s: float, n: float, prior_s: float) -> float:
+    """Mean of n durations, with what is believed without them as one more; a prior of nan is none.
+
+    >>> [typical_s(sum_s=6.0, n=2, prior_s=prior_s) for prior_s in (9.0, math.nan)]
+    [5.0, 3.0]
+    """
+    return sum_s / n if math.isnan(prior_s) else (sum_s + prior_s) / (n + 1)
+
+
+@rule
+def write_times(
+    now_s: float,
+    age_s: float,
+    usual_s: float,
+    is_late: bool,
+    is_stuck: bool,
+    sibling_log: float,
+    again: float,
+    attempt: Record,
+    task: Record,
+    stage: Record,
+    pool: Record,
+) -> None:
+    """Fill in t_rem, t_new, rates and progress. A late start's work is still to do.
+
+    `usual_s` is what siblings take after start-up, `sibling_log` the log of their seconds per unit of work. A copy
+    takes `again` times as long as siblings do.
+    """
+    total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
+    startup_s = 0.0 if math.isnan(pool["startup_mean_s"]) else pool["startup_mean_s"]
+    tail_s = tail_of(task, stage)
+    by_work_s = total * math.exp(sibling_log) + (0.0 if math.isnan(tail_s) else tail_s)
+    work_known = not math.isnan(by_work_s)
+    attempt["relative_size"] = seen_size(attempt, task, stage)
+    needed_s = by_work_s if work_known else usual_s * max(attempt["relative_size"], 1.0)
+    if stage["n_done"] == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
+        # No task has ended, and others are as old: the stage takes longer than was believed, and so would a copy.
+        needed_s = age_s + residual_s(elapsed_s=age_s, tail_index=tail_index)
+    silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
+    progress = share_done(work=attempt["work"], total=total)
+    if math.isnan(attempt["first_s"]) and work_known:
+        t_rem_s = needed_s + starting_s(elapsed_s=elapsed_s, startup_s=startup_s, tail_index=tail_index)
+    elif attempt["work"] > 0 and not math.isnan(total) and not has_read(attempt, total):
+        left_s = (1.0 - progress) * total * running_cost(now_s, total, attempt)
+        t_rem_s = max(left_s, silence_s(now_s, attempt)) + (0.0 if math.isnan(tail_s) else tail_s)
+        progress = rows_share if rows_share < progress else progress
+    else:
+        progress = rows_share
+        in_tail = has_read(attempt, total) and not math.isnan(tail_s)
+        t_rem_s = max(tail_s - silent_s if in_tail else needed_s - age_s, 0.0)
+        t_rem_s = rows_s if rows_s > t_rem_s else t_rem_s
+        t_rem_s = max(t_rem_s, residual_s(elapsed_s=age_s, tail_index=tail_index)) if is_late else t_rem_s
+    if is_stuck:
+        t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=min(tail_index, STALL_TAIL_INDEX)))
+    typical_s = startup_s + needed_s
+    size = total if work_known else 1.0
+    attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, startup_s + needed_s * again, progress
+    attempt["rate"] = size / (max(elapsed_s, SHORTEST_S) + t_rem_s)
+    attempt["sibling_rate"] = size / max(typical_s, SHORTEST_S)
+
+
+@rule
+def residual_s(elapsed_s: float, tail_index: float) -> float:
+    """Time still needed by something that is late: the mean residual life of a Pareto tail.
+
+    Source: GRASS section 3.1 and formulas of its theorem: w / (tail_index - 1).  Units: seconds.
+
+    >>> residual_s(elapsed_s=6.0, tail_index=1.5)
+    12.0
+    """
+    return elapsed_s / min(max(tail_index - 1.0, 0.1), 10.0)
+
+
+@rule
+def starting_s(elapsed_s: float, startup_s: float, tail_index: float) -> float:
+    """Time to the first progress of an attempt that has shown none: what is missing from the usual, or the residual.
+
+    >>> [starting_s(elapsed_s=elapsed_s, startup_s=4.0, tail_index=1.5) for elapsed_s in (1.0, 6.0)]
+    [3.0, 12.0]
+    """
+    return startup_s - elapsed_s if elapsed_s < startup_s else residual_s(elapsed_s=elapsed_s, tail_index=tail_index)

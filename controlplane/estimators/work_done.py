@@ -1,0 +1,126 @@
+"""How much of its work has a running attempt done, how fast, and how much is there in all?
+
+A task reads, and works on after it has read: its *tail*. Bytes or records read stand against what there is to read. In
+the tail, rows that have come out count where an operator counts them, else the tail that siblings had.
+Source: Hopper (SIGCOMM'15) section 2.2, durations normalised by input.
+"""
+
+import math
+
+from controlplane.compiled import rule
+from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS
+from controlplane.model.columns import Record
+
+REPORT_GAP_S = 0.5
+"""Silence shorter than this is only the time between two reports."""
+OBSERVED_S = 0.3
+"""A rate is believed after progress has been seen for this long."""
+NEARLY_DONE = 0.99
+"""From this share on all is read, and what remains is the tail."""
+NEARLY_DONE_BY_SIBLINGS = 0.8
+"""The same where siblings' records say how much there is to read."""
+BEGINNING = 0.1
+"""Until this share is done the first batch may have been slow, or fast, by chance."""
+SLACK = 1e-3
+"""By this share an attempt may have read more than was foretold before its total counts as unknown."""
+SHORTEST_S = 1e-3
+
+
+@rule
+def share_done(work: float, total: float) -> float:
+    """Progress, 0 to 1; nan where the total is unknown.
+
+    >>> [share_done(work=work, total=4.0) for work in (1.0, 5.0)]
+    [0.25, 1.0]
+    """
+    if total > 0:
+        return min(work / total, 1.0)
+    return 1.0 if total == 0 and work > 0 else math.nan
+
+
+@rule
+def running_cost(now_s: float, total: float, attempt: Record) -> float:
+    """Seconds per unit of work since progress began, or since launch where that is too short or cheaper; nan before.
+
+    Silence counts while there is more to read.
+    """
+    if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
+        return math.nan
+    gained, seen_s = attempt["work"] - attempt["first_work"], attempt["advanced_s"] - attempt["first_s"]
+    if not has_read(attempt, total):
+        seen_s += silence_s(now_s, attempt)
+    since_launch = (max(attempt["first_s"] - attempt["start_s"], SHORTEST_S) + seen_s) / attempt["work"]
+    if seen_s < OBSERVED_S or gained <= 0:
+        return since_launch
+    is_beginning = gained < BEGINNING * total
+    return min(seen_s / gained, since_launch) if is_beginning else seen_s / gained
+
+
+@rule
+def has_read(attempt: Record, total: float) -> bool:
+    """Whether an attempt has read all that there is to read, as far as that is known; False where it is not."""
+    return attempt["work"] >= total * (NEARLY_DONE_BY_SIBLINGS if attempt["unit"] == UNIT_RECORDS else NEARLY_DONE)
+
+
+@rule
+def observed_s(now_s: float, attempt: Record) -> float:
+    """For how long progress has been seen: from the first to the latest, and any silence since then."""
+    return attempt["advanced_s"] - attempt["first_s"] + silence_s(now_s, attempt)
+
+
+@rule
+def silence_s(now_s: float, attempt: Record) -> float:
+    """For how long an attempt has been silent, past what is only the time between two reports."""
+    return max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
+
+
+@rule
+def size_of(task: Record) -> float:
+    """A task's input over the mean of its stage; 1 where it is not known."""
+    return 1.0 if math.isnan(task["relative_size"]) else task["relative_size"]
+
+
+@rule
+def seen_size(attempt: Record, task: Record, stage: Record) -> float:
+    """A task's size by its input or by the records that it has read, whichever is more, over those of its stage."""
+    if not stage["records_sum"] > 0:
+        return size_of(task)
+    return max(size_of(task), attempt["records_read"] * stage["size_sum"] / stage["records_sum"])
+
+
+@rule
+def total_work(attempt: Record, task: Record, stage: Record) -> float:
+    """What an attempt has to do, in its own unit; nan where that is unknown.
+
+    Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest.
+    """
+    if attempt["unit"] <= UNIT_BYTES:
+        return task["input_bytes"]
+    if attempt["unit"] != UNIT_RECORDS:
+        return 1.0
+    if not stage["size_sum"] > 0:
+        return math.nan
+    total = stage["records_sum"] / stage["size_sum"] * size_of(task)
+    return total if attempt["work"] <= total * (1.0 + SLACK) else math.nan
+
+
+@rule
+def tail_of(task: Record, stage: Record) -> float:
+    """What a task needs after it has read, as siblings of its size did; nan where that is not known. Units: seconds."""
+    if stage["n_tails"] > 0:
+        return stage["tail_sum_s"] / stage["n_tails"] * size_of(task)
+    return stage["prior_tail_s"]
+
+
+@rule
+def rows_left_s(now_s: float, attempt: Record, task: Record, stage: Record) -> tuple[float, float]:
+    """(seconds until all its rows have come out, their share that has), by siblings' number of rows; nan if unknown."""
+    if stage["n_outs"] == 0 or math.isnan(attempt["first_out_s"]):
+        return math.nan, math.nan
+    total = stage["rows_out_sum"] / stage["n_outs"] * size_of(task)
+    gained = attempt["rows_out"] - attempt["first_out"]
+    seen_s = attempt["out_s"] - attempt["first_out_s"] + max(now_s - attempt["out_s"] - REPORT_GAP_S, 0.0)
+    share = share_done(work=attempt["rows_out"], total=total)
+    if share >= 1.0 or seen_s < OBSERVED_S or gained <= 0:
+        return 0.0, share
+    return (total - attempt["rows_out"]) * seen_s / gained, share
