@@ -1,4 +1,4 @@
-"""How are refusals told without filling the log? One line per kind in ten seconds, which says how many it left out."""
+"""How are refusals and faults logged without filling the log? One line per kind in ten seconds, the rest counted."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ COMPLAIN_EVERY_S = 10.0
 
 
 class Complaints:
-    """Warnings by event; of those that follow within `COMPLAIN_EVERY_S` only the number is kept."""
+    """Log lines by event; of those that follow within `COMPLAIN_EVERY_S` only the number is kept."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -22,9 +22,16 @@ class Complaints:
 
     def warn(self, event: str, **facts: Any) -> None:
         """Logs the event, with `left_out` of its kind since the last line, or counts it."""
+        self._tell(_log.warning, event, facts)
+
+    def fault(self, event: str, **facts: Any) -> None:
+        """The same for an exception that is being handled, with its traceback."""
+        self._tell(_log.exception, event, facts)
+
+    def _tell(self, log: Callable[..., Any], event: str, facts: dict[str, Any]) -> None:
         now_s = self._clock()
         if now_s < self._quiet_until_s.get(event, 0.0):
             self._left_out[event] = self._left_out.get(event, 0) + 1
             return
         self._quiet_until_s[event] = now_s + COMPLAIN_EVERY_S
-        _log.warning(event, left_out=self._left_out.pop(event, 0), **facts)
+        log(event, left_out=self._left_out.pop(event, 0), **facts)

@@ -51,8 +51,6 @@ from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest,
 
 _log = structlog.get_logger()
 
-COMPLAIN_EVERY_S = 10.0
-"""A failing engine fills no log."""
 
 UPDATES_A_FACT = 50
 """Progress updates that cost as much as another fact."""
@@ -126,7 +124,6 @@ class Runtime:
         self._gap_end_s = 0.0
         self._share_end_s = 0.0
         self._chores_s = 0.0
-        self._complain_s = 0.0
         self._learned_s = clock() + settings.learned_every_s
         self._snapshot: Snapshot | None = None
         self._snapshot_took_s = 0.0
@@ -265,7 +262,7 @@ class Runtime:
             try:
                 self._do_chores(self.clock())
             except Exception:
-                self._complain("chores_failed")
+                self.complaints.fault("chores_failed")
 
     async def _work(self) -> None:
         """Returns when there is a message, or a timer is due."""
@@ -443,7 +440,7 @@ class Runtime:
             source.complete = False
         self.metrics.engine_errors.inc()
         self._due_s = now_s + 1.0
-        self._complain("cycle_failed", stimuli=len(batch), failures=self.failures)
+        self.complaints.fault("cycle_failed", stimuli=len(batch), failures=self.failures)
         for message in batch:
             if message.source is not None:
                 message.source.complete = False
@@ -451,12 +448,6 @@ class Runtime:
             if not message.done.done():
                 message.done.set_exception(CycleFailed("the decision cycle failed; stock behaviour applies"))
                 message.done.exception()
-
-    def _complain(self, event: str, **facts: int) -> None:
-        now_s = self.clock()
-        if now_s >= self._complain_s:
-            self._complain_s = now_s + COMPLAIN_EVERY_S
-            _log.exception(event, **facts)
 
     # -- once a second --------------------------------------------------------------------------------------------
 
