@@ -29,7 +29,7 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
-from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus
+from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Mode, OrderResult
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
@@ -225,6 +225,10 @@ class Scheduler:
             decision.outcomes += self.ledger.forget(name, now_s)
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
+            if ended.fact.speculative and not ended.fact.order and ended.source not in changes.forgotten:
+                core_s = ended.cores * ended.fact.duration_ms / 1000
+                its_own = StockCopy(source=ended.source, ended_s=ended.ended_s, won=ended.won, core_s=core_s)
+                decision.stock_copies.append(its_own)
         for entry, outcome in self.ledger.expire(now_s, self._is_over):
             decision.outcomes.append(outcome)
             if entry.launches:

@@ -165,6 +165,7 @@ class Decision:
     claims: dict[str, list[Claim]] = field(default_factory=dict)
     records: list[DecisionRecord] = field(default_factory=list)
     outcomes: list[DecisionOutcome] = field(default_factory=list)
+    stock_copies: list[StockCopy] = field(default_factory=list)
     modes: dict[str, Mode] = field(default_factory=dict)
     """The effective mode of every source heard in this cycle."""
     intervals_ms: dict[str, int] = field(default_factory=dict)

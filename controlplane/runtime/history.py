@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from controlplane.engine.write_safety import Verdict, verdict
-from controlplane.model.decisions import Report, StockCopy
+from controlplane.model.decisions import Report
 from controlplane.model.facts import (
     AttemptEnded,
     AttemptStarted,
@@ -20,7 +20,6 @@ from controlplane.model.facts import (
     Outcome,
     QueuedApplication,
     QueueDemand,
-    ResourceRequested,
     StageSubmitted,
 )
 from controlplane.model.snapshot import HostState
@@ -52,15 +51,6 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     """What the host said of its end; may be empty."""
 
 
-class StageRecord(Struct, kw_only=True):
-    """What is remembered of a stage besides its attempts."""
-
-    verdict: Verdict
-    """Of the write-safety gate."""
-    cores: int = 1
-    """That each of its attempts holds."""
-
-
 class JobRecord(Struct, kw_only=True):
     """One job with its attempts by id, in order of arrival; `ended_s` is None while it runs.
 
@@ -77,8 +67,8 @@ class JobRecord(Struct, kw_only=True):
     attempts: dict[int, AttemptRecord] = {}
     attempts_left_out: int = 0
     """Attempts of this job that are no longer kept."""
-    stages: dict[tuple[int, int], StageRecord] = {}
-    """The newest stages by (stage, stage_attempt), oldest first."""
+    stages: dict[tuple[int, int], Verdict] = {}
+    """The write-safety gate's verdicts on the newest stages by (stage, stage_attempt), oldest first."""
     sick_hosts: set[str] = set()
     """Hosts that were sick while it ran."""
     queued: QueuedApplication | None = None
@@ -106,8 +96,6 @@ class History:
         self._n_attempts = 0
         self.hosts: dict[str, KnownHost] = {}
         """By name, as each was when it last had slots."""
-        self._stock_copies: list[StockCopy] = []
-        """Those that the report being taken in tells the end of."""
 
     def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
         """Jobs, newest first, of one source or of all."""
@@ -126,11 +114,10 @@ class History:
 
     def verdicts(self, source: str) -> Counter[Verdict]:
         """How many of a source's remembered stages got which verdict."""
-        return Counter(stage.verdict for job in self.jobs(source) for stage in job.stages.values())
+        return Counter(found for job in self.jobs(source) for found in job.stages.values())
 
-    def add(self, report: Report) -> list[StockCopy]:
-        """Takes in one accepted report; returns the copies of the host's own that ended in it."""
-        self._stock_copies = []
+    def add(self, report: Report) -> None:
+        """Takes in one accepted report."""
         for fact in report.facts:
             handler = _HANDLERS.get(type(fact))
             if handler is not None:
@@ -138,7 +125,6 @@ class History:
         self._end_lost(report)
         if report.full:
             self._end_missing(report)
-        return self._stock_copies
 
     def note_hosts(self, hosts: Iterable[HostState], now_s: float) -> None:
         """Remembers how hosts are, and with every running job which of them are sick."""
@@ -273,16 +259,12 @@ class History:
 
     def _stage_submitted(self, source: str, fact: StageSubmitted, now_s: float) -> None:
         if job := self._jobs.get((source, fact.job)):
-            job.stages.setdefault((fact.stage, fact.stage_attempt), StageRecord(verdict=verdict(fact)))
+            job.stages.setdefault((fact.stage, fact.stage_attempt), verdict(fact))
             self._stage_jobs[source, fact.stage, fact.stage_attempt] = job
             if len(job.stages) > _STAGES_PER_JOB:
                 oldest = next(iter(job.stages))
                 del job.stages[oldest]
                 self._stage_jobs.pop((source, *oldest), None)
-
-    def _requested(self, source: str, fact: ResourceRequested, now_s: float) -> None:
-        if job := self._stage_jobs.get((source, fact.stage, fact.stage_attempt)):
-            job.stages[fact.stage, fact.stage_attempt].cores = fact.cores
 
     def _started(self, source: str, fact: AttemptStarted, now_s: float) -> None:
         job = self._stage_jobs.get((source, fact.stage, fact.stage_attempt))
@@ -299,10 +281,6 @@ class History:
         if known is None:
             known = _record(fact, start_s=end_s - fact.duration_ms / 1000)
             self._n_attempts += 1
-        if known.end_s is None and fact.speculative and not fact.order:
-            core_s = job.stages[fact.stage, fact.stage_attempt].cores * fact.duration_ms / 1000
-            won = fact.outcome is Outcome.SUCCESS
-            self._stock_copies.append(StockCopy(source=source, ended_s=end_s, won=won, core_s=core_s))
         if known.end_s is None or known.outcome is Outcome.LOST:
             job.attempts[fact.attempt] = replace(known, end_s=end_s, outcome=fact.outcome, reason=fact.reason)
 
@@ -338,5 +316,4 @@ _HANDLERS: dict[type, Callable[[History, str, Any, float], None]] = {
     AttemptStarted: History._started,
     AttemptEnded: History._ended,
     QueueDemand: History._queue_demand,
-    ResourceRequested: History._requested,
 }

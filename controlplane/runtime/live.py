@@ -24,15 +24,7 @@ from msgspec import Struct
 
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.snapshot import describe
-from controlplane.model.decisions import (
-    Decision,
-    DecisionOutcome,
-    ModeSet,
-    PolicySet,
-    Report,
-    Stimulus,
-    StockCopy,
-)
+from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
@@ -373,10 +365,9 @@ class Runtime:
         for key in decision.want_full:
             if (source := self.sources.get(key)) is not None:
                 source.complete = False
-        stock_copies: list[StockCopy] = []
         for message in batch:
             if isinstance(message.stimulus, Report):
-                stock_copies += self._note(message.stimulus)
+                self._note(message.stimulus)
             if message.done.done():
                 continue
             if (source := message.source) is None:
@@ -386,20 +377,19 @@ class Runtime:
                 message.done.set_result(self.replies.decided(source, decision, now_s, is_awaited=is_awaited))
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
-        self.store.record_stock_copies(stock_copies, now_s)
+        self.store.record_stock_copies(decision.stock_copies, now_s)
         for key, problem in decision.bad_facts[:10]:
             _log.warning("bad_fact", source=key, problem=problem)
 
-    def _note(self, report: Report) -> list[StockCopy]:
-        """Counts and remembers a report; returns the copies of the host's own that ended in it."""
+    def _note(self, report: Report) -> None:
+        """Counts and remembers a report."""
         metrics = self.metrics
         metrics.reports.inc()
         if report.progress.attempt:
             metrics.progress_updates.inc(len(report.progress.attempt))
-        if not report.facts:
-            return []
-        metrics.facts.inc(len(report.facts))
-        return self.history.add(report)
+        if report.facts:
+            metrics.facts.inc(len(report.facts))
+            self.history.add(report)
 
     def _note_ended(self, outcomes: list[DecisionOutcome], now_s: float) -> None:
         """Takes note of orders that end outside of any cycle."""
