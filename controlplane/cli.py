@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controlplane import __version__, cli_decisions
+from controlplane import __version__, cli_decisions, cli_examine
 from controlplane.model.facts import Mode
 from controlplane.processes import ClusterError, require_port, write_whole
 from controlplane.terminal import (
@@ -29,12 +29,10 @@ from controlplane.terminal import (
     call,
     fail,
     note,
-    print_findings,
     print_json,
     print_table,
     reading,
     say,
-    token_from_file,
 )
 
 app = typer.Typer(
@@ -48,8 +46,9 @@ app = typer.Typer(
 )
 config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
 mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
-app.add_typer(cli_decisions.app, name="decisions")
 token = typer.Typer(help="Who may speak to the control plane?", no_args_is_help=True)
+app.add_typer(cli_examine.app)
+app.add_typer(cli_decisions.app, name="decisions")
 app.add_typer(config, name="config")
 app.add_typer(token, name="token")
 app.add_typer(mode, name="mode")
@@ -182,42 +181,6 @@ def _run_demo(run: Callable[[], None]) -> None:
 
 
 @app.command()
-def doctor(
-    spark: Annotated[bool, typer.Option("--spark", help="Look at a Spark application's configuration.")] = False,
-    conf: Annotated[list[str], typer.Option("--conf", help="KEY=VALUE, as for spark-submit; may be repeated.")] = [],  # noqa: B006
-    properties_file: Annotated[
-        Path | None, typer.Option(help="A spark-defaults.conf; --conf goes before what it says.")
-    ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(envvar="GRASSHOPPER__CLIENT__SERVER", help="Ask this control plane, not the configuration's."),
-    ] = None,
-    token: TokenOption = None,
-    output: AsOption = Output.TABLE,
-) -> None:
-    """Say what is right and wrong with a Spark application's configuration; fails (1) only for errors.
-
-    It needs no driver. In one, spark_listener.doctor(spark) looks at the live session.
-    """
-    if not spark:
-        fail("say what to look at: --spark, or `grasshopper yarn doctor` for a resource manager", USAGE)
-    from spark_listener.doctor import diagnose
-    from spark_listener.examination import examine, read_properties
-
-    try:
-        said = read_properties(properties_file.read_text()) if properties_file else {}
-    except (OSError, UnicodeDecodeError) as error:
-        fail(f"--properties-file: {error}", USAGE)
-    for pair in conf:
-        key, is_pair, value = pair.partition("=")
-        if not (key and is_pair):
-            fail(f"--conf: {pair!r} is not KEY=VALUE", USAGE)
-        said[key.strip()] = value
-    findings = diagnose(examine(said, server=server or "", token=token or token_from_file()))
-    print_findings(findings, output)
-
-
-@app.command()
 def jars() -> None:
     """Print the path of the Spark shim's jar, for `--jars` or `spark.jars`."""
     from spark_listener import jar_path
@@ -299,22 +262,6 @@ def status(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token
             note("nothing is attached at the moment")
         if found["cursor"]:
             note(f"more than {_MOST_LISTED} are attached; the first of them are listed")
-
-
-@app.command()
-def report(
-    since: Annotated[str, typer.Option(help="How far back: 90m, 24h, 7d.")] = "24h",
-    output: AsOption = Output.TABLE,
-    server: ServerOption = SERVER,
-    token: TokenOption = None,
-) -> None:
-    """Say what copies were worth: those that shadow mode did not order, ours, and the hosts' own."""
-    with reading(server):
-        found = call(server, token, "GET", "/report", params={"since": since})
-        if output is Output.JSON:
-            print_json(found)
-        else:
-            _print_report(found)
 
 
 @config.command("validate")
@@ -437,43 +384,6 @@ def _print_advice(advice: Any) -> None:
             ("", "job", "task", "score", "why"),
             [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in told],
         )
-
-
-def _print_report(found: dict[str, Any]) -> None:
-    """The totals in words, then the applications, and how earlier estimates came out."""
-    if not found["complete"]:
-        note("not everything could be read, so this is a part of it")
-    for sentence in found["told"]:
-        typer.echo(sentence)
-    if found["applications"]:
-        print_table(
-            ("application", "in shadow (estimate)", "ordered (savings by estimate)", "its host's own"),
-            [_report_row(**each) for each in found["applications"]],
-        )
-    errors = found["errors"]
-    print_table(
-        ("estimate", "compared", "estimated / came out", "spread"),
-        [(e["estimate"], e["samples"], _factor(e["ratio"]) or "not known yet", _factor(e["spread"])) for e in errors],
-    )
-
-
-def _report_row(
-    source: str, name: str, shadow: dict[str, Any], control: dict[str, Any], stock: dict[str, Any]
-) -> tuple[str, ...]:
-    """An application's line of the report."""
-    return (
-        f"{name} ({source})" if name else source,
-        f"{shadow['copies']} copies, {shadow['without_outcome']} without an outcome yet; "
-        f"{shadow['estimated_saved_s']:.1f} s saved, {shadow['estimated_cost_core_s']:.1f} core-s spent",
-        f"{control['copies']} copies, {control['without_outcome']} without an outcome yet, {control['won']} won, "
-        f"{control['lost']} lost; {control['estimated_saved_s']:.1f} s saved, "
-        f"{control['losing_core_s']:.1f} core-s lost",
-        f"{stock['won']} won, {stock['lost']} lost; {stock['losing_core_s']:.1f} core-s lost",
-    )
-
-
-def _factor(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
 
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:
