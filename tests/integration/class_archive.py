@@ -4,7 +4,11 @@
 whose class path or version does not fit reads its classes from jars, as it would without.
 """
 
+import contextlib
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyspark
@@ -16,10 +20,24 @@ ARCHIVE = Path(__file__).parents[2] / "build" / f"spark-{pyspark.__version__}-cl
 QUICK = "-XX:TieredStopAtLevel=1"
 MASTERS = ("local-cluster[1,1,1024]", "local[2]")
 """Classes of a driver with executors elsewhere, and those of an executor."""
-
-
-OPTIONS = f"{QUICK} -XX:SharedArchiveFile={ARCHIVE} -Xlog:cds=off -Xlog:class+path=off"
+OPTIONS = f"{QUICK} -XX:SharedArchiveFile={ARCHIVE} -Xlog:cds*=off -Xlog:class+path=off"
 """For any JVM."""
+
+
+@contextlib.contextmanager
+def quick_starts() -> Iterator[None]:
+    """JVMs that are started meanwhile read the archive, which is written first where it is missing."""
+    if not ARCHIVE.exists():
+        subprocess.run([sys.executable, "-m", __name__], check=True)
+    given = os.environ.get("JAVA_TOOL_OPTIONS")
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{given or ''} {OPTIONS}".strip()
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ["JAVA_TOOL_OPTIONS"]
+        else:
+            os.environ["JAVA_TOOL_OPTIONS"] = given
 
 
 def in_container(spark_home: Path) -> str:

@@ -24,9 +24,7 @@ def orderly_end():
 @pytest.fixture(scope="session", autouse=True)
 def quick_starts():
     """Starting JVMs is most of the work here."""
-    with pytest.MonkeyPatch.context() as environment:
-        given = os.environ.get("JAVA_TOOL_OPTIONS", "")
-        environment.setenv("JAVA_TOOL_OPTIONS", f"{given} {class_archive.OPTIONS}".strip())
+    with class_archive.quick_starts():
         yield
 
 

@@ -25,6 +25,7 @@ from spark_listener.demo.world import testkit_jar
 from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
 from spark_listener.sick_host import SickHost, signal_all
+from tests.integration.class_archive import quick_starts
 from tests.integration.java_jar import build
 from tests.programs import inputs
 from tests.programs.case import CONTROL, SHADOW, STOCK, TUNED, Case
@@ -56,6 +57,7 @@ def grounds(spark: str, folder: Path = FOLDER) -> Iterator[Grounds]:
     fresh(work)
     inputs.make(folder / "inputs")
     with (
+        quick_starts(),
         control_plane(grasshopper("hopper", "ras"), work_dir=work, report=work / "none.json") as server,
         LocalCluster(
             spark_home=SPARKS[spark], workers=HOSTS, cores_per_worker=SLOTS, log_dir=work / "cluster"

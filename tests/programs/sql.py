@@ -165,7 +165,7 @@ def large_orders(spark: SparkSession, inputs: Inputs) -> Any:
     return checksum(lines.withColumn("digest", f.sha2("l_comment", 512)), "line", "digest", "o_orderdate")
 
 
-@program("aggregate", rows=100_000, conf=SHUFFLED)
+@program("aggregate", rows=20_000, conf=SHUFFLED)
 def distinct_parts(spark: SparkSession, inputs: Inputs) -> Any:
     """Groups of a high number, aggregated behind the shuffle, and slowed there."""
     groups = line_items(spark, inputs).groupBy("l_partkey", "l_suppkey").agg(f.countDistinct("l_comment").alias("n"))
