@@ -147,4 +147,3 @@ def print_findings(findings: list[Finding], output: Output) -> None:
         print_table(HEADINGS, as_rows(findings))
     if any(finding.severity is ERROR for finding in findings):
         raise typer.Exit(REFUSED)
-

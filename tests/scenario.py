@@ -15,7 +15,10 @@ SOURCE = "spark:app"
 
 
 class Scenario:
-    """One driver on `hosts` hosts with `slots` slots each, at a clock that the test moves."""
+    """One driver on `hosts` hosts with `slots` slots each, at a clock that the test moves.
+
+    By how much its first estimates were wrong so far is `foretold_error`: a rate is believed at once where it is 0.
+    """
 
     def __init__(
         self,
@@ -28,6 +31,7 @@ class Scenario:
         source: str = SOURCE,
         user: str = "",
         executor_limit: int = 0,
+        foretold_error: float = 0.0,
     ) -> None:
         self.now_s = 0.0
         self.source = source
@@ -44,6 +48,8 @@ class Scenario:
         self.executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=slots) for i in range(hosts)]
         self.decisions: list[Decision] = []
         self.tell([self.attached, *self.executors], full=True)
+        pools = self.scheduler.cluster.pools
+        pools.foretold_error[:] = pools.cold_foretold_error[:] = foretold_error
 
     def handle(self, *stimuli: Stimulus) -> Decision:
         """One cycle."""

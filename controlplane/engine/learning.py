@@ -111,7 +111,10 @@ class Learning:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
             self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
         if finished:
-            self.accuracy.observe("t_rem", ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s)
+            foretold_s, came_s = ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s
+            self.accuracy.observe("t_rem", foretold_s, came_s)
+            if not np.isnan(foretold_s + ended.startup_s):
+                self.remaining.foretold_seen(cluster.pools, ended.pool, foretold_s, came_s, ended.cold)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
 

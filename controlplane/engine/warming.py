@@ -26,11 +26,11 @@ def warm() -> None:
             row.speculate(np.zeros(1, dtype=RUNNING_TASK))
     scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
     scheduler.handle([Report(source=SOURCE, epoch=1, received_s=0.0, facts=_facts(), full=True)], 0.0)
-    for second in (1, 2, 3):
+    for second in range(1, 6):
         progress = f.Progress(attempt=[0, 1], bytes_read=[second, 300 * second])
         report = Report(source=SOURCE, epoch=1, received_s=float(second), facts=[], progress=progress)
         scheduler.handle([report], float(second))
-    scheduler.handle([Report(source=SOURCE, epoch=1, received_s=4.0, facts=[_end()])], 4.0)
+    scheduler.handle([Report(source=SOURCE, epoch=1, received_s=6.0, facts=[_end()])], 6.0)
 
 
 def _facts() -> list[f.AnyFact]:
@@ -53,7 +53,7 @@ def _end() -> f.AnyFact:
         executor="e1",
         host="h1",
         outcome=f.Outcome.SUCCESS,
-        duration_ms=4000,
+        duration_ms=6000,
     )
 
 

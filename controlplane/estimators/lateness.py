@@ -7,7 +7,7 @@ rare among siblings.
 import math
 
 from controlplane.compiled import rule
-from controlplane.estimators.spread import RARE_SHARE, Counts, count_from, is_rare
+from controlplane.estimators.spread import Counts, count_from, is_rare
 from controlplane.estimators.work_done import OBSERVED_S, SHORTEST_S, observed_s, seen_size
 from controlplane.model.columns import Record
 
@@ -15,9 +15,9 @@ STARTUP_DEVIATIONS = 4.0
 """An attempt that shows no progress is late when it is older than the mean start-up by so many mean deviations,"""
 STARTUP_DEVIATIONS_WHEN_IDLE = 1.0
 """or by so many while slots are idle: a needless copy then costs no other task its slot."""
-LEAST_SILENCE_S = 1.0
+LEAST_SILENCE_S = 1.5
 """Shorter silence is never unusual."""
-LONGER_TIMES = 1.25
+LONGER_TIMES = 1.5
 """What lasts no more than this many times as long as siblings has lasted as long as they."""
 FEW_FINISHED = 0.5
 """Added to that for a single finished sibling, a half of it for two, and so on."""
@@ -25,7 +25,9 @@ BUSY_TIMES = 1.5
 """An attempt whose thread computes may run, or be silent, this many times as long before that counts against it."""
 BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
-LATE_BY_S = 0.5
+STEADY_S = 3.0
+"""A rate that has been seen for this long is believed, however long tasks are."""
+LATE_BY_S = 1.0
 """An attempt that is late by its age is older than the typical one by at least this."""
 FEWEST_RUNNING = 3
 """Running siblings that it takes to say what silence is unusual before any has finished."""
@@ -69,8 +71,8 @@ def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
 
 
 @rule
-def is_too_new(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
-    """Whether an attempt may still be starting, or its rate has been seen too briefly to be judged."""
+def is_starting(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
+    """Whether an attempt may still be starting, or has only just shown progress."""
     if not math.isnan(attempt["first_s"]):
         return observed_s(now_s, attempt) < OBSERVED_S
     deviations = STARTUP_DEVIATIONS if pool["idle"] <= 0 else STARTUP_DEVIATIONS_WHEN_IDLE
@@ -83,11 +85,26 @@ def is_too_new(now_s: float, startup_prior_s: float, attempt: Record, pool: Reco
 
 
 @rule
+def is_steady(now_s: float, usual_s: float, attempt: Record, task: Record, stage: Record, pool: Record) -> bool:
+    """Whether a rate has been seen for long enough to be believed; True for an attempt that has shown none.
+
+    Programs read by fits and starts, and the first tasks of a stage on an executor become faster as they go. The more
+    the pool's first glances have been wrong, the longer a look it takes, up to what siblings take in all.
+    """
+    if math.isnan(attempt["first_s"]):
+        return True
+    if attempt["cold"]:
+        return observed_s(now_s, attempt) >= STEADY_S * min(2 * pool["cold_foretold_error"], 1.0)
+    whole_s = usual_s * max(seen_size(attempt, task, stage), 1.0)
+    return observed_s(now_s, attempt) >= min(whole_s, STEADY_S) * min(2 * pool["foretold_error"], 1.0)
+
+
+@rule
 def times_longer(n_finished: float, busy: bool) -> float:
     """How many times as long as siblings something must last to have lasted longer, by how many of them are known.
 
     >>> [times_longer(n_finished, busy) for n_finished, busy in ((1, False), (5, False), (1, True))]
-    [1.75, 1.35, 2.625]
+    [2.0, 1.6, 3.0]
     """
     return (LONGER_TIMES + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
 
@@ -106,22 +123,22 @@ def is_old(
     attempt: Record,
     task: Record,
     stage: Record,
+    others: Record,
     durations: Counts,
     ages: Counts,
 ) -> bool:
     """Whether an attempt is late by its age: few siblings have taken as long for their size.
 
     Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's,
-    unless siblings are as old: then it is the stage that takes longer.
-    On a cold executor work is slow, too, at first: there an attempt is compared with those on other cold ones.
+    unless siblings are as old, or have done less: then it is the stage that takes longer.
+    The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
     if own_s < usual_s + LATE_BY_S:
         return False
     if stage["n_finished"] == 0:
-        n_as_old = count_from(ages, own_s / LONGER_TIMES) - 1
-        is_alone = n_as_old <= RARE_SHARE * (count_from(ages, 0.0) - 1)
-        return is_alone and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
+        is_alone = (now_s - attempt["start_s"]) * others["n"] > LONGER_TIMES * others["elapsed_sum_s"]
+        return (is_alone or others["n"] == 0) and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
     n_finished = count_from(durations, 0.0)
     least_s = own_s / times_longer(n_finished=n_finished, busy=busy)
     n_running = count_from(ages, least_s) - 1

@@ -12,7 +12,7 @@ from controlplane.estimators.lateness import STARTUP_DEVIATIONS, late_after_s
 from controlplane.estimators.running import estimate
 from controlplane.estimators.spread import BINS, Counts, bin_of, rows_for
 from controlplane.estimators.stage_history import StageHistory
-from controlplane.estimators.work_done import SHORTEST_S
+from controlplane.estimators.work_done import REPORT_GAP_S, SHORTEST_S
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
 from controlplane.model.columns import Floats, Pools
 from controlplane.model.facts import Outcome
@@ -43,7 +43,7 @@ class RemainingTimes:
         self._durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
         """By stage row, of finished attempts without start-up."""
         self._cold_durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """Those of them that were the first on their executors."""
+        """Those of them that were the first of the stage on their executors."""
         self._gaps: Counts = np.zeros((0, BINS), dtype=np.uint32)
         """By stage row, the longest silence of each finished attempt that showed progress."""
 
@@ -72,6 +72,15 @@ class RemainingTimes:
         delay_s = min(delay_s, late_after_s(mean_s, deviation_s, STARTUP_DEVIATIONS))
         deviations_s[pool] += (abs(delay_s - mean_s) - deviation_s) / 4
         means_s[pool] += (delay_s - mean_s) / 8
+
+    def foretold_seen(self, pools: Pools, pool: int, foretold_s: float, came_s: float, is_cold: bool) -> None:
+        """By how much a first estimate of an attempt's time to go was wrong, kept as a smoothed mean, cold ones apart.
+
+        Errors of less than the time between two reports hardly count.
+        """
+        errors = pools.cold_foretold_error if is_cold else pools.foretold_error
+        error = abs(math.log((max(foretold_s, 0.0) + REPORT_GAP_S) / (max(came_s, 0.0) + REPORT_GAP_S)))
+        errors[pool] += (error - errors[pool]) / 8
 
     def attempt_ended(self, cluster: Cluster, ended: EndedAttempt) -> None:
         """Learn a finished attempt's duration, cost and tail; attempts that were killed or lost teach nothing here."""

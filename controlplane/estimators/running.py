@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.estimators.lateness import is_old, is_silent, is_too_new, net_age_s
+from controlplane.estimators.lateness import is_old, is_silent, is_starting, is_steady, net_age_s, usual_startup_s
 from controlplane.estimators.spread import Counts, bin_of
 from controlplane.estimators.work_done import (
     SHORTEST_S,
@@ -34,6 +34,7 @@ STALL_TAIL_INDEX = 1.25
 RUNNING = np.dtype(
     [
         ("n", np.float64),
+        ("elapsed_sum_s", np.float64),
         ("n_costs", np.float64),
         ("log_cost_sum", np.float64),
         ("n_older", np.float64),  # older than the mean finished one
@@ -72,7 +73,8 @@ def estimate(
             stage, task, pool = stages[attempt["stage"]], tasks[attempt["task"]], pools[attempt["pool"]]
             age_s = net_age_s(now_s, attempt, pool)
             attempt["log_cost"] = math.log(running_cost(now_s, total_work(attempt, task, stage), attempt))
-            add_running(age_s, age_s > believed_s(stage, duration_prior_s), attempt, 1.0, running[attempt["stage"]])
+            is_older = age_s > believed_s(stage, duration_prior_s)
+            add_running(now_s, age_s, is_older, attempt, 1.0, running[attempt["stage"]])
             ages[attempt["stage"], bin_of(age_s)] += 1
             if attempt["moved_s"] > attempt["start_s"]:
                 silences[attempt["stage"], bin_of(max(attempt["gap_s"], now_s - attempt["moved_s"]))] += 1
@@ -81,7 +83,7 @@ def estimate(
             row = attempt["stage"]
             stage, task, pool, others = stages[row], tasks[attempt["task"]], pools[attempt["pool"]], running[row]
             age_s, believed = net_age_s(now_s, attempt, pool), believed_s(stage, duration_prior_s)
-            add_running(age_s, age_s > believed, attempt, -1.0, others)
+            add_running(now_s, age_s, age_s > believed, attempt, -1.0, others)
             n = others["n_costs"] + stage["n_costs"]
             sibling_log = (others["log_cost_sum"] + stage["log_cost_sum"]) / n if n > 0 else stage["prior_log_cost"]
             usual_s = typical_s(
@@ -91,23 +93,26 @@ def estimate(
             )
             is_cold = attempt["cold"] and stage["n_cold"] > 0
             siblings = cold_durations[row] if is_cold else durations[row]
-            worked_s = age_s - startup_prior_s if attempt["cold"] and not is_cold else age_s
-            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, siblings, ages[row])
+            worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
+            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
             write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, again, attempt, task, stage, pool)
-            attempt["too_new"] = is_too_new(now_s, startup_prior_s, attempt, pool)
-            if not attempt["too_new"] and math.isnan(attempt["estimated_s"]):
+            is_new = is_starting(now_s, startup_prior_s, attempt, pool)
+            is_suspect = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
+            attempt["too_new"] = is_new or not is_suspect
+            if not is_new and math.isnan(attempt["estimated_s"]):
                 # What is foretold at first is held against what comes out.
                 attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]
-            add_running(age_s, age_s > believed, attempt, 1.0, others)
+            add_running(now_s, age_s, age_s > believed, attempt, 1.0, others)
 
 
 @rule
-def add_running(age_s: float, is_older: bool, attempt: Record, sign: float, running: Record) -> None:
+def add_running(now_s: float, age_s: float, is_older: bool, attempt: Record, sign: float, running: Record) -> None:
     """Count an attempt among those of its stage that run, or, with a sign of -1, leave it out."""
     running["n"] += sign
+    running["elapsed_sum_s"] += sign * (now_s - attempt["start_s"])
     running["work_sum"] += sign * attempt["work"]
     running["out_sum"] += sign * max(attempt["rows_out"], 0.0)
     if is_older:
@@ -168,7 +173,8 @@ def write_times(
     silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
     progress = share_done(work=attempt["work"], total=total)
     if math.isnan(attempt["first_s"]) and work_known:
-        t_rem_s = needed_s + starting_s(elapsed_s=elapsed_s, startup_s=startup_s, tail_index=tail_index)
+        own_startup_s = usual_startup_s(attempt["cold"], pool)
+        t_rem_s = needed_s + starting_s(elapsed_s=elapsed_s, startup_s=own_startup_s, tail_index=tail_index)
     elif attempt["work"] > 0 and not math.isnan(total) and not has_read(attempt, total):
         left_s = (1.0 - progress) * total * running_cost(now_s, total, attempt)
         t_rem_s = max(left_s, silence_s(now_s, attempt)) + (0.0 if math.isnan(tail_s) else tail_s)

@@ -40,7 +40,8 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         attempt_number=fact.attempt_number,
         order=fact.order,
         speculative=fact.speculative,
-        cold=cluster.executors.finished[executor] == 0,
+        cold=fact.executor not in info.executors,
+        on_new_executor=cluster.executors.finished[executor] == 0,
         start_s=start_s,
         advanced_s=start_s,
         moved_s=start_s,
@@ -234,6 +235,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
         )
     )
     cluster.executors.finished[attempts.executor[row]] += 1
+    info.executors.add(fact.executor)
     info.ended.add(fact.attempt)
     info.live.discard(row)
     cluster.free_attempt(now.source, row)

@@ -48,6 +48,8 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
+    executors: set[str] = field(default_factory=set)
+    """Names of those on which an attempt has ended."""
     finished: FinishedSample = field(init=False)
     mean_bytes: float = field(init=False)
     """Of its tasks' inputs, as far as they are known; nan where none is."""
@@ -154,7 +156,7 @@ class EndedAttempt:
     rows_out: float
     """Last seen; -1 where nobody counts them."""
     cold: bool
-    """Nothing had finished on its executor when it started."""
+    """Nothing of its stage had finished on its executor when it started."""
     startup_s: float
     """From launch to first progress; nan where none was seen."""
     tail_s: float

@@ -47,8 +47,12 @@ class Pools(Table):
     """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
     startup_deviation_s = floats()
     cold_startup_mean_s = floats()
-    """The same for attempts on executors that have not finished any yet."""
+    """The same for the first attempts of a stage on their executors."""
     cold_startup_deviation_s = floats()
+    foretold_error = floats(1.0)
+    """By which factor, as a log, times to go were wrong that were foretold from a first glance at rates."""
+    cold_foretold_error = floats(1.0)
+    """The same for the first attempts of a stage on their executors."""
     due = flags()
     """Looked at in this cycle; then these are of this cycle, too."""
     off = flags()
@@ -167,7 +171,7 @@ class Stages(Table):
     n_costs = ints()
     log_cost_sum = floats(0.0)
     n_cold = ints()
-    """Of the finished ones, those that started on executors where nothing had finished."""
+    """Of the finished ones, those that started on executors where nothing of the stage had finished."""
     n_tails = ints()
     """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
     tail_sum_s = floats(0.0)
@@ -230,7 +234,9 @@ class Attempts(Table):
     order = ints()
     speculative = flags()
     cold = flags()
-    """Nothing had finished on its executor when it started: its JVM may still be starting."""
+    """Nothing of its stage had ended on its executor when it started: code may have to be loaded, compiled, forked."""
+    on_new_executor = flags()
+    """Nothing at all had: the JVM may still be starting."""
     start_s = floats()
     first_s = floats()
     """When progress was first seen, and how much work it was."""

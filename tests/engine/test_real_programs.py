@@ -22,9 +22,10 @@ STEP_S = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a task's counts are at an age, and when it ends."""
+    """When a task starts, what its counts are at an age, and its age when it ends."""
 
     ends_s: float
+    starts_s: float = 0.0
     records: Callable[[float], float] = lambda age_s: 0.0
     rows_out: Callable[[float], float] | None = None
     cpu_s: Callable[[float], float] | None = None
@@ -32,31 +33,39 @@ class Task:
 
 
 def play(
-    tasks: list[Task], *, settings: EngineSettings = CONTROL, before_s: float = 0.0, **stage
+    tasks: list[Task],
+    *,
+    settings: EngineSettings = CONTROL,
+    before_s: float = 0.0,
+    foretold_error: float = 1.0,
+    **stage,
 ) -> tuple[Scenario, dict[int, float]]:
-    """Run the tasks side by side for 20 s; returns the scenario, and when a copy of which was ordered first.
+    """Run the tasks for 20 s, in turn on four hosts; returns the scenario, and when a copy of each was ordered first.
 
     Two tasks of another stage may have taken `before_s`.
     """
-    scenario, copied_s = Scenario(settings, slots=len(tasks) // 4 + 2), {}
+    scenario, copied_s = Scenario(settings, slots=len(tasks) // 4 + 2, foretold_error=foretold_error), {}
     if before_s:
         scenario.stage(2, job="earlier", stage=9, name="earlier")
         scenario.tell([scenario.started(90 + index, 0, index=index, stage=9) for index in range(2)])
         scenario.tell([scenario.ended(90 + index, before_s, index=index, stage=9) for index in range(2)])
     scenario.stage(len(tasks), **stage)
-    scenario.start_all(len(tasks))
-    live = dict(enumerate(tasks))
-    for step in range(1, round(20.0 / STEP_S) + 1):
+    live: dict[int, Task] = {}
+    for step in range(round(20.0 / STEP_S) + 1):
         scenario.now_s = now_s = step * STEP_S
-        over = [i for i, task in live.items() if task.ends_s <= now_s]
-        ended = [scenario.ended(i, live.pop(i).ends_s, records_read=tasks[i].records_in_all) for i in over]
+        over = [i for i, task in live.items() if task.starts_s + task.ends_s <= now_s]
+        facts = [scenario.ended(i, live.pop(i).ends_s, records_read=tasks[i].records_in_all) for i in over]
+        begun = [i for i, task in enumerate(tasks) if now_s - STEP_S < task.starts_s <= now_s]
+        facts += [scenario.started(i, i % 4) for i in begun]
+        live |= {i: tasks[i] for i in begun}
+        ages_s = [(task, now_s - task.starts_s) for task in live.values()]
         columns = f.Progress(
             attempt=list(live),
-            records_read=[int(task.records(now_s)) for task in live.values()],
-            rows_out=[-1 if task.rows_out is None else int(task.rows_out(now_s)) for task in live.values()],
-            cpu_ms=[-1 if task.cpu_s is None else int(1000 * task.cpu_s(now_s)) for task in live.values()],
+            records_read=[int(task.records(age_s)) for task, age_s in ages_s],
+            rows_out=[-1 if task.rows_out is None else int(task.rows_out(age_s)) for task, age_s in ages_s],
+            cpu_ms=[-1 if task.cpu_s is None else int(1000 * task.cpu_s(age_s)) for task, age_s in ages_s],
         )
-        for order in scenario.tell(ended, progress=columns if live else None).orders.get(SOURCE, []):
+        for order in scenario.tell(facts, progress=columns if live else None).orders.get(SOURCE, []):
             if isinstance(order, LaunchCopy):
                 copied_s.setdefault(order.index, now_s)
     return scenario, copied_s
@@ -145,7 +154,7 @@ def test_tasks_that_count_nothing_are_judged_by_their_siblings_durations():
 
 def test_a_stage_of_one_task_without_past_is_left_alone_until_it_is_late_by_any_measure():
     """A parquet footer is read in a fresh JVM: no sibling, no past, and other stages took a tenth of it."""
-    scenario = Scenario(CONTROL)
+    scenario = Scenario(CONTROL, foretold_error=1.0)
     scenario.stage(4, stage=9, job="earlier", name="tiny")
     scenario.tell([scenario.started(90 + i, i, index=i, stage=9) for i in range(4)])
     scenario.now_s = 0.5
@@ -168,7 +177,7 @@ def test_equal_tasks_that_take_longer_than_any_before_are_not_stragglers_togethe
 
 def test_an_attempt_that_hangs_for_hours_is_late_among_siblings_of_ten_minutes():
     """However long tasks are, what lasts many times as long is told from them."""
-    scenario = Scenario(CONTROL)
+    scenario = Scenario(CONTROL, foretold_error=1.0)
     scenario.stage(4)
     scenario.start_all(4)
     scenario.now_s = 600.0
@@ -203,4 +212,44 @@ def test_the_first_batch_says_little_of_the_pace():
     tasks = [Task(ends_s=4.0, records=lambda s: 250 + 190 * s, records_in_all=1000) for _ in range(4)]
     tasks += [Task(ends_s=4.4, records=lambda s: 250 + max(0.0, 180 * (s - 0.6)), records_in_all=1000)]
     _, copied_s = play(tasks, relative_bytes=[100] * 5)
+    assert copied_s == {}
+
+
+def warming_up(ends_s: float) -> Callable[[float], float]:
+    """A thousand records of which half come in the last fifth of the time."""
+    return lambda age_s: 1000 * min(age_s / ends_s, 1.0) ** 3
+
+
+def test_the_first_tasks_of_a_stage_on_an_executor_are_compared_with_one_another():
+    """Code is loaded and compiled, Python forked: 2 to 3.2 s, faster and faster, where later tasks take 0.4 s."""
+    first = [Task(ends_s=2.0 + 0.4 * i, records=warming_up(2.0 + 0.4 * i), records_in_all=1000) for i in range(4)]
+    later = [
+        Task(ends_s=0.4, starts_s=2.0 + i // 2 / 5, records=up_to(1000, 4000), records_in_all=1000) for i in range(16)
+    ]
+    on_those_that_are_ready = [task for pair in zip(later[::2], later[1::2], strict=True) for task in pair]
+    _, copied_s = play(first + on_those_that_are_ready)
+    assert copied_s == {}
+
+
+def slow_at_first(foretold_error: float) -> dict[int, float]:
+    """Of eight tasks that start beside each other, one reads a tenth as fast for a second and then as fast as all."""
+    tasks = [Task(ends_s=2.0, records=up_to(1000, 500), records_in_all=1000) for _ in range(8)]
+    tasks += [Task(ends_s=2.0, starts_s=2.0, records=up_to(1000, 500), records_in_all=1000) for _ in range(7)]
+    slow = Task(ends_s=2.9, starts_s=2.0, records=lambda s: 50 * s + max(0.0, 450 * (s - 1.0)), records_in_all=1000)
+    _, copied_s = play([*tasks, slow], foretold_error=foretold_error, relative_bytes=[100] * 16)
+    return copied_s
+
+
+def test_a_rate_is_believed_as_soon_as_earlier_ones_have_been():
+    """Where first glances foretold well, a tenth of the pace is a straggler at once; else nobody knows yet."""
+    assert slow_at_first(foretold_error=1.0) == {}
+    assert list(slow_at_first(foretold_error=0.0)) == [15]
+
+
+def test_who_is_ahead_of_its_siblings_is_not_late():
+    """No stage took longer than a second so far. All have run for as long; one began to read before the others did."""
+    tasks = [Task(ends_s=8.0, records=up_to(4000, 500, 2.5), records_in_all=4000) for _ in range(7)]
+    tasks.append(Task(ends_s=8.0, records=up_to(4000, 500, 0.5), records_in_all=4000))
+    brief = replace(CONTROL, startup_prior_s=0.2)
+    _, copied_s = play(tasks, before_s=0.5, settings=brief)
     assert copied_s == {}

@@ -42,9 +42,10 @@ SPARKS = {"4": None, "3.5": ROOT / "build" / "spark-3.5" / "pyspark"}
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What all cases of one Spark share: a cluster, a jar, and the control plane's address."""
+    """What all cases of one Spark share: a cluster, a jar, a control plane's address, and a folder with the inputs."""
 
     spark: str
+    folder: Path
     cluster: LocalCluster
     stall_jar: Path
     server: str
@@ -63,7 +64,7 @@ def grounds(spark: str, folder: Path = FOLDER) -> Iterator[Grounds]:
             spark_home=SPARKS[spark], workers=HOSTS, cores_per_worker=SLOTS, log_dir=work / "cluster"
         ) as cluster,
     ):
-        yield Grounds(spark, cluster, build(STALL, cluster.spark_home, work, DIGESTS), server)
+        yield Grounds(spark, folder, cluster, build(STALL, cluster.spark_home, work, DIGESTS), server)
 
 
 def spark_conf(contestant: str) -> dict[str, str]:
@@ -75,10 +76,10 @@ def spark_conf(contestant: str) -> dict[str, str]:
     return StockSetting().spark_conf() if contestant == SHADOW else {}
 
 
-def run(on: Grounds, program: Program, slowness_name: str, contestant: str, folder: Path = FOLDER) -> Case:
+def run(on: Grounds, program: Program, slowness_name: str, contestant: str) -> Case:
     """Run one case, and write what came of it; of shadow also a recording.  Raises ApplicationError."""
     slowness = SLOWNESS[slowness_name]
-    work = folder / f"work-{on.spark}" / f"{program.name}-{slowness_name}-{contestant}"
+    work = on.folder / f"work-{on.spark}" / f"{program.name}-{slowness_name}-{contestant}"
     fresh(work)
     with contextlib.ExitStack() as stack:
         recorder = stack.enter_context(Recorder(on.server)) if contestant == SHADOW else None
@@ -122,8 +123,8 @@ def run(on: Grounds, program: Program, slowness_name: str, contestant: str, fold
         load=load,
     )
     if recorder:
-        recorder.write(case, folder / "recordings" / f"{case.name}.jsonl.xz")
-    write_whole(folder / f"{case.name}.json", msgspec.json.format(msgspec.json.encode(case)).decode())
+        recorder.write(case, on.folder / "recordings" / f"{case.name}.jsonl.xz")
+    write_whole(on.folder / f"{case.name}.json", msgspec.json.format(msgspec.json.encode(case)).decode())
     return case
 
 
@@ -181,7 +182,7 @@ def driving(
         "server": server,
         "mode": SHADOW if contestant == SHADOW else CONTROL,
         "program": program.name,
-        "inputs": str(FOLDER / "inputs"),
+        "inputs": str(on.folder / "inputs"),
         "output": str(work / "output"),
         "scheme": "paced" if paced else "file",
         "cold": slowness.cold,
