@@ -104,6 +104,8 @@ OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, dis
 FULL = (
     *TEST,
     replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),
+    Suite("programs", _python("-m", "tests.programs", "all"), 420),
+    Suite("programs-3.5", _python("-m", "tests.programs", "all", "--spark", "3.5"), 180),
     _pytest("trials", "-m", "full", "--ignore=tests/integration", f"--hypothesis-seed={SEED}", minutes=300),
     _pytest("spark-full", "-m", "full", "tests/integration", f"--ignore={YARN}", minutes=300, disturbed=True),
     _pytest("yarn-full", "-m", "full", YARN, minutes=300, disturbed=True),

@@ -1,8 +1,8 @@
 """Which benchmarks are run, and where do their rows go? `python -m tests.bench [names]` runs all, or those named.
 
 Every module of this folder with a function `rows() -> list[dict]` is one. Its rows go to `build/bench.json` when it is
-through, each with the commit that it measured and the machine's load before, in the place of those of the same names;
-others stay.
+through, each with the commit that it measured (this one, unless it says another) and the machine's load before, in the
+place of those of the same names; others stay.
 """
 
 import importlib
@@ -35,7 +35,7 @@ def main(names: list[str]) -> int:
         if hasattr(module, "rows"):
             print(f"--- {name}", flush=True)
             at = {"commit": commit(), "load_1min": round(os.getloadavg()[0], 1)}
-            measured = [row | at for row in module.rows()]
+            measured = [at | row for row in module.rows()]
             keep(measured)
             rows += measured
     show(rows)

@@ -10,8 +10,8 @@ from spark_listener.event_log import Attempt
 from tests.programs.slowness import SLOTS, WORTH_S, Label
 
 SHADOW, CONTROL, STOCK, TUNED = "shadow", "control", "stock", "tuned"
-CONTESTANTS = (SHADOW, CONTROL, STOCK, TUNED)
-"""Shadow watches a Spark that never speculates, and is what recordings are made of."""
+MEASURED = (CONTROL, STOCK, TUNED)
+"""Side by side in the matrix. Shadow watches a Spark that never speculates, and is what recordings are made of."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -35,6 +35,7 @@ class Case(Struct, frozen=True, kw_only=True):
     recorded_ms: int = 0
     """When its recording began, if there is one."""
     load: float = 0.0
+    commit: str = ""
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from spark_listener.demo.world import testkit_jar
 from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
 from spark_listener.sick_host import SickHost, signal_all
+from tests.bench.__main__ import commit
 from tests.integration.class_archive import quick_starts
 from tests.integration.java_jar import build
 from tests.programs import inputs
@@ -121,6 +122,7 @@ def run(on: Grounds, program: Program, slowness_name: str, contestant: str) -> C
         labels=labels(slowness, program, attempts, notes, frozen_ms[0] if frozen_ms else None),
         recorded_ms=recorder.start_ms if recorder else 0,
         load=load,
+        commit=commit(),
     )
     if recorder:
         recorder.write(case, on.folder / "recordings" / f"{case.name}.jsonl.xz")

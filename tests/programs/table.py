@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench.statistics import ratio_interval
-from tests.programs.case import CONTROL, SHADOW, STOCK, TUNED, Case, Copy, could_be_copied, launched, score, task_key
+from tests.programs.case import CONTROL, SHADOW, TUNED, Case, Copy, could_be_copied, launched, score, task_key
+from tests.programs.measures import beside_stock, delays_s
 from tests.programs.replay import Wanted
 
 _console = Console(width=160, highlight=False)
@@ -69,18 +70,8 @@ def print_matrix(cases: Sequence[Case]) -> None:
 
 
 def _print_delays(cases: Sequence[Case]) -> None:
-    """Detection from onset over the tasks that both found; a task is named by its place in the program."""
-    found = {
-        contestant: {
-            (case.spark, case.program, case.slowness, copy.stage, copy.task): copy.delay_s
-            for case in cases
-            if case.contestant == contestant
-            for copy in reversed(launched(case))
-            if copy.delay_s is not None
-        }
-        for contestant in (CONTROL, TUNED)
-    }
-    ours, tuned = found[CONTROL], found[TUNED]
+    """Detection from onset over the tasks that both found."""
+    ours, tuned = delays_s(cases, CONTROL), delays_s(cases, TUNED)
     both = ours.keys() & tuned.keys()
     if both:
         _console.print(
@@ -94,17 +85,11 @@ def _print_delays(cases: Sequence[Case]) -> None:
 def _print_ratios(cases: Sequence[Case]) -> None:
     """`program-ratio`: job time over stock's with default speculation, geometric mean with its interval, by kind."""
     rows = Table("program-ratio", "slowness", "cases", "ratio", "interval")
-    times = {(case.contestant, case.spark, case.program, case.slowness): case.job_s for case in cases}
     for contestant in (CONTROL, TUNED):
-        pairs = [
-            (key[3], s, times[STOCK, *key[1:]])
-            for key, s in times.items()
-            if key[0] == contestant and (STOCK, *key[1:]) in times
-        ]
-        for kind, some in _by(pairs, lambda pair: pair[0]).items():
-            ratio, interval = ratio_interval([one[1] for one in some], [one[2] for one in some])
+        for kind, (values_s, peers_s) in beside_stock(cases, contestant).items():
+            ratio, interval = ratio_interval(values_s, peers_s)
             rows.add_row(
-                contestant, kind, str(len(some)), f"{ratio:.2f}", " to ".join(f"{bound:.2f}" for bound in interval)
+                contestant, kind, str(len(values_s)), f"{ratio:.2f}", " to ".join(f"{bound:.2f}" for bound in interval)
             )
     _console.print(rows)
 

@@ -1,0 +1,23 @@
+"""Over all recordings: are stragglers found, and healthy tasks left alone?"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.programs.case import score
+from tests.programs.replay import replay
+
+pytestmark = pytest.mark.soak
+
+RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.xz"))
+
+
+def test_stragglers_are_found_and_healthy_tasks_left_alone():
+    """The bounds are those of the corpus on a cluster: what is wrong here is wrong for a user's program."""
+    replays = [replay(path) for path in RECORDINGS]
+    pairs = [(case, [each.copy for each in wanted]) for case, wanted in replays]
+    whole, healthy = score(pairs), score(pair for pair in pairs if pair[0].slowness == "none")
+    assert (whole.cases, healthy.cases) == (48, 23)
+    assert (whole.recall or 0.0) >= 0.95
+    assert (whole.precision or 0.0) >= 0.85
+    assert healthy.copies <= healthy.healthy / 200
