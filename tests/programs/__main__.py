@@ -49,13 +49,16 @@ def run_all(spark: Spark = "4") -> None:
 
 
 def matrix(names: list[str], slownesses: list[str], contestants: list[str], spark: str, *, again: bool) -> bool:
-    """Run what is missing of a matrix; a case that fails is told and left out. Returns whether none has failed."""
+    """Run what is missing of a matrix; a case that fails is told and left out. Returns whether none has failed.
+
+    Contestants run side by side, in turn the first: who comes later finds inputs in the machine's memory.
+    """
     known = programs()
+    pairs = [(name, slowness) for name in names for slowness in slownesses]
     cases = [
         (known[name], slowness, contestant)
-        for name in names
-        for slowness in slownesses
-        for contestant in contestants
+        for turn, (name, slowness) in enumerate(pairs)
+        for contestant in rotated(contestants, turn)
         if fits(SLOWNESS[slowness], known[name])
         and (again or not (runner.FOLDER / f"{name}-{slowness}-{contestant}-{spark}.json").exists())
     ]
@@ -70,6 +73,12 @@ def matrix(names: list[str], slownesses: list[str], contestants: list[str], spar
                 n_failed += 1
                 print(f"{told}: {failed}", flush=True)
     return n_failed == 0
+
+
+def rotated(contestants: list[str], turn: int) -> list[str]:
+    """The same, another one first in each turn."""
+    first = turn % len(contestants)
+    return contestants[first:] + contestants[:first]
 
 
 def cases_in(folder: Path) -> list[Case]:
