@@ -17,14 +17,18 @@ STARTUP_DEVIATIONS_WHEN_IDLE = 1.0
 """or by so many while slots are idle: a needless copy then costs no other task its slot."""
 LEAST_SILENCE_S = 1.5
 """Shorter silence is never unusual."""
-LONGER_TIMES = 1.5
-"""What lasts no more than this many times as long as siblings has lasted as long as they."""
+LONGER_TIMES = 1.35
+"""What lasts no more than this many times as long as siblings has lasted as long as they,"""
+LONGER_TIMES_WHEN_IDLE = 1.2
+"""or this many times while slots are idle."""
 FEW_FINISHED = 0.5
 """Added to that for a single finished sibling, a half of it for two, and so on."""
 BUSY_TIMES = 1.5
 """An attempt whose thread computes may run, or be silent, this many times as long before that counts against it."""
 BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
+WHOLE_LOOK_ERROR = 0.5
+"""Of first estimates, as a log: where they were as wrong on average, a rate is looked at for the whole of its time."""
 STEADY_S = 3.0
 """A rate that has been seen for this long is believed, however long tasks are."""
 LATE_BY_S = 1.0
@@ -94,19 +98,21 @@ def is_steady(now_s: float, usual_s: float, attempt: Record, task: Record, stage
     if math.isnan(attempt["first_s"]):
         return True
     if attempt["cold"]:
-        return observed_s(now_s, attempt) >= STEADY_S * min(2 * pool["cold_foretold_error"], 1.0)
-    whole_s = usual_s * max(seen_size(attempt, task, stage), 1.0)
-    return observed_s(now_s, attempt) >= min(whole_s, STEADY_S) * min(2 * pool["foretold_error"], 1.0)
+        whole_s, error = STEADY_S, pool["cold_foretold_error"]
+    else:
+        whole_s, error = usual_s * max(seen_size(attempt, task, stage), 1.0), pool["foretold_error"]
+    return observed_s(now_s, attempt) >= min(whole_s, STEADY_S) * min(error / WHOLE_LOOK_ERROR, 1.0)
 
 
 @rule
-def times_longer(n_finished: float, busy: bool) -> float:
+def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
     """How many times as long as siblings something must last to have lasted longer, by how many of them are known.
 
-    >>> [times_longer(n_finished, busy) for n_finished, busy in ((1, False), (5, False), (1, True))]
-    [2.0, 1.6, 3.0]
+    >>> [times_longer(n_finished, busy, idle=False) for n_finished, busy in ((1, False), (5, False), (1, True))]
+    [1.85, 1.45, 2.7750000000000004]
     """
-    return (LONGER_TIMES + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
+    longer_times = LONGER_TIMES_WHEN_IDLE if idle else LONGER_TIMES
+    return (longer_times + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
 
 
 @rule
@@ -124,6 +130,7 @@ def is_old(
     task: Record,
     stage: Record,
     others: Record,
+    pool: Record,
     durations: Counts,
     ages: Counts,
 ) -> bool:
@@ -140,7 +147,7 @@ def is_old(
         is_alone = (now_s - attempt["start_s"]) * others["n"] > LONGER_TIMES * others["elapsed_sum_s"]
         return (is_alone or others["n"] == 0) and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
     n_finished = count_from(durations, 0.0)
-    least_s = own_s / times_longer(n_finished=n_finished, busy=busy)
+    least_s = own_s / times_longer(n_finished=n_finished, busy=busy, idle=pool["idle"] > 0)
     n_running = count_from(ages, least_s) - 1
     return is_rare(n_as_long=count_from(durations, least_s) + n_running, n_known=n_finished + n_running)
 
@@ -158,7 +165,7 @@ def is_silent(
     if silent_s < LEAST_SILENCE_S or not attempt["moved_s"] > attempt["start_s"]:
         return False
     least_s = silent_s / max(seen_size(attempt, task, stage), 1.0)
-    least_s /= times_longer(n_finished=stage["n_tails"], busy=busy)
+    least_s /= times_longer(n_finished=stage["n_tails"], busy=busy, idle=False)
     n_running = count_from(silences, least_s) - 1
     if stage["n_tails"] > 0:
         return is_rare(n_as_long=count_from(gaps, least_s) + n_running, n_known=stage["n_tails"] + n_running)

@@ -94,7 +94,7 @@ def estimate(
             is_cold = attempt["cold"] and stage["n_cold"] > 0
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
-            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, siblings, ages[row])
+            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, pool, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0

@@ -1,4 +1,4 @@
-"""Are users' own programs sped up where something is slow, left alone where nothing is, and is their result their own?"""
+"""Are users' own programs sped up where something is slow, left alone where nothing is, and right in their results?"""
 
 import pytest
 
