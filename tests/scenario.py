@@ -17,7 +17,8 @@ SOURCE = "spark:app"
 class Scenario:
     """One driver on `hosts` hosts with `slots` slots each, at a clock that the test moves.
 
-    By how much its first estimates were wrong so far is `foretold_error`: a rate is believed at once where it is 0.
+    By how much its first estimates were wrong so far is `foretold_error`. Where it is 0 a rate is believed at once, and
+    executors have finished attempts before; else they are new.
     """
 
     def __init__(
@@ -48,8 +49,9 @@ class Scenario:
         self.executors = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=slots) for i in range(hosts)]
         self.decisions: list[Decision] = []
         self.tell([self.attached, *self.executors], full=True)
-        pools = self.scheduler.cluster.pools
+        pools, executors = self.scheduler.cluster.pools, self.scheduler.cluster.executors
         pools.foretold_error[:] = pools.cold_foretold_error[:] = foretold_error
+        executors.finished[:] = foretold_error == 0.0
 
     def handle(self, *stimuli: Stimulus) -> Decision:
         """One cycle."""

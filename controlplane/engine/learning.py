@@ -113,7 +113,7 @@ class Learning:
         if finished:
             foretold_s, came_s = ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s
             self.accuracy.observe("t_rem", foretold_s, came_s)
-            if not np.isnan(foretold_s + ended.startup_s):
+            if not np.isnan(foretold_s + ended.startup_s) and not ended.on_new_executor:
                 self.remaining.foretold_seen(cluster.pools, ended.pool, foretold_s, came_s, ended.cold)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)

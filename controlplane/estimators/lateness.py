@@ -93,15 +93,16 @@ def is_steady(now_s: float, usual_s: float, attempt: Record, task: Record, stage
     """Whether a rate has been seen for long enough to be believed; True for an attempt that has shown none.
 
     Programs read by fits and starts, and the first tasks of a stage on an executor become faster as they go. The more
-    the pool's first glances have been wrong, the longer a look it takes, up to what siblings take in all.
+    the pool's first glances have been wrong, the longer a look it takes, up to what siblings take in all. Where those
+    of first tasks foretold well, so do those of later ones. On a new executor none foretells anything.
     """
     if math.isnan(attempt["first_s"]):
         return True
-    if attempt["cold"]:
-        whole_s, error = STEADY_S, pool["cold_foretold_error"]
-    else:
-        whole_s, error = usual_s * max(seen_size(attempt, task, stage), 1.0), pool["foretold_error"]
-    return observed_s(now_s, attempt) >= min(whole_s, STEADY_S) * min(error / WHOLE_LOOK_ERROR, 1.0)
+    whole_s, error = STEADY_S, WHOLE_LOOK_ERROR if attempt["on_new_executor"] else pool["cold_foretold_error"]
+    if not attempt["cold"]:
+        whole_s = min(usual_s * max(seen_size(attempt, task, stage), 1.0), STEADY_S)
+        error = min(error, pool["foretold_error"])
+    return observed_s(now_s, attempt) >= whole_s * min(error / WHOLE_LOOK_ERROR, 1.0)
 
 
 @rule

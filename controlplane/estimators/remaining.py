@@ -17,6 +17,10 @@ from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Clus
 from controlplane.model.columns import Floats, Pools
 from controlplane.model.facts import Outcome
 
+SMOOTHED_OVER = 8
+"""Samples that a smoothed mean goes back, about."""
+WORST_ERROR = 1.0
+"""Of one estimate, as a log: who was wrong by so much knew nothing."""
 LATE_PRIORS = 4.0
 """A stage without past, whose class has none, is late at this many start-up priors at the earliest."""
 
@@ -74,13 +78,16 @@ class RemainingTimes:
         means_s[pool] += (delay_s - mean_s) / 8
 
     def foretold_seen(self, pools: Pools, pool: int, foretold_s: float, came_s: float, is_cold: bool) -> None:
-        """By how much a first estimate of an attempt's time to go was wrong, kept as a smoothed mean, cold ones apart.
+        """By how much a first estimate of an attempt's time to go was wrong: the mean of all, later a smoothed one.
 
-        Errors of less than the time between two reports hardly count.
+        What is believed beforehand counts as one more. Cold attempts are apart. Errors of less than the time between
+        two reports hardly count, and a single one counts as `WORST_ERROR` at most.
         """
         errors = pools.cold_foretold_error if is_cold else pools.foretold_error
+        counts = pools.n_cold_foretold if is_cold else pools.n_foretold
         error = abs(math.log((max(foretold_s, 0.0) + REPORT_GAP_S) / (max(came_s, 0.0) + REPORT_GAP_S)))
-        errors[pool] += (error - errors[pool]) / 8
+        counts[pool] += 1
+        errors[pool] += (min(error, WORST_ERROR) - errors[pool]) / min(counts[pool] + 1, SMOOTHED_OVER)
 
     def attempt_ended(self, cluster: Cluster, ended: EndedAttempt) -> None:
         """Learn a finished attempt's duration, cost and tail; attempts that were killed or lost teach nothing here."""

@@ -223,6 +223,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             relative_size=float(tasks.relative_size[task]),
             rows_out=float(attempts.rows_out[row]),
             cold=bool(attempts.cold[row]),
+            on_new_executor=bool(attempts.on_new_executor[row]),
             startup_s=float(attempts.first_s[row] - attempts.start_s[row]),
             tail_s=_tail_s(attempts.records[row], fact, ended_s),
             gap_s=float(attempts.gap_s[row]),

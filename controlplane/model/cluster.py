@@ -157,6 +157,8 @@ class EndedAttempt:
     """Last seen; -1 where nobody counts them."""
     cold: bool
     """Nothing of its stage had finished on its executor when it started."""
+    on_new_executor: bool
+    """Nothing at all had."""
     startup_s: float
     """From launch to first progress; nan where none was seen."""
     tail_s: float

@@ -49,10 +49,12 @@ class Pools(Table):
     cold_startup_mean_s = floats()
     """The same for the first attempts of a stage on their executors."""
     cold_startup_deviation_s = floats()
-    foretold_error = floats(1.0)
+    foretold_error = floats(0.5)
     """By which factor, as a log, times to go were wrong that were foretold from a first glance at rates."""
-    cold_foretold_error = floats(1.0)
+    n_foretold = ints()
+    cold_foretold_error = floats(0.5)
     """The same for the first attempts of a stage on their executors."""
+    n_cold_foretold = ints()
     due = flags()
     """Looked at in this cycle; then these are of this cycle, too."""
     off = flags()

@@ -30,6 +30,8 @@ ENGINE = {
     "losing_allowance_tasks": 1e6,
 }  # fmt: skip
 """The example knows no budgets."""
+SPECULATOR = {"sooner_by_s": 0.0, "sooner_times": 1.0}
+"""And its copies no margin: what ends sooner is copied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

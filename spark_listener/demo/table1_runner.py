@@ -22,6 +22,7 @@ from spark_listener.demo.table1 import (
     ENGINE,
     SCHEDULES,
     SLOTS,
+    SPECULATOR,
     UNIT_S,
     Outcome,
     Schedule,
@@ -101,6 +102,7 @@ def choose(address: str, schedule: Schedule) -> None:
         "allocator": schedule.allocator,
         "allocator_settings": schedule.allocator_settings,
         "speculator": schedule.speculator,
+        "speculator_settings": SPECULATOR,
     }
     wish: dict[str, Any] = {"reason": f"Table 1: {schedule.name}", "engine": engine}
     requests.patch(f"{address}/api/v1/settings", json=wish, timeout=30).raise_for_status()

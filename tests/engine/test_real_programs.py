@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from controlplane.estimators.remaining import RemainingTimes
 from controlplane.model import facts as f
+from controlplane.model.columns import Pools
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason, sentence
@@ -253,3 +255,31 @@ def test_who_is_ahead_of_its_siblings_is_not_late():
     brief = replace(CONTROL, startup_prior_s=0.2)
     _, copied_s = play(tasks, before_s=0.5, settings=brief)
     assert copied_s == {}
+
+
+def test_every_good_glance_counts_the_more_the_fewer_there_were():
+    """An application of thirty tasks may not wait for twenty of them: seven that foretold well shorten the look."""
+    pools, times = Pools(1), RemainingTimes(startup_prior_s=5.0)
+    row = pools.add()
+    for _ in range(7):
+        times.foretold_seen(pools, row, 4.0, 4.0, is_cold=True)
+    assert pools.cold_foretold_error[row] == pytest.approx(0.5 / 8)
+    assert pools.foretold_error[row] == 0.5
+    times.foretold_seen(pools, row, 1000.0, 0.0, is_cold=True)
+    assert pools.cold_foretold_error[row] == pytest.approx(0.5 / 8 * 7 / 8 + 1 / 8)
+
+
+def test_first_tasks_on_a_new_executor_teach_nothing_of_later_glances():
+    """While classes are loaded a task stands still, and then all is done at once."""
+    scenario, taught = Scenario(CONTROL, foretold_error=0.5), []
+    for stage in (1, 2):
+        begun_s, attempts = scenario.now_s, range(4 * stage, 4 * stage + 4)
+        scenario.stage(4, stage=stage, input_bytes=1000)
+        scenario.tell([scenario.started(one, one % 4, index=one % 4, stage=stage) for one in attempts])
+        for step in range(1, 5):
+            scenario.now_s = begun_s + step * STEP_S
+            scenario.tell(progress=dict.fromkeys(attempts, 10 * step))
+        scenario.now_s = begun_s + 1.0
+        scenario.tell([scenario.ended(one, 1.0, index=one % 4, stage=stage, bytes_read=1000) for one in attempts])
+        taught.append(scenario.scheduler.cluster.pools.n_cold_foretold[0])
+    assert taught == [0, 4]
