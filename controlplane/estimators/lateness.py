@@ -24,7 +24,7 @@ LONGER_TIMES_WHEN_IDLE = 1.2
 FEW_FINISHED = 0.5
 """Added to that for a single finished sibling, a half of it for two, and so on."""
 BUSY_TIMES = 1.5
-"""An attempt whose thread computes may run, or be silent, this many times as long before that counts against it."""
+"""An attempt whose thread computes may be silent, or run while no slot is idle, this many times as long."""
 BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
 WHOLE_LOOK_ERROR = 0.5
@@ -68,10 +68,15 @@ def usual_startup_s(is_cold: bool, pool: Record) -> float:
 
 @rule
 def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
-    """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one."""
-    if math.isnan(attempt["first_s"]):
-        return max(now_s - attempt["start_s"] - usual_startup_s(attempt["cold"], pool), SHORTEST_S)
-    return max(now_s - attempt["first_s"], SHORTEST_S)
+    """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one.
+
+    While slots are idle, what it took to start beyond the usual counts as age.
+    """
+    startup_s = usual_startup_s(attempt["cold"], pool)
+    if not math.isnan(attempt["first_s"]):
+        own_s = attempt["first_s"] - attempt["start_s"]
+        startup_s = min(own_s, startup_s) if startup_s > 0 and pool["idle"] > 0 else own_s
+    return max(now_s - attempt["start_s"] - startup_s, SHORTEST_S)
 
 
 @rule
@@ -113,7 +118,7 @@ def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
     [1.45, 2.775]
     """
     longer_times = LONGER_TIMES_WHEN_IDLE if idle else LONGER_TIMES
-    return (longer_times + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy else 1.0)
+    return (longer_times + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy and not idle else 1.0)
 
 
 @rule

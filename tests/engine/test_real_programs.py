@@ -39,12 +39,13 @@ def play(
     *,
     settings: EngineSettings = CONTROL,
     before_s: float = 0.0,
+    waiting: int = 0,
     foretold_error: float = 1.0,
     **stage,
 ) -> tuple[Scenario, dict[int, float]]:
     """Run the tasks for 20 s, in turn on four hosts; returns the scenario, and when a copy of each was ordered first.
 
-    Two tasks of another stage may have taken `before_s`.
+    Two tasks of another stage may have taken `before_s`, and those of another job may be `waiting` all the time.
     """
     scenario, copied_s = Scenario(settings, slots=len(tasks) // 4 + 2, foretold_error=foretold_error), {}
     if before_s:
@@ -52,6 +53,8 @@ def play(
         scenario.tell([scenario.started(90 + index, 0, index=index, stage=9) for index in range(2)])
         scenario.tell([scenario.ended(90 + index, before_s, index=index, stage=9) for index in range(2)])
     scenario.stage(len(tasks), **stage)
+    if waiting:
+        scenario.stage(waiting, job="waiting", stage=8)
     live: dict[int, Task] = {}
     for step in range(round(20.0 / STEP_S) + 1):
         scenario.now_s = now_s = step * STEP_S
@@ -283,3 +286,19 @@ def test_first_tasks_on_a_new_executor_teach_nothing_of_later_glances():
         scenario.tell([scenario.ended(one, 1.0, index=one % 4, stage=stage, bytes_read=1000) for one in attempts])
         taught.append(scenario.scheduler.cluster.pools.n_cold_foretold[0])
     assert taught == [0, 4]
+
+
+def late_while_idle(waiting: int, *, startup_s: float = 0.4, cpu_s: Callable[[float], float] | None = None) -> float:
+    """When the last of eight tasks is copied that takes 20 s where others take 4; `waiting` more have no slot yet."""
+    tasks = [Task(ends_s=4.0, records=up_to(100, 250, 0.4), records_in_all=100, cpu_s=cpu_s) for _ in range(7)]
+    tasks.append(Task(ends_s=20.0, records=up_to(100, 250, startup_s), records_in_all=100, cpu_s=cpu_s))
+    _, copied_s = play(tasks, waiting=waiting)
+    return copied_s.get(7, NEVER_S)
+
+
+def test_a_long_start_and_a_busy_thread_excuse_nobody_while_slots_are_idle():
+    """A slow host starts slowly and computes all the time; a needless copy then costs no other task its slot."""
+    assert late_while_idle(0, startup_s=3.0) == pytest.approx(late_while_idle(0), abs=STEP_S)
+    assert late_while_idle(0, cpu_s=lambda age_s: age_s) == pytest.approx(late_while_idle(0), abs=STEP_S)
+    assert late_while_idle(40, startup_s=3.0) > late_while_idle(40) + 1.0
+    assert late_while_idle(40, cpu_s=lambda age_s: age_s) > late_while_idle(40) + 1.0

@@ -18,6 +18,6 @@ def test_stragglers_are_found_and_healthy_tasks_left_alone():
     pairs = [(case, [each.copy for each in wanted]) for case, wanted in replays]
     whole, healthy = score(pairs), score(pair for pair in pairs if pair[0].slowness == "none")
     assert (whole.cases, healthy.cases) == (62, 23)
-    assert (whole.recall or 0.0) >= 0.9
+    assert (whole.recall or 0.0) >= 0.92
     assert (whole.precision or 0.0) >= 0.85
     assert healthy.copies <= healthy.healthy / 200
