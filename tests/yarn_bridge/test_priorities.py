@@ -93,6 +93,15 @@ def test_a_refused_change_is_told_once_and_not_tried_again(recorded, driver, clo
     assert driver.step({first: 3}) == []
 
 
+def test_refused_changes_count_in_the_limit(recorded, driver, monkeypatch) -> None:
+    """A resource manager that refuses everything is asked no more often than one that obeys."""
+    first, second, third = by_name(recorded)
+    monkeypatch.setattr(recorded, "_set_priority", lambda *_: (403, {"RemoteException": {"message": "not yours"}}))
+    targets = {first: 1, second: 5, third: 9}
+    assert len(driver.step(targets)) == 2
+    assert driver.step(targets) == []
+
+
 def test_a_site_without_priorities_cannot_be_driven(recorded, rm) -> None:
     """Says which key opens the way."""
     assert highest_priority(rm) == HIGHEST
