@@ -32,7 +32,9 @@ WHOLE_LOOK_ERROR = 0.5
 STEADY_S = 3.0
 """A rate that has been seen for this long is believed, however long tasks are."""
 LATE_BY_S = 1.0
-"""An attempt that is late by its age is older than the typical one by at least this."""
+"""An attempt that is late by its age is older than the typical one by at least this,"""
+LEAST_LATE_BY_S = 0.25
+"""or, while slots are idle, by half of what is typical, and this at least: stages of short tasks are soon over."""
 FEWEST_RUNNING = 3
 """Running siblings that it takes to say what silence is unusual before any has finished."""
 
@@ -147,7 +149,8 @@ def is_old(
     The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
-    if own_s < usual_s + LATE_BY_S:
+    late_by_s = min(max(usual_s / 2, LEAST_LATE_BY_S), LATE_BY_S) if pool["idle"] > 0 else LATE_BY_S
+    if own_s < usual_s + late_by_s:
         return False
     if stage["n_finished"] == 0:
         is_alone = (now_s - attempt["start_s"]) * others["n"] > LONGER_TIMES * others["elapsed_sum_s"]

@@ -302,3 +302,14 @@ def test_a_long_start_and_a_busy_thread_excuse_nobody_while_slots_are_idle():
     assert late_while_idle(0, cpu_s=lambda age_s: age_s) == pytest.approx(late_while_idle(0), abs=STEP_S)
     assert late_while_idle(40, startup_s=3.0) > late_while_idle(40) + 1.0
     assert late_while_idle(40, cpu_s=lambda age_s: age_s) > late_while_idle(40) + 1.0
+
+
+def test_short_tasks_are_late_within_a_second_while_slots_are_idle():
+    """Seven take 0.4 s: a stage of such tasks is over before anything can be a second late."""
+
+    def copied_s(waiting: int) -> float:
+        tasks = [Task(ends_s=0.4, records=up_to(100, 500), records_in_all=100) for _ in range(7)]
+        tasks.append(Task(ends_s=10.0, records=up_to(100, 500), records_in_all=100))
+        return play(tasks, waiting=waiting)[1].get(7, NEVER_S)
+
+    assert copied_s(waiting=0) < 1.3 < copied_s(waiting=40)
