@@ -111,6 +111,8 @@ class Learning:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
             self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
         if finished:
+            if np.isnan(ended.startup_s):
+                self.remaining.started_within(cluster.pools, ended.pool, duration_s, ended.cold)
             foretold_s, came_s = ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s
             self.accuracy.observe("t_rem", foretold_s, came_s)
             if not np.isnan(foretold_s + ended.startup_s) and not ended.on_new_executor:

@@ -77,6 +77,12 @@ class RemainingTimes:
         deviations_s[pool] += (abs(delay_s - mean_s) - deviation_s) / 4
         means_s[pool] += (delay_s - mean_s) / 8
 
+    def started_within(self, pools: Pools, pool: int, duration_s: float, is_cold: bool) -> None:
+        """An attempt ended before its first report: it started within its time, which teaches where that is short."""
+        means_s = pools.cold_startup_mean_s if is_cold else pools.startup_mean_s
+        if duration_s < means_s[pool]:
+            self.startup_seen(pools, pool, duration_s, is_cold)
+
     def foretold_seen(self, pools: Pools, pool: int, foretold_s: float, came_s: float, is_cold: bool) -> None:
         """By how much a first estimate of an attempt's time to go was wrong: the mean of all, later a smoothed one.
 

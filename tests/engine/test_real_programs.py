@@ -313,3 +313,19 @@ def test_short_tasks_are_late_within_a_second_while_slots_are_idle():
         return play(tasks, waiting=waiting)[1].get(7, NEVER_S)
 
     assert copied_s(waiting=0) < 1.3 < copied_s(waiting=40)
+
+
+def test_tasks_that_end_before_their_first_report_teach_that_starting_is_quick():
+    """Else short tasks, of whose start nothing is ever seen, would be waited for as long as those of slow imports."""
+    scenario = Scenario(CONTROL)
+    pools = scenario.scheduler.cluster.pools
+    scenario.stage(8)
+    scenario.tell([scenario.started(i, i % 4) for i in range(8)])
+    for now_s in (0.2, 2.0):
+        scenario.now_s = now_s
+        scenario.tell(progress=f.Progress(attempt=[0], records_read=[int(100 * now_s) - 19]))
+    slow_s = pools.cold_startup_mean_s[0]
+    scenario.tell([scenario.ended(1, 2.0)])
+    assert pools.cold_startup_mean_s[0] == slow_s
+    scenario.tell([scenario.ended(2, 0.01), scenario.ended(3, 0.01)])
+    assert pools.cold_startup_mean_s[0] < slow_s
