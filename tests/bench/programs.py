@@ -4,10 +4,11 @@
 """
 
 import statistics
+from collections.abc import Callable
 
 from tests.bench.statistics import ratio_interval
 from tests.programs.__main__ import cases_in
-from tests.programs.case import CONTROL, TUNED, Case, launched, score
+from tests.programs.case import CONTROL, STOCK, TUNED, Case, Score, launched, score
 from tests.programs.measures import beside_stock, delays_s
 from tests.programs.runner import FOLDER
 
@@ -18,39 +19,58 @@ SPED_UP = 0.7
 
 
 def rows() -> list[dict]:
-    """Rows `detect-recall`, `detect-precision`, `detect-healthy`, `detect-delay`, and `program-ratio` by slowness."""
+    """Rows `detect-recall`, `-precision`, `-delay` or `detect-healthy`, and `program-ratio`, by slowness."""
     cases = cases_in(FOLDER)
-    ours = [case for case in cases if case.contestant == CONTROL]
-    if not ours:
+    found = []
+    for kind in sorted({case.slowness for case in cases if case.contestant == CONTROL}):
+        some = [case for case in cases if case.slowness == kind]
+        commits = ", ".join(sorted({case.commit for case in some}))
+        of_kind = [*_detection(kind, some), *_delay(kind, some), *_ratios(some)]
+        found += [row | {"commit": commits} for row in of_kind]
+    if not found:
         print("no case of the corpus was run")
-        return []
-    commits = ", ".join(sorted({case.commit for case in cases}))
-    return [row | {"commit": commits} for row in [*_detection(ours), *_delay(cases), *_ratios(cases)]]
+    return found
 
 
-def _detection(ours: list[Case]) -> list[dict]:
-    whole = score((case, launched(case)) for case in ours)
-    healthy = score((case, launched(case)) for case in ours if case.slowness == "none")
-    found = [
-        ("detect-recall", whole.recall, "of labelled tasks", 0.95, lambda value, goal: value >= goal, whole.deserving),
-        ("detect-precision", whole.precision, "of copies", 0.85, lambda value, goal: value >= goal, whole.copies),
-        (
-            "detect-healthy",
-            200 * healthy.copies / healthy.healthy if healthy.healthy else None,
-            "copies a 200 tasks where nothing is slow",
-            1.0,
-            lambda value, goal: value <= goal,
-            healthy.healthy,
-        ),
+def _detection(kind: str, cases: list[Case]) -> list[dict]:
+    """Recall and precision, or, where nothing is slow, copies of healthy tasks; stock's beside ours."""
+    scores = {
+        name: score((case, launched(case)) for case in cases if case.contestant == name)
+        for name in (CONTROL, STOCK, TUNED)
+    }
+    ours = scores[CONTROL]
+
+    def peers(told: Callable[[Score], str]) -> str:
+        return ", ".join(f"{name} {told(scores[name])}" for name in (STOCK, TUNED) if scores[name].cases)
+
+    if not ours.deserving:
+        value = round(200 * ours.copies / ours.healthy, 3)
+        peer = peers(lambda one: f"{200 * one.copies / one.healthy:.2f}")
+        unit = "copies a 200 healthy tasks"
+        return [_row(f"detect-healthy {kind}", value, unit, peer, None, 1.0, value <= 1.0, ours.healthy, [])]
+    units = {"recall": "of labelled tasks", "precision": "of copies"}
+    rows = [
+        ("recall", ours.found, ours.deserving, 0.95, peers(lambda one: f"{one.found} of {one.deserving}")),
+        ("precision", ours.right, ours.copies, 0.85, peers(lambda one: f"{one.right} of {one.copies}")),
     ]
     return [
-        _row(name, round(value, 3), unit, None, None, goal, is_met(value, goal), n, [])
-        for name, value, unit, goal, is_met, n in found
-        if value is not None
+        _row(
+            f"detect-{name} {kind}",
+            round(part / whole, 3),
+            units[name],
+            peer,
+            None,
+            goal,
+            part >= goal * whole,
+            whole,
+            [],
+        )
+        for name, part, whole, goal, peer in rows
+        if whole
     ]
 
 
-def _delay(cases: list[Case]) -> list[dict]:
+def _delay(kind: str, cases: list[Case]) -> list[dict]:
     ours, tuned = delays_s(cases, CONTROL), delays_s(cases, TUNED)
     both = sorted(ours.keys() & tuned.keys())
     if not both:
@@ -58,7 +78,7 @@ def _delay(cases: list[Case]) -> list[dict]:
     value_s, peer_s = (statistics.median(found[one] for one in both) for found in (ours, tuned))
     peer = f"tuned stock {peer_s:.2f}; only ours found {len(ours) - len(both)}, only its {len(tuned) - len(both)}"
     ratio = round(value_s / peer_s, 3)
-    return [_row("detect-delay", round(value_s, 2), "s", peer, ratio, 1.0, ratio <= 1.0, len(both), [])]
+    return [_row(f"detect-delay {kind}", round(value_s, 2), "s", peer, ratio, 1.0, ratio <= 1.0, len(both), [])]
 
 
 def _ratios(cases: list[Case]) -> list[dict]:
