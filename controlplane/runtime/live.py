@@ -420,7 +420,8 @@ class Runtime:
     def _fail(self, batch: list[_Message]) -> None:
         """The engine is at fault: whoever waits gets an error, and full reports make its state true again.
 
-        Nothing that a half-finished cycle has left is trusted: what runs is forgotten, and every source asked for all.
+        Nothing that a half-finished cycle has left is trusted: what runs is forgotten, orders that wait are dropped,
+        and every source is asked for all.
         """
         self.failures += 1
         self.failing = True
@@ -428,6 +429,7 @@ class Runtime:
         self._note_ended(self.scheduler.reset(now_s), now_s)
         for source in self.sources:
             source.complete = False
+            source.outbox.clear()
         self.metrics.engine_errors.inc()
         self._due_s = now_s + 1.0
         self.complaints.fault("cycle_failed", stimuli=len(batch), failures=self.failures)

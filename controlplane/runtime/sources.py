@@ -158,6 +158,10 @@ class Outbox:
         if mode is not Mode.CONTROL:
             self._waiting, self._sent = ends(self._waiting), ends(self._sent)
 
+    def clear(self) -> None:
+        """Drops all orders: those that wait, and those that would be sent once more."""
+        self._waiting, self._sent = [], []
+
     def take(self, now_s: float) -> list[AnyOrder]:
         """Orders to send now, each with the time it has left."""
         if not self._waiting:

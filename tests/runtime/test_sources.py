@@ -98,6 +98,19 @@ def test_a_failed_cycle_is_our_fault_and_is_followed_by_a_full_report(plane, mon
     assert "want_full" not in plane.reply(message(after + 1, working(), full=True))
 
 
+def test_orders_that_wait_when_a_cycle_fails_go_nowhere(plane, monkeypatch):
+    """They have ended as moot, and an engine that has forgotten them may order the same again."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post("/api/v1/tasks/spark:app-1/1/0/2:copy", json={"reason": "slow"})
+    handle = plane.runtime.scheduler.handle
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", lambda *_: 1 / 0)
+    plane.sync(message(2))
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", handle)
+    plane.reply(message(3))
+    orders = plane.reply(message(4, working(), full=True)).get("orders", [])
+    assert [order["type"] for order in orders if order["type"] == "launch_copy"] == []
+
+
 def test_a_silent_source_is_forgotten(plane):
     plane.reply(message(1, working(), full=True))
     while_another_reports(plane, 62)
