@@ -86,7 +86,7 @@ def _print_report(found: dict[str, Any]) -> None:
     if found["applications"]:
         print_table(
             ("application", "in shadow (estimate)", "ordered (savings by estimate)", "its host's own"),
-            [_report_row(**each) for each in found["applications"]],
+            [_report_row(each) for each in found["applications"]],
         )
     errors = found["errors"]
     print_table(
@@ -95,10 +95,10 @@ def _print_report(found: dict[str, Any]) -> None:
     )
 
 
-def _report_row(
-    source: str, name: str, shadow: dict[str, Any], control: dict[str, Any], stock: dict[str, Any]
-) -> tuple[str, ...]:
+def _report_row(application: dict[str, Any]) -> tuple[str, ...]:
     """An application's line of the report."""
+    source, name = application["source"], application["name"]
+    shadow, control, stock = application["shadow"], application["control"], application["stock"]
     return (
         f"{name} ({source})" if name else source,
         f"{shadow['copies']} copies, {shadow['without_outcome']} without an outcome yet; "

@@ -157,7 +157,8 @@ class _Tally:
             return
         _count_ordered(mine.control, newest)
         inputs = decision.record.inputs
-        foretold_s = (inputs.get("t_rem_s") or nan) - (inputs.get("t_new_s") or nan)
+        t_rem_s, t_new_s = inputs.get("t_rem_s"), inputs.get("t_new_s")
+        foretold_s = nan if t_rem_s is None or t_new_s is None else t_rem_s - t_new_s
         if newest and newest.result in _RACED and isfinite(foretold_s):
             self.compared += 1
             self.foretold_s += max(0.0, foretold_s)

@@ -42,4 +42,5 @@ def test_a_users_program_gets_copies_where_it_deserves_them(grounds, name, slown
     found = score([(case, launched(case))])
     assert case.result == RESULTS[name]
     assert found.found == found.deserving
+    assert found.deserving > 0 or slowness == "none"
     assert found.copies - found.right <= found.healthy / 20

@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from controlplane.processes import exit_on_sigterm
+from tests.bench.__main__ import commit
 from tests.programs import runner, table
 from tests.programs.case import MEASURED, Case
 from tests.programs.program import programs
@@ -53,14 +54,14 @@ def matrix(names: list[str], slownesses: list[str], contestants: list[str], spar
 
     Contestants run side by side, in turn the first: who comes later finds inputs in the machine's memory.
     """
-    known = programs()
+    known, at = programs(), commit()
     pairs = [(name, slowness) for name in names for slowness in slownesses]
     cases = [
         (known[name], slowness, contestant)
         for turn, (name, slowness) in enumerate(pairs)
         for contestant in rotated(contestants, turn)
         if fits(SLOWNESS[slowness], known[name])
-        and (again or not (runner.FOLDER / f"{name}-{slowness}-{contestant}-{spark}.json").exists())
+        and (again or not is_done(runner.FOLDER / f"{name}-{slowness}-{contestant}-{spark}.json", at))
     ]
     exit_on_sigterm()
     n_failed = 0
@@ -73,6 +74,11 @@ def matrix(names: list[str], slownesses: list[str], contestants: list[str], spar
                 n_failed += 1
                 print(f"{told}: {failed}", flush=True)
     return n_failed == 0
+
+
+def is_done(path: Path, at: str) -> bool:
+    """Whether a case was run at this commit."""
+    return path.exists() and msgspec.json.decode(path.read_bytes(), type=Case).commit == at
 
 
 def rotated(contestants: list[str], turn: int) -> list[str]:
