@@ -111,7 +111,7 @@ def compare_running(attempts: Records, tasks: Records, stages: Records, pools: R
 @rule
 def seen_or_foreseen(attempt: Record, input_bytes: float) -> float:
     """Log of seconds per byte or record; the foreseen one of an attempt that should long have begun to read."""
-    if not isnan(attempt["log_cost"]) or attempt["too_new"] or isnan(input_bytes):
+    if not isnan(attempt["log_cost"]) or attempt["too_new"] or attempt["work"] > 0 or isnan(input_bytes):
         return attempt["log_cost"]
     return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
 

@@ -24,7 +24,8 @@ LONGER_TIMES_WHEN_IDLE = 1.2
 FEW_FINISHED = 0.5
 """Added to that for a single finished sibling, a half of it for two, and so on."""
 BUSY_TIMES = 1.5
-"""An attempt whose thread computes may be silent, or run while no slot is idle, this many times as long."""
+"""An attempt whose thread computes may run, or be silent, this many times as long; not where others have finished
+and slots are idle."""
 BUSY_WITHIN_S = 1.0
 """CPU time that grew within this time shows that it computes."""
 WHOLE_LOOK_ERROR = 0.5
@@ -145,7 +146,7 @@ def is_old(
     """Whether an attempt is late by its age: few siblings have taken as long for their size.
 
     Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's,
-    unless siblings are as old, or have done less: then it is the stage that takes longer.
+    unless siblings are as old: then it is the stage that takes longer.
     The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)

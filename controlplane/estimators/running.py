@@ -16,6 +16,7 @@ from controlplane.estimators.lateness import is_old, is_silent, is_starting, is_
 from controlplane.estimators.spread import Counts, bin_of
 from controlplane.estimators.work_done import (
     SHORTEST_S,
+    counts_as_work,
     has_read,
     rows_left_s,
     running_cost,
@@ -72,7 +73,8 @@ def estimate(
         if attempt["alive"] and pools[attempt["pool"]]["due"]:
             stage, task, pool = stages[attempt["stage"]], tasks[attempt["task"]], pools[attempt["pool"]]
             age_s = net_age_s(now_s, attempt, pool)
-            attempt["log_cost"] = math.log(running_cost(now_s, total_work(attempt, task, stage), attempt))
+            cost = running_cost(now_s, total_work(attempt, task, stage), attempt)
+            attempt["log_cost"] = math.log(cost) if counts_as_work(attempt, task) else math.nan
             is_older = age_s > believed_s(stage, duration_prior_s)
             add_running(now_s, age_s, is_older, attempt, 1.0, running[attempt["stage"]])
             ages[attempt["stage"], bin_of(age_s)] += 1
@@ -161,7 +163,7 @@ def write_times(
     takes `again` times as long as siblings do.
     """
     total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
-    startup_s = 0.0 if math.isnan(pool["startup_mean_s"]) else pool["startup_mean_s"]
+    startup_s = usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
     tail_s = tail_of(task, stage)
     by_work_s = total * math.exp(sibling_log) + (0.0 if math.isnan(tail_s) else tail_s)
     work_known = not math.isnan(by_work_s)

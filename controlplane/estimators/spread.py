@@ -14,8 +14,8 @@ from controlplane.compiled import rule
 Counts = NDArray[np.uint32]
 """Numbers of durations by bin, of one stage or, shape (n_stages, BINS), of each."""
 FIRST_BIN_S = 0.1
-"""All that is shorter is one bin, and so is all that is longer than 2 ** 16 times this, almost two hours."""
-BINS = 66
+"""All that is shorter is one bin, and so is all that is longer than 2 ** 24 times this, almost three weeks."""
+BINS = 98
 RARE_SHARE = 0.25
 """Of siblings: what no more of them have lasted is unusual."""
 
@@ -25,7 +25,7 @@ def bin_of(duration_s: float) -> int:
     """The bin of a duration: four to a doubling, from `FIRST_BIN_S` on.
 
     >>> [bin_of(each) for each in (0.0, 0.1, 0.119, 0.2, 0.4, 1e9)]
-    [0, 1, 2, 5, 9, 65]
+    [0, 1, 2, 5, 9, 97]
     """
     if not duration_s >= FIRST_BIN_S:
         return 0

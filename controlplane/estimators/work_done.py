@@ -42,11 +42,11 @@ def share_done(work: float, total: float) -> float:
 def running_cost(now_s: float, total: float, attempt: Record) -> float:
     """Seconds per unit of work since progress began, or since launch where that is too short or cheaper; nan before.
 
-    Silence counts while there is more to read.
+    Silence counts while there is more to read. Reports may come in another order than they were made in.
     """
     if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
         return math.nan
-    gained, seen_s = attempt["work"] - attempt["first_work"], attempt["advanced_s"] - attempt["first_s"]
+    gained, seen_s = attempt["work"] - attempt["first_work"], max(attempt["advanced_s"] - attempt["first_s"], 0.0)
     if not has_read(attempt, total):
         seen_s += silence_s(now_s, attempt)
     since_launch = (max(attempt["first_s"] - attempt["start_s"], SHORTEST_S) + seen_s) / attempt["work"]
@@ -89,13 +89,22 @@ def seen_size(attempt: Record, task: Record, stage: Record) -> float:
 
 
 @rule
+def counts_as_work(attempt: Record, task: Record) -> bool:
+    """Whether an attempt's work is in the unit of its siblings': records are not where the input's bytes are known."""
+    return attempt["unit"] != UNIT_RECORDS or math.isnan(task["input_bytes"])
+
+
+@rule
 def total_work(attempt: Record, task: Record, stage: Record) -> float:
     """What an attempt has to do, in its own unit; nan where that is unknown.
 
-    Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest.
+    Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest. Where
+    the input's bytes are known, records only say that its first bytes have not been reported yet.
     """
     if attempt["unit"] <= UNIT_BYTES:
         return task["input_bytes"]
+    if not counts_as_work(attempt, task):
+        return math.nan
     if attempt["unit"] != UNIT_RECORDS:
         return 1.0
     if not stage["size_sum"] > 0:

@@ -38,8 +38,8 @@ def apply_progress(now: Applying, progress: f.Progress) -> None:
 def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tasks: Records) -> Floats:
     """Bring attempts `rows` up to date, those below 0 left out; returns their delays from launch to first progress.
 
-    Work is bytes where the input's size is known, else the host's own share, else records. What only keeps its thread
-    busy does not move an attempt. Shapes: (n,), `columns`
+    Work is bytes where the input's size is known, else the host's own share, else records; in a new unit it is counted
+    from the beginning. What only keeps its thread busy does not move an attempt. Shapes: (n,), `columns`
     (n columns of progress, n) with -1 for unknown values; a delay is nan where progress has been seen before.
     """
     delays_s = np.full(len(rows), np.nan)
@@ -59,13 +59,15 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
             attempt["out_s"] = at_s
             if math.isnan(attempt["first_out_s"]):
                 attempt["first_out_s"], attempt["first_out"] = at_s, attempt["rows_out"]
-        work, share = 0.0, columns[PROGRESS_PPM, at] / 1e6
+        work, share, unit = 0.0, columns[PROGRESS_PPM, at] / 1e6, attempt["unit"]
         if attempt["bytes_read"] > 0 and not math.isnan(tasks[attempt["task"]]["input_bytes"]):
             work, attempt["unit"] = attempt["bytes_read"], UNIT_BYTES
         elif share > 0:
             work, attempt["unit"] = share, UNIT_SHARE
         elif attempt["records_read"] > 0:
             work, attempt["unit"] = attempt["records_read"], UNIT_RECORDS
+        if attempt["unit"] != unit:
+            attempt["work"] = attempt["first_work"] = 0.0
         if work > attempt["work"] or counted(attempt) > before:
             if attempt["moved_s"] > attempt["start_s"]:
                 attempt["gap_s"] = max(attempt["gap_s"], at_s - attempt["moved_s"])

@@ -312,6 +312,20 @@ def test_progress_never_goes_back():
     assert [attempt[name] for name in known] == [10, 20, 30, 40, 50, 6.0]
 
 
+def test_work_in_a_new_unit_is_counted_from_the_beginning():
+    """The first bytes may come after many records: a thousand records are not a thousand bytes."""
+    scenario = Scenario()
+    scenario.stage(1, input_bytes=[4000])
+    scenario.tell([scenario.started(0, 0)])
+    seen = []
+    for now_s, told in ((1.0, {"records_read": [999]}), (2.0, {"records_read": [1000], "bytes_read": [500]})):
+        scenario.now_s = now_s
+        scenario.tell(progress=f.Progress(attempt=[0], **told))
+        attempt = scenario.scheduler.cluster.attempts.records[0]
+        seen.append(tuple(attempt[name] for name in ("work", "first_work", "first_s", "advanced_s")))
+    assert seen == [(999.0, 999.0, 1.0, 1.0), (500.0, 0.0, 1.0, 2.0)]
+
+
 def test_an_end_without_a_start_counts_once():
     """Starts may be dropped by a full queue; an end tells the whole story by itself."""
     scenario = Scenario()

@@ -55,7 +55,7 @@ class Twin:
         learning.review_tails = lambda cluster, due, now_s: cluster.pools.tail_index.fill(TAIL_INDEX)
         learning.watch_hosts = lambda cluster, now_s: None
         learning.remaining = SimpleNamespace(
-            **{name: lambda *_: None for name in ("stage_submitted", "startup_seen", "attempt_ended")}
+            **{name: lambda *_: None for name in ("stage_submitted", "started_within", "attempt_ended")}
         )
         learning.remaining.estimate = self.estimate
         learning.remaining.units = lambda ended: 0.0
