@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spark_listener.event_log import Attempt
-from tests.programs.case import Case, could_be_copied, judged, score
+from tests.programs.case import Case, could_be_copied, judged, score, task_key
 from tests.programs.replay import replay
 from tests.programs.slowness import Label
 
@@ -80,18 +80,20 @@ def test_a_score_counts_each_task_once_and_each_copy():
     assert (counted.delays_s, counted.healthy) == ([3.0], 1)
 
 
-@pytest.mark.parametrize("name", ["python_udf-hang", "running_totals-hang", "skewed_window-freeze"])
-def test_a_replay_finds_every_straggler_of_a_recording(name):
+@pytest.mark.parametrize("name", ["k_means-none", "map_in_pandas-hang", "running_totals-hang", "skewed_window-freeze"])
+def test_a_replay_finds_the_stragglers_of_a_recording_and_nothing_else(name):
     """The recordings' engine gave no orders, so what it would have done is what it does here."""
     one, wanted = replay(RECORDINGS / f"{name}-shadow-4.jsonl.xz")
-    assert one.labels
-    assert score([(one, [each.copy for each in wanted])]).recall == 1.0
+    assert bool(one.labels) == (one.slowness != "none")
+    assert {task_key(each.copy) for each in wanted} == {task_key(label) for label in one.labels}
 
 
 def test_a_replay_says_the_same_each_time():
     """Estimators are tuned by its numbers, which may depend on nothing but the recording and the code."""
-    path = RECORDINGS / "skewed_window-none-shadow-4.jsonl.xz"
-    assert str(replay(path)) == str(replay(path))
+    path = RECORDINGS / "running_totals-hang-shadow-4.jsonl.xz"
+    _, wanted = replay(path)
+    assert wanted
+    assert str(replay(path)[1]) == str(wanted)
 
 
 def test_a_replay_without_speculation_copies_nothing():
