@@ -20,7 +20,7 @@ from controlplane.model.facts import Outcome
 SMOOTHED_OVER = 8
 """Samples that a smoothed mean goes back, about."""
 WORST_ERROR = 1.0
-"""Of one estimate, as a log: who was wrong by so much knew nothing."""
+"""The most that one estimate counts, as a log: a factor of e either way is as good as no estimate."""
 LATE_PRIORS = 4.0
 """A stage without past, whose class has none, is late at this many start-up priors at the earliest."""
 

@@ -42,7 +42,7 @@ def share_done(work: float, total: float) -> float:
 def running_cost(now_s: float, total: float, attempt: Record) -> float:
     """Seconds per unit of work since progress began, or since launch where that is too short or cheaper; nan before.
 
-    Silence counts while there is more to read. Reports may come in another order than they were made in.
+    Silence counts while there is more to read. By its age, a report may be older than what was seen before.
     """
     if math.isnan(attempt["first_s"]) or not attempt["work"] > 0:
         return math.nan

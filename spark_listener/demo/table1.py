@@ -22,7 +22,7 @@ ORIGINALS = {"A": (10.0, 10.0, 10.0, 30.0), "B": (10.0,) * EARLIER + (20.0, 20.0
 """Durations of originals; Table 1's, after B's earlier wave."""
 COPY = 10.0
 FIRST_BYTE = 0.8
-"""Of each attempt, before which nothing can be seen of it; with reports and a look at its rate that makes 3 to 4."""
+"""Units until an attempt shows progress; with reports and a look at its rate, a straggler is seen after 3 to 4."""
 LEAD = 2.0
 """So long after B's arrival, while its earlier wave runs, A arrives."""
 ENGINE = {

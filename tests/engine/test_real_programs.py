@@ -3,6 +3,7 @@
 Each test plays what executors report of one kind of program: when its counts move, and when they do not.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -353,3 +354,31 @@ def test_records_of_tasks_that_are_followed_by_bytes_are_no_pace():
         scenario.now_s = begun_s + 15.0
         scenario.tell([scenario.ended(one, 15.0, bytes_read=1_000_000, records_read=3000) for one in attempts])
     assert copied == []
+
+
+def test_a_report_that_claims_to_be_older_than_its_attempt_makes_no_cost_negative():
+    """All has been read, and, by that report's age, before the attempt was launched."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(2, input_bytes=200)
+    scenario.start_all(2)
+    for now_s, read, age_ms in ((3.0, 100, 0), (3.2, 200, 9000)):
+        scenario.now_s = now_s
+        scenario.tell(progress=f.Progress(attempt=[0], bytes_read=[read], age_ms=[age_ms]))
+    attempt = scenario.scheduler.cluster.attempts.records[0]
+    assert attempt["advanced_s"] < attempt["start_s"]
+    assert attempt["log_cost"] == pytest.approx(math.log(3.0 / 200))
+
+
+def test_a_copy_starts_up_too_where_all_tasks_were_first_on_their_executors():
+    """Then only first tasks have shown how long that takes."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(4)
+    scenario.start_all(4)
+    scenario.now_s = 3.0
+    scenario.tell(progress=f.Progress(attempt=[0, 1, 2, 3], records_read=[10] * 4))
+    scenario.now_s = 5.0
+    scenario.tell([scenario.ended(i, 5.0, records_read=100) for i in range(3)])
+    pools, attempts = scenario.scheduler.cluster.pools, scenario.scheduler.cluster.attempts
+    row = next(iter(scenario.scheduler.cluster.sources[SOURCE].attempts.values()))
+    assert math.isnan(pools.startup_mean_s[0])
+    assert attempts.t_new_s[row] > pools.cold_startup_mean_s[0]
