@@ -23,6 +23,7 @@ from controlplane.processes import write_whole
 from tests.mutants.changes import Change, changes
 from tests.mutants.recording import Recording
 from tests.mutants.trials import run_pytest, tried
+from tests.suites import TESTS_FAILED
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "build" / "mutants.json"
@@ -71,6 +72,9 @@ def prepared(commit: str) -> tuple[Path, Recording]:
         arguments = ("-p", "tests.mutants.recording", *IN_PROCESS, *NOT_OURS)
         ended = run_pytest(tree, arguments, RECORDING_S, MUTANTS_FOLDER=str(folder))
         (folder / "recording.log").write_text(ended.stdout + ended.stderr)
+        if ended.returncode not in (0, TESTS_FAILED):
+            (folder / "seconds.json").unlink(missing_ok=True)
+            raise SystemExit(f"pytest did not come to the end of the tests; see {folder / 'recording.log'}")
     return tree, Recording(folder, tree)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 LIMIT_S = 3.0
 """Processor time after which a test is given up: plain Python is too slow for it."""
+TOO_SLOW = f"more than {LIMIT_S:g} s in plain Python"
 
 
 class Recorder:
@@ -29,7 +30,7 @@ class Recorder:
         self._coverage = coverage.Coverage(data_file=data_file, source=["controlplane"], config_file=False)
         self._passed: dict[str, float] = {}
         self._context = ""
-        signal.signal(signal.SIGVTALRM, lambda *_: pytest.fail(f"more than {LIMIT_S:g} s in plain Python"))
+        signal.signal(signal.SIGVTALRM, lambda *_: pytest.fail(TOO_SLOW, pytrace=False))
         self._coverage.start()
 
     def _switch(self, context: str) -> str:
