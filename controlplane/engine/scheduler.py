@@ -225,7 +225,7 @@ class Scheduler:
             decision.outcomes += self.ledger.forget(name, now_s)
         for ended in changes.ended:
             decision.outcomes += self.ledger.ended(ended)
-            if ended.fact.speculative and not ended.fact.order and ended.source not in changes.forgotten:
+            if ended.fact.speculative and not ended.fact.order:
                 core_s = ended.cores * ended.fact.duration_ms / 1000
                 its_own = StockCopy(source=ended.source, ended_s=ended.ended_s, won=ended.won, core_s=core_s)
                 decision.stock_copies.append(its_own)

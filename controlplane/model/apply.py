@@ -60,6 +60,8 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         return
     cluster.queues.pop(name, None)
     changes.forgotten.add(name)
+    # What ended in it teaches nothing: the rows that it speaks of are gone.
+    changes.ended = [ended for ended in changes.ended if ended.source != name]
     now = Applying(cluster, source, source.heard_s, changes, set())
     for executor in list(source.executors):
         _remove_executor(now, executor)
@@ -209,7 +211,7 @@ def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo |
 
 def _tasks_done(now: Applying, fact: f.StageSubmitted, info: StageInfo) -> None:
     for first, last in fact.done:
-        done_unseen(now.cluster, info, first, last)
+        done_unseen(now.cluster, info, first, last, now.received_s)
 
 
 def _stage_ended(now: Applying, fact: f.StageEnded) -> None:

@@ -90,7 +90,7 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
     else:
         info.ended.add(fact.attempt)
         if fact.outcome is f.Outcome.SUCCESS:
-            done_unseen(now.cluster, info, fact.index, fact.index)
+            done_unseen(now.cluster, info, fact.index, fact.index, now.at_s(fact))
 
 
 def end_lost(now: Applying, attempt: int, reason: str) -> None:
@@ -114,15 +114,16 @@ def end_lost(now: Applying, attempt: int, reason: str) -> None:
     _end(now, info, row, fact, now.received_s)
 
 
-def done_unseen(cluster: Cluster, info: StageInfo, first: int, last: int) -> None:
-    """Tasks `first` to `last` are finished, and nothing more is known of the attempts that have done them."""
+def done_unseen(cluster: Cluster, info: StageInfo, first: int, last: int, at_s: float) -> None:
+    """Tasks `first` to `last` had finished at `at_s`, and nothing more is known of the attempts that have done them."""
     stages, tasks, rows = cluster.stages, cluster.tasks, info.task_rows
+    info.done_unseen_s = max(info.done_unseen_s, at_s)
     stages.n_done[info.row] += info.mark_done(first, last)
     run = range(first, last + 1)
     for index in run if len(run) < len(rows) else rows:
         task = rows.get(index) if index in run else None
         if task is not None and not tasks.done[task]:
-            tasks.done[task] = True
+            tasks.done[task], tasks.done_s[task] = True, at_s
             stages.n_active[info.row] -= bool(tasks.n_live[task])
 
 
@@ -157,6 +158,7 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
             input_bytes=sizes[index] if sizes and sizes[index] > 0 else NAN,
             relative_size=info.relative_size(index),
             done=info.is_done(index),
+            done_s=info.done_unseen_s,
         )
     return row
 

@@ -44,6 +44,8 @@ class StageInfo:
     fact: f.StageSubmitted
     done: bytearray = field(default_factory=bytearray)
     """1 for each task that is finished, by its index; empty while none is, so a stage costs nothing in advance."""
+    done_unseen_s: float = -math.inf
+    """When tasks were last found to have finished whose attempts are not known."""
     task_rows: dict[int, int] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)

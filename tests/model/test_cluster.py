@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_TASKS, apply
@@ -203,6 +204,34 @@ def test_tasks_are_done_whose_ends_a_full_report_leaves_out():
         assert counts(cluster)["stages"] == [[5, 0, 0]]
     scenario.tell([scenario.started(9, 0, index=9), scenario.started(3, 1, speculative=True)])
     assert recounted(cluster) == counts(cluster)["stages"] == [[5, 1, 2]]
+
+
+def test_the_loser_of_a_task_that_a_full_report_calls_done_does_not_undo_it():
+    """It runs on for a while, older than the report; what starts after the report runs the task again."""
+    scenario = Scenario()
+    cluster = scenario.scheduler.cluster
+    scenario.now_s = 10.0
+    done = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=10, done=[(0, 3)])
+    loser = replace(scenario.started(0, 0, index=0), age_ms=5000)
+    scenario.tell([scenario.attached, *scenario.executors, f.JobSubmitted(job="job"), done, loser], full=True)
+    assert recounted(cluster) == counts(cluster)["stages"] == [[4, 0, 1]]
+    scenario.now_s = 11.0
+    scenario.tell([scenario.ended(0, 6.0, outcome=f.Outcome.KILLED), scenario.started(1, 1, index=1)])
+    assert recounted(cluster) == counts(cluster)["stages"] == [[3, 1, 1]]
+
+
+def test_what_ended_just_before_a_driver_starts_anew_does_not_keep_its_new_ends_from_teaching():
+    """Both are in one batch; the rows that the old ends speak of are gone."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.start_all(2)
+    anew = [scenario.attached, *scenario.executors, f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=2)]
+    ends = [scenario.ended(0, 1.0)]
+    scenario.handle(
+        Report(source=SOURCE, epoch=1, received_s=0.0, facts=ends),
+        Report(source=SOURCE, epoch=2, received_s=0.0, facts=[*anew, *ends], full=True),
+    )
+    assert scenario.scheduler.cluster.stages.n_finished[0] == 1
 
 
 @pytest.mark.parametrize("n_live", [2, 8])
