@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from controlplane.estimators.accuracy import Accuracy
-from controlplane.estimators.host_slowness import HostHealth, HostSlowness, compare_running
+from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import fit
@@ -62,6 +62,8 @@ class Learning:
         self._habits_of_pool: dict[int, Habits] = {}
         self._siblings: dict[tuple[int, bool], Siblings] = {}
         """Of stages by row, those that are compared by their work apart."""
+        self._costs: dict[tuple[int, bool], FinishedCosts] = {}
+        """Likewise."""
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -81,8 +83,7 @@ class Learning:
             if cluster.pools.alive[pool]:
                 self.remaining.startup_seen(cluster.pools, pool, max(delay_s, 0.0), is_cold)
         for ended in changes.ended:
-            if ended.source not in changes.forgotten:
-                self._attempt_ended(cluster, ended, now_s)
+            self._attempt_ended(cluster, ended, now_s)
         self.weigh_transfer(cluster, changes.jobs)
         for info, fact in changes.stages_ended:
             for siblings in self._forget_siblings(info.row):
@@ -115,25 +116,26 @@ class Learning:
                 self.remaining.started_within(cluster.pools, ended.pool, duration_s, ended.cold)
             foretold_s, came_s = ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s
             self.accuracy.observe("t_rem", foretold_s, came_s)
-            if not np.isnan(foretold_s + ended.startup_s) and not ended.on_new_executor:
+            had_begun = came_s <= duration_s - ended.startup_s
+            if had_begun and not np.isnan(foretold_s) and not ended.on_new_executor:
                 self.remaining.foretold_seen(cluster.pools, ended.pool, foretold_s, came_s, ended.cold)
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
 
     def _log_slowness(self, cluster: Cluster, ended: EndedAttempt, duration_s: float) -> float:
-        """How much longer a finished attempt took than earlier ones of its stage: by its work, else by its time."""
-        stages, stage = cluster.stages, ended.stage
+        """How much longer one took than those of its stage that finished elsewhere: by its work, else by its time."""
         units = self.remaining.units(ended)
-        if units > 0 and stages.n_costs[stage]:
+        if units > 0:
             cost = self.remaining.cost(cluster, ended, duration_s, units)
-            return float(np.log(cost) - stages.log_cost_sum[stage] / stages.n_costs[stage])
-        if units > 0 or not stages.n_finished[stage]:
-            return float("nan")
-        mean_s = stages.net_sum_s[stage] / stages.n_finished[stage]
-        return float(np.log(self.remaining.net_s(cluster, ended, duration_s) / mean_s))
+        else:
+            cost = self.remaining.net_s(cluster, ended, duration_s)
+        costs = self._costs.setdefault((ended.stage, units > 0), FinishedCosts())
+        return costs.compare(ended.host, float(np.log(cost)))
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
         """Those of a row that another stage has, or will have."""
+        for by_work in (False, True):
+            self._costs.pop((stage, by_work), None)
         found = [self._siblings.pop((stage, by_work), None) for by_work in (False, True)]
         return [siblings for siblings in found if siblings]
 
@@ -162,6 +164,7 @@ class Learning:
         self.remaining.forget_rows()
         self._habits_of_pool.clear()
         self._siblings.clear()
+        self._costs.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
         """What is believed of every host of the cluster."""

@@ -5,7 +5,8 @@ Attempts that have ended are remembered and fade with a half-life; attempts that
 now, for those of a sick host may never end.
 """
 
-from math import inf, isfinite, isnan, log
+from collections import defaultdict
+from math import inf, isfinite, isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -18,18 +19,19 @@ HALF_LIFE_S = 300.0
 PRIOR_ATTEMPTS = 2.0
 """Attempts of typical speed that every host is believed to have run, lest one straggler make it sick."""
 MOST_LOG = log(8.0)
-"""One attempt counts as no slower, and no faster, than eight times."""
+"""The evidence of one attempt is clipped to a factor of eight either way."""
 SLOW_TIMES = 1.25
 """From this slowness on a host comes after the others."""
 N_RANKED = 4
 """Hosts that are compared in the record of a copy."""
 SICK_TIMES = 1.5
+"""A host that is surely this many times slower is sick."""
 SPREAD = 0.7
-DEVIATIONS = 1.5
-"""A host is sick when it is slower than this even if chance has been against it by so many standard errors.
-
-`SPREAD` is the deviation of the log of a Pareto with tail index 1.4: on a healthy host, too, a few attempts crawl.
+"""Standard deviation of one attempt's log slowness: that of a Pareto with tail index 1.4. Healthy hosts have crawling
+attempts, too.
 """
+DEVIATIONS = 1.5
+"""Standard errors that are put down to chance."""
 
 
 def waves_worth_waiting(slowness: Floats, patience: float) -> Floats:
@@ -114,6 +116,21 @@ def seen_or_foreseen(attempt: Record, input_bytes: float) -> float:
     if not isnan(attempt["log_cost"]) or attempt["too_new"] or attempt["work"] > 0 or isnan(input_bytes):
         return attempt["log_cost"]
     return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
+
+
+class FinishedCosts:
+    """Logs of what one stage's finished attempts cost, summed by host."""
+
+    def __init__(self) -> None:
+        self._of_all, self._of_host = np.zeros(2), defaultdict[int, Floats](lambda: np.zeros(2))
+
+    def compare(self, host: int, log_cost: float) -> float:
+        """By how much one more attempt cost more than those before it on other hosts; nan where there are none."""
+        n, log_sum = self._of_all - self._of_host[host]
+        sample = np.array([1.0, log_cost])
+        self._of_all += sample
+        self._of_host[host] += sample
+        return log_cost - log_sum / n if n > 0 else nan
 
 
 class HostHealth(NamedTuple):

@@ -129,7 +129,7 @@ class StageHistory:
         """Take back what `dump` gave; returns what was not fit for it."""
         stages, left_out = fit(state.get("stages", {}), StagePrior)
         every, more = fit(state.get("all", {}), Positive)
-        self._priors |= stages
-        self._longest_s = max((prior.duration_s for prior in stages.values()), default=self._longest_s)
+        self._priors = stages | self._priors
+        self._longest_s = max([self._longest_s, *(prior.duration_s for prior in stages.values())])
         self._any_duration_s = every.get("duration_s", self._any_duration_s)
         return left_out + more

@@ -142,6 +142,19 @@ def test_a_driver_in_shadow_is_not_told_which_hosts_to_avoid():
     assert Reason.SICK_HOST in {record.reason for record in scenario.records()}
 
 
+def test_a_host_is_compared_with_the_others_also_by_what_has_ended():
+    """Four times slower is sick, however many of a stage's tasks have ended there."""
+    scenario = Scenario(hosts=2, slots=20)
+    scenario.stage(40, input_bytes=1000)
+    scenario.start_all(40)
+    scenario.now_s = 4.0
+    scenario.tell([scenario.ended(i, (1.0, 4.0)[i % 2], bytes_read=1000) for i in range(40)])
+    slowness = {host.host: host.slowness for host in scenario.scheduler.hosts(scenario.now_s)}
+    assert slowness["h1"] == pytest.approx(4.0, rel=0.2)
+    assert slowness["h0"] == pytest.approx(0.25, rel=0.2)
+    assert sick_hosts(scenario) == {"h1"}
+
+
 def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():
     """Without progress there is no rate to compare; that they should long have begun is evidence enough."""
     scenario = Scenario()
