@@ -44,9 +44,9 @@ public final class Leases {
       return;
     }
     boolean grew = reply.planeEpoch != planeEpoch || reply.cycle > lastCycle;
-    planeEpoch = reply.planeEpoch;
-    lastCycle = reply.cycle;
     if (grew) {
+      planeEpoch = reply.planeEpoch;
+      lastCycle = reply.cycle;
       long now = nanoClock.getAsLong();
       reply.claims.forEach((job, leaseNanos) -> endNanosByJob.put(job, now + leaseNanos));
     }

@@ -65,9 +65,9 @@ public final class LiveState {
         running.put(fact.number("attempt"), fact);
         break;
       case "attempt_ended":
-        running.remove(fact.number("attempt"));
+        boolean wasRunning = running.remove(fact.number("attempt")) != null;
         if (stages.containsKey(stageOf(fact))) {
-          keepEnd(stageOf(fact), fact);
+          keepEnd(stageOf(fact), fact, wasRunning);
         }
         break;
       default:
@@ -92,13 +92,15 @@ public final class LiveState {
     forgetEndedStages();
   }
 
-  private void keepEnd(String stage, Fact fact) {
+  /** An attempt that is lost while it runs, a copy of a task that is done perhaps, takes no finished output with it. */
+  private void keepEnd(String stage, Fact fact, boolean wasRunning) {
     Deque<Fact> ended = endedByStage.computeIfAbsent(stage, s -> new ArrayDeque<>());
     ended.add(fact);
     if (ended.size() > MAX_ENDED_PER_STAGE) {
       ended.poll();
     }
-    if (isSuccess(fact) || "lost".equals(fact.get("outcome"))) {
+    boolean lostOutput = !wasRunning && "lost".equals(fact.get("outcome"));
+    if (isSuccess(fact) || lostOutput) {
       doneByStage.computeIfAbsent(stage, s -> new BitSet()).set((int) fact.number("index"), isSuccess(fact));
     }
   }

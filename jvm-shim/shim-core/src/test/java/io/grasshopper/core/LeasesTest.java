@@ -47,6 +47,16 @@ class LeasesTest {
   }
 
   @Test
+  void doesNotRenewForCyclesThatGoToAndFro() throws IOException {
+    claim(7, 5, "control");
+    advanceMs(600);
+    claim(7, 4, "control");
+    claim(7, 5, "control");
+    advanceMs(600);
+    assertFalse(leases.holds("sql-1"));
+  }
+
+  @Test
   void renewsForARestartedControlPlaneThatCountsFromZero() throws IOException {
     claim(7, 500, "control");
     claim(8, 1, "control");

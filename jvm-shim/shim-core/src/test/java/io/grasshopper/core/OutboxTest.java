@@ -153,6 +153,19 @@ class OutboxTest {
   }
 
   @Test
+  void aCopyThatIsLostWhileItRunsTakesNoFinishedOutputWithIt() {
+    Fact copy = Fact.at("attempt_started", 1).with("stage", 1L).with("stage_attempt", 0).with("attempt", 7L).with("index", 0);
+    live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0));
+    live.apply(copy);
+    finishes(1, 0, "success");
+    live.apply(Fact.at("attempt_ended", 2).with("stage", 1L).with("stage_attempt", 0).with("attempt", 7L).with("index", 0)
+        .with("outcome", "lost"));
+    outbox.beBrief();
+    outbox.discard();
+    assertEquals("[[0, 0]]", outbox.next(attached, live).get(1).get("done").toString());
+  }
+
+  @Test
   void tellsStillLessOnceAReportWasTooLong() {
     live.apply(Fact.at("stage_submitted", 0).with("stage", 1L).with("stage_attempt", 0)
         .with("preferred_hosts", Collections.singletonList("h1")));

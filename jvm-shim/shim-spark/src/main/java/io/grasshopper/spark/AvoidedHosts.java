@@ -37,7 +37,7 @@ final class AvoidedHosts {
     return waves.isEmpty();
   }
 
-  /** Whether there were hosts to avoid, until now. */
+  /** Whether the list of hosts to avoid has expired. */
   boolean isOver(long nowNanos) {
     return !isEmpty() && nowNanos - endNanos >= 0;
   }

@@ -63,7 +63,7 @@ final class OrderGate {
     return refusalOfJob(job);
   }
 
-  /** For everything that acts on a job: the user may have kept it to himself. */
+  /** For everything that acts on a job: its user may have withheld it from control. */
   static String refusalOfJob(JobKey job) {
     return job.mode.equals("control") ? null : "mode";
   }

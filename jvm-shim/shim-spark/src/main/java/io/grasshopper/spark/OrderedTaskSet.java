@@ -290,8 +290,8 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
       return;
     }
     long start = System.nanoTime();
-    share.started(isCopy(attempt));
     try {
+      share.started(isCopy(attempt));
       TaskInfo info = taskInfos().apply(attempt);
       if (!control.avoided.names(info.host())) {
         movedNanos = start;
@@ -315,9 +315,14 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     super.removeRunningTask(attempt);
     if (runningTasks() < before) {
       long start = System.nanoTime();
-      control.attemptEnded(job.key, share, isCopy(attempt));
-      dying.remove(attempt);
-      control.meter.leave(start);
+      try {
+        dying.remove(attempt);
+        control.attemptEnded(job.key, share, isCopy(attempt));
+      } catch (Throwable error) {
+        control.guard.caught("end", error);
+      } finally {
+        control.meter.leave(start);
+      }
     }
   }
 
@@ -328,9 +333,19 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   @Override
   public boolean checkSpeculatableTasks(long minTimeMs) {
+    return !isClaimed() && super.checkSpeculatableTasks(minTimeMs);
+  }
+
+  /** Whether the control plane speculates for this job, and Spark shall not. */
+  private boolean isClaimed() {
     long start = System.nanoTime();
-    boolean rests = control.guard.isOn() && control.loop.leases().holds(job.key);
-    control.meter.leave(start);
-    return !rests && super.checkSpeculatableTasks(minTimeMs);
+    try {
+      return control.guard.isOn() && control.loop.leases().holds(job.key);
+    } catch (Throwable error) {
+      control.guard.caught("speculation", error);
+      return false;
+    } finally {
+      control.meter.leave(start);
+    }
   }
 }
