@@ -18,7 +18,7 @@ from controlplane.api.answers import answer, shows
 from controlplane.api.page.formats import counted, number, seconds
 from controlplane.api.page.overview import ESTIMATES
 from controlplane.api.reads import runtime_of
-from controlplane.model.decisions import DecisionOutcome, Result
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.reasons import Action
 from controlplane.runtime.live import Runtime
 from controlplane.store.recent import DecisionFilter, RecordedDecision
@@ -63,9 +63,9 @@ class ShadowCopies(Struct, kw_only=True):
     """Copies that were decided on and not ordered. What they would have brought is an estimate."""
 
     copies: int = 0
-    """Decisions to launch one."""
+    """Tasks that would have had one, however often that was decided."""
     without_outcome: int = 0
-    """Those of them that nothing is counted for: their task has not ended, or an earlier decision on it counts."""
+    """Those of them that have not ended: nothing is counted for them."""
     estimated_saved_s: float = 0.0
     """Estimate: seconds that their tasks would have ended earlier, added up over tasks."""
     estimated_cost_core_s: float = 0.0
@@ -141,6 +141,8 @@ class _Tally:
 
     def __init__(self) -> None:
         self.applications: dict[str, ApplicationReport] = {}
+        self._is_judged: dict[tuple[str, int, int, int], bool] = {}
+        """By task that would have had a copy, whether it has ended and counts."""
         self.compared = 0
         self.foretold_s = 0.0
         self.seen_s = 0.0
@@ -153,7 +155,7 @@ class _Tally:
         """Counts a decision to launch a copy, and what came of it."""
         mine, newest = self.of(decision.record.source), decision.outcomes[-1] if decision.outcomes else None
         if not decision.record.order:
-            _count_shadow(mine.shadow, newest)
+            self._add_shadow(mine.shadow, decision.record, newest)
             return
         _count_ordered(mine.control, newest)
         inputs = decision.record.inputs
@@ -163,6 +165,18 @@ class _Tally:
             self.compared += 1
             self.foretold_s += max(0.0, foretold_s)
             self.seen_s += newest.saved_s
+
+    def _add_shadow(self, copies: ShadowCopies, record: DecisionRecord, outcome: DecisionOutcome | None) -> None:
+        """Decisions about one task are one copy; only the first of them gets an outcome."""
+        task = (record.source, record.stage, record.stage_attempt, record.index)
+        is_judged = self._is_judged.get(task)
+        copies.copies += is_judged is None
+        if outcome is not None and not is_judged:
+            copies.without_outcome -= is_judged is False
+            copies.estimated_saved_s += outcome.saved_s
+            copies.estimated_cost_core_s += outcome.cost_core_s
+        copies.without_outcome += is_judged is None and outcome is None
+        self._is_judged[task] = bool(is_judged) or outcome is not None
 
 
 @router.get("/report", **shows(Report, 422))
@@ -223,15 +237,6 @@ async def _read_launches(store: Store, since_ms: int, tally: _Tally) -> bool:
     return False
 
 
-def _count_shadow(copies: ShadowCopies, outcome: DecisionOutcome | None) -> None:
-    copies.copies += 1
-    if outcome is None:
-        copies.without_outcome += 1
-    else:
-        copies.estimated_saved_s += outcome.saved_s
-        copies.estimated_cost_core_s += outcome.cost_core_s
-
-
 def _count_ordered(copies: OrderedCopies, outcome: DecisionOutcome | None) -> None:
     copies.copies += 1
     result = outcome.result if outcome else Result.PENDING
@@ -261,9 +266,9 @@ def _shadow_told(copies: ShadowCopies) -> str:
     judged = copies.copies - copies.without_outcome
     launched = f"Shadow mode would have launched {counted(copies.copies, 'copy')}"
     if not judged:
-        return f"{launched}; none of these decisions has an outcome yet, so what they are worth is not known."
+        return f"{launched}; none of the tasks has ended yet, so what they are worth is not known."
     return (
-        f"{launched}; {copies.without_outcome} of these decisions have no outcome yet and count for nothing. "
+        f"{launched}, {copies.without_outcome} of them for tasks that have not ended yet. "
         f"Estimate for the other {judged}: {seconds(copies.estimated_saved_s)} of task time saved, "
         f"{number(copies.estimated_cost_core_s)} core-seconds spent."
     )

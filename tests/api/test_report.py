@@ -23,7 +23,7 @@ def report(plane, since="24h"):
 
 def would_copy(number, *, at_s=NOW_S, **more):
     """A decision of shadow mode."""
-    return record(number, at_s=at_s, **more)
+    return record(number, at_s=at_s, **{"index": number, **more})
 
 
 def ordered(number, **more):
@@ -68,12 +68,23 @@ def test_shadow_adds_up_what_has_an_outcome_and_counts_what_has_none(plane):
     assert application["control"]["copies"] == 0
 
 
+@pytest.mark.parametrize("judged", [1, 3])
+def test_a_task_that_was_decided_on_again_and_again_is_one_copy(plane, judged):
+    """Its reason may change while it runs; only one of the decisions gets an outcome."""
+    would = came_out(judged, Result.SHADOW, saved_s=2.5, cost_core_s=3.0)
+    keep(plane, [would_copy(n, index=7) for n in (1, 2, 3)])
+    assert report(plane)["told"][0].startswith("Shadow mode would have launched 1 copy; none of the tasks has ended")
+    keep(plane, [would_copy(4, index=8)], [would])
+    total = report(plane)["total"]["shadow"]
+    assert (total["copies"], total["without_outcome"], total["estimated_saved_s"]) == (2, 1, 2.5)
+
+
 def test_decisions_without_any_outcome_are_no_saving_of_nothing(plane):
     """Right after the start no sum is known; 0 s would read as a result."""
     keep(plane, [would_copy(1), would_copy(2)])
     assert report(plane)["told"][0] == (
         "Shadow mode would have launched 2 copies; "
-        "none of these decisions has an outcome yet, so what they are worth is not known."
+        "none of the tasks has ended yet, so what they are worth is not known."
     )
 
 
@@ -188,7 +199,7 @@ def test_no_sum_of_savings_stands_without_the_word_estimate(tmp_path):
         page = plane.client.get("/report").text
     assert len(told) == 1
     assert "Estimate for the other 1: 1 min 18 s" in told[0]
-    assert "1 of these decisions have no outcome yet" in told[0]
+    assert "1 of them for tasks that have not ended yet" in told[0]
     lines = [line for line in page.splitlines() if "1 min 18 s" in line]
     assert len(lines) == 2
     assert all("stimate" in line for line in lines)
