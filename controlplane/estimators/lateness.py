@@ -12,32 +12,33 @@ from controlplane.estimators.work_done import OBSERVED_S, SHORTEST_S, observed_s
 from controlplane.model.columns import Record
 
 STARTUP_DEVIATIONS = 4.0
-"""An attempt that shows no progress is late when it is older than the mean start-up by so many mean deviations,"""
+"""Mean deviations beyond the mean start-up at which an attempt without progress is late."""
 STARTUP_DEVIATIONS_WHEN_IDLE = 1.0
-"""or by so many while slots are idle: a needless copy then costs no other task its slot."""
+"""The same while slots are idle: a needless copy then costs no other task its slot."""
 LEAST_SILENCE_S = 1.5
 """Shorter silence is never unusual."""
 LONGER_TIMES = 1.35
-"""What lasts no more than this many times as long as siblings has lasted as long as they,"""
+"""A time counts as longer than a sibling's only beyond this multiple of it."""
 LONGER_TIMES_WHEN_IDLE = 1.2
-"""or this many times while slots are idle."""
+"""The same while slots are idle."""
 FEW_FINISHED = 0.5
-"""Added to that for a single finished sibling, a half of it for two, and so on."""
+"""Added to the multiple, divided by the number of finished siblings."""
 BUSY_TIMES = 1.5
-"""An attempt whose thread computes may run, or be silent, this many times as long; not where others have finished
-and slots are idle."""
+"""The multiple grows by this factor while the attempt's thread computes, unless siblings have finished and slots are
+idle.
+"""
 BUSY_WITHIN_S = 1.0
-"""CPU time that grew within this time shows that it computes."""
+"""CPU time that grew within this time shows that a thread computes."""
 WHOLE_LOOK_ERROR = 0.5
-"""Of first estimates, as a log: where they were as wrong on average, a rate is looked at for the whole of its time."""
+"""Mean absolute log error of first estimates from which on a rate must be watched for its full time."""
 STEADY_S = 3.0
-"""A rate that has been seen for this long is believed, however long tasks are."""
+"""A rate that has been watched for this long is believed, however long tasks are."""
 LATE_BY_S = 1.0
-"""An attempt that is late by its age is older than the typical one by at least this,"""
+"""An attempt that is late by its age is older than the typical one by at least this."""
 LEAST_LATE_BY_S = 0.25
-"""or, while slots are idle, by half of what is typical, and this at least: stages of short tasks are soon over."""
+"""While slots are idle half the typical time is enough, but no less than this: stages of short tasks are soon over."""
 FEWEST_RUNNING = 3
-"""Running siblings that it takes to say what silence is unusual before any has finished."""
+"""Running siblings that must be known before silence can be unusual in a stage where none has finished."""
 
 
 @rule

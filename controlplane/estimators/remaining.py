@@ -26,7 +26,7 @@ LATE_PRIORS = 4.0
 
 
 def seconds_per_unit(duration_s: float, other_s: float, units: float) -> float:
-    """What reading one unit cost a finished attempt, start-up and tail left out; at least a tenth of its time was that.
+    """What reading one unit cost a finished attempt: its time without start-up and tail, but at least a tenth of it.
 
     >>> [seconds_per_unit(duration_s=2.0, other_s=other_s, units=10.0) for other_s in (0.5, 5.0)]
     [0.15, 0.02]

@@ -9,7 +9,7 @@ from msgspec import Struct
 from controlplane.estimators.stored import NotNegative, Positive, fit
 
 MOST = 16.0
-"""Neither this many times nor this small a part of a typical transfer is exceeded, whatever was reported."""
+"""Ratios are clipped to between 1 / MOST and MOST times a typical transfer, whatever was reported."""
 KEPT_OF_OLD = 0.8
 """What remains of everything known when one more stage is seen: about the last five count."""
 NAMES_KEPT = 1000

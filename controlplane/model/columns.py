@@ -50,7 +50,7 @@ class Pools(Table):
     """The same for the first attempts of a stage on their executors."""
     cold_startup_deviation_s = floats()
     foretold_error = floats(0.5)
-    """By which factor, as a log, times to go were wrong that were foretold from a first glance at rates."""
+    """Mean absolute log error of the first estimates of t_rem."""
     n_foretold = ints()
     cold_foretold_error = floats(0.5)
     """The same for the first attempts of a stage on their executors."""
@@ -278,7 +278,7 @@ class Attempts(Table):
     log_cost = floats()
     """Log of the seconds per unit of work since progress began; nan before."""
     too_new = flags()
-    """It could not have made its first progress yet, or its rate has been seen too briefly."""
+    """It has not run for long enough to be judged, or its rate has been seen too briefly."""
     estimated_s = floats()
     """When t_rem was first estimated, and the end it foretold: held against what comes out."""
     foretold_end_s = floats()

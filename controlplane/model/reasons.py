@@ -162,7 +162,9 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
-    Reason.TOO_NEW: ReasonText("It could not have made its first progress yet ({elapsed_s:.1f} s old).", 0),
+    Reason.TOO_NEW: ReasonText(
+        "It has not run, or its rate has not been seen, for long enough to be judged: {elapsed_s:.1f} s.", 0
+    ),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
         "It has {relative_size:.1f} times its siblings' work and is as fast: a copy would need {t_new_s:.1f} s.", 1
     ),
@@ -263,7 +265,7 @@ def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
     """What to say for a code and its inputs, whether a copy runs, and whether no progress speaks for a time left.
 
     >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
-    'It could not have made its first progress yet (0.4 s old).'
+    'It has not run, or its rate has not been seen, for long enough to be judged: 0.4 s.'
     >>> sentence(Reason.NO_OTHER_HOST, {"running_attempts": 2.0})
     'A copy of it runs already; this is about a further one. No other healthy host has room for a copy.'
     """

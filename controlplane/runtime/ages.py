@@ -2,7 +2,8 @@
 
 A host whose clock or code is wrong may report an attempt of thirty years, and one such sample spoils every estimate
 that is made from it. A source's first report may hold whatever has happened before it was met, within a bound; from
-then on nothing is older than what that report held plus the time since.
+then on nothing is older than what that report held plus the time since. The ages of a queue's applications are left as
+they are: they only say which was submitted first.
 """
 
 from msgspec.structs import replace

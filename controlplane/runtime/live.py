@@ -44,10 +44,10 @@ from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest,
 _log = structlog.get_logger()
 
 
-UPDATES_A_FACT = 50
-"""Progress updates that cost as much as another fact."""
+UPDATES_PER_FACT = 50
+"""This many progress updates cost as much as one other fact."""
 LARGE_REST = 4.0
-"""A cycle with a message beyond `cycle_facts` is followed by so many times its length without one."""
+"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -164,7 +164,7 @@ class Runtime:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
             source.dropped_events = request.dropped_events
         if treatment is Treatment.APPLY:
-            cost = len(request.facts) + len(request.progress.attempt) / UPDATES_A_FACT
+            cost = len(request.facts) + len(request.progress.attempt) / UPDATES_PER_FACT
             self.sources.charge(source, cost, now_s)
             source.answer = self._enqueue(self._believed(source, request, now_s), source, cost)
             reply = await asyncio.shield(source.answer)
@@ -192,14 +192,15 @@ class Runtime:
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
         """Sets the mode everywhere, or for one source: at once, audited, and until it is set again."""
         self.choices.make("mode", source, mode.value, reason=reason, role=role)
+        self.choices.hold(self.scheduler.steering)
         if not source:
-            self.choices.hold(self.scheduler.steering)
             self.configure(replace(self.scheduler.settings, mode=mode))
         await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
         self.choices.make("policy", source, policy, reason=reason, role=role)
+        self.choices.hold(self.scheduler.steering)
         return await self.post(PolicySet(source=source, policy=policy))
 
     def configure(self, settings: EngineSettings) -> None:

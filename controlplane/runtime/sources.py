@@ -27,7 +27,7 @@ APPLICATION_SOURCES = 20
 MOST_WAITING = 2
 """Reports of one source that wait for a cycle: a shim sends one at a time, and one more if it gave up on that."""
 ABSENT_S = 5.0
-"""Who does not look for so long was stopped."""
+"""If nobody has looked for this long, the process was suspended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ def run_all(spark: Spark = "4") -> None:
     """
     names = list(programs())[:: 1 if spark == "4" else 3]
     whole = matrix(names, list(SLOWNESS), list(MEASURED), spark, again=False)
-    results = {(case.program, case.result) for case in cases_in(runner.FOLDER)}
+    at = commit()
+    results = {(case.program, case.result) for case in cases_in(runner.FOLDER) if case.commit == at}
     if not whole or len(results) > len({program for program, _ in results}):
         raise typer.Exit(1)
 
@@ -77,8 +78,9 @@ def matrix(names: list[str], slownesses: list[str], contestants: list[str], spar
 
 
 def is_done(path: Path, at: str) -> bool:
-    """Whether a case was run at this commit."""
-    return path.exists() and msgspec.json.decode(path.read_bytes(), type=Case).commit == at
+    """Whether a case was run at this commit, and not on files that differ from it."""
+    is_clean = not at.endswith("-dirty")
+    return is_clean and path.exists() and msgspec.json.decode(path.read_bytes(), type=Case).commit == at
 
 
 def rotated(contestants: list[str], turn: int) -> list[str]:
