@@ -83,6 +83,22 @@ def test_a_sick_host_teaches_no_patience():
     assert pools.cold_startup_mean_s[row] == pytest.approx(mean_s + (late_s - mean_s) / 8)
 
 
+@pytest.mark.parametrize(("first_s", "taught"), [(1.0, 1), (20.0, 0)])
+def test_only_estimates_from_rates_teach_how_wrong_a_rate_may_be(first_s, taught):
+    """An attempt that is late before its first progress is foretold by its siblings' times: no rate was seen."""
+    scenario = Scenario()
+    scenario.stage(4, input_bytes=1000)
+    scenario.start_all(4)
+    for step in range(1, 60):
+        scenario.now_s = step / 2
+        read = round(1000 * max(0.0, scenario.now_s - first_s + 0.5) / 30)
+        scenario.tell(progress={0: read} if read else None)
+    scenario.now_s = 30.0
+    scenario.tell([scenario.ended(0, 30.0, bytes_read=1000)])
+    pools = scenario.scheduler.cluster.pools
+    assert (pools.n_foretold + pools.n_cold_foretold)[scenario.scheduler.cluster.sources[SOURCE].row] == taught
+
+
 def test_more_applications_than_are_remembered_keep_their_tails_while_they_run():
     """Only what has gone may be forgotten; otherwise a hundred busy drivers would learn nothing at all."""
     scheduler, n = Scheduler(EngineSettings()), APPLICATIONS_KEPT + 20
