@@ -111,6 +111,19 @@ def test_orders_that_wait_when_a_cycle_fails_go_nowhere(plane, monkeypatch):
     assert [order["type"] for order in orders if order["type"] == "launch_copy"] == []
 
 
+@pytest.mark.parametrize("source", ["", "spark:app-1"])
+def test_a_mode_that_was_chosen_counts_although_its_cycle_fails(plane, monkeypatch, source):
+    """It is stored and listed, so it must not wait for the next start."""
+    plane.reply(message(1, working(), full=True))
+    handle = plane.runtime.scheduler.handle
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", lambda *_: 1 / 0)
+    chosen = {"mode": "off", "source": source, "reason": "too many copies"}
+    assert plane.client.put("/api/v1/mode", json=chosen).status_code == 500
+    monkeypatch.setattr(plane.runtime.scheduler, "handle", handle)
+    plane.reply(message(2))
+    assert plane.reply(message(3, working(), full=True))["mode"] == "off"
+
+
 def test_a_silent_source_is_forgotten(plane):
     plane.reply(message(1, working(), full=True))
     while_another_reports(plane, 62)
