@@ -99,11 +99,11 @@ def estimate(
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, pool, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
-            again = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
-            write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, again, attempt, task, stage, pool)
+            kept_times = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
+            write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, kept_times, attempt, task, stage, pool)
             is_new = is_starting(now_s, startup_prior_s, attempt, pool)
-            is_suspect = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
-            attempt["too_new"] = is_new or not is_suspect
+            is_known = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
+            attempt["too_new"] = is_new or not is_known
             if not is_new and math.isnan(attempt["estimated_s"]):
                 # What is foretold at first is held against what comes out.
                 attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]
@@ -151,7 +151,7 @@ def write_times(
     is_late: bool,
     is_stuck: bool,
     sibling_log: float,
-    again: float,
+    kept_times: float,
     attempt: Record,
     task: Record,
     stage: Record,
@@ -160,7 +160,7 @@ def write_times(
     """Fill in t_rem, t_new, rates and progress. A late start's work is still to do.
 
     `usual_s` is what siblings take after start-up, `sibling_log` the log of their seconds per unit of work. A copy
-    takes `again` times as long as siblings do.
+    takes `kept_times` times as long as siblings do.
     """
     total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
     startup_s = usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
@@ -189,11 +189,10 @@ def write_times(
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=age_s, tail_index=tail_index)) if is_late else t_rem_s
     if is_stuck:
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=min(tail_index, STALL_TAIL_INDEX)))
-    typical_s = startup_s + needed_s
     size = total if work_known else 1.0
-    attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, startup_s + needed_s * again, progress
+    attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, startup_s + needed_s * kept_times, progress
     attempt["rate"] = size / (max(elapsed_s, SHORTEST_S) + t_rem_s)
-    attempt["sibling_rate"] = size / max(typical_s, SHORTEST_S)
+    attempt["sibling_rate"] = size / max(startup_s + needed_s, SHORTEST_S)
 
 
 @rule
