@@ -194,9 +194,9 @@ async def report(runtime: Runtime, since: str) -> Report:
     for source, copies in (stock or {}).items():
         tally.of(source).stock = copies
     snapshot = await runtime.snapshot()
-    for pool in snapshot.pools:
-        if pool.source in tally.applications:
-            tally.of(pool.source).name = pool.name
+    names = {pool.source: pool.name for pool in snapshot.pools}
+    for source, mine in tally.applications.items():
+        mine.name = names.get(source) or next((job.application for job in runtime.history.jobs(source)), "")
     applications = [tally.applications[source] for source in sorted(tally.applications)]
     total = _sum(applications)
     return Report(
@@ -305,9 +305,9 @@ def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
 
 
 def _foretold_error(tally: _Tally) -> EstimateError:
-    """Of what ordered copies were to save when they were decided on; copies that lost have saved nothing."""
+    """Of what ordered copies were to save when they were decided on, over the estimate when they had won, or 0 if lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
-    return EstimateError(estimate="Saving by ordered copies", samples=tally.compared, ratio=ratio, spread=None)
+    return EstimateError(estimate="Saving by ordered copies, when decided over when won", samples=tally.compared, ratio=ratio, spread=None)
 
 
 def _shadow_error(total: ApplicationReport) -> EstimateError:

@@ -151,7 +151,7 @@ class Ledger:
                 at_s=ended.ended_s,
                 reason=fact.reason,
                 attempt=fact.attempt,
-                saved_s=max(0.0, ended.beaten_t_rem_s) if ended.won and ended.beaten_t_rem_s < float("inf") else 0.0,
+                saved_s=max(0.0, ended.saved_s),
                 cost_core_s=0.0 if ended.won else ended.cores * fact.duration_ms / 1000,
             )
         if ended.won and fact.outcome is Outcome.SUCCESS:

@@ -1,5 +1,7 @@
 """What changes when an attempt starts or ends? Counters of its task, stage, job, executor and pool, each once."""
 
+import numpy as np
+
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
@@ -40,8 +42,8 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         attempt_number=fact.attempt_number,
         order=fact.order,
         speculative=fact.speculative,
-        cold=fact.executor not in info.executors,
-        on_new_executor=cluster.executors.finished[executor] == 0,
+        cold=fact.executor not in info.warm_executors,
+        on_new_executor=cluster.executors.n_finished[executor] == 0,
         start_s=start_s,
         advanced_s=start_s,
         moved_s=start_s,
@@ -176,6 +178,24 @@ def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int,
     return int(attempts.host[row]), NAN if attempts.too_new[row] else float(attempts.log_slowness[row])
 
 
+def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
+    """For how much longer the best of the beaten would have run: by its t_rem, but no longer than it had run.
+
+    The mean residual life of a heavy tail is many times the age, and half of the tail ends before its age has doubled.
+    """
+    attempts = cluster.attempts
+    left_s = np.minimum(attempts.t_rem_s[rivals], ended_s - attempts.start_s[rivals])
+    return float(min(left_s, default=NAN))
+
+
+def _note_warmth(info: StageInfo, fact: f.AttemptEnded) -> None:
+    """Whoever finishes leaves a warm executor. Who does not may take its Python worker along: the next one starts it."""
+    if fact.outcome is f.Outcome.SUCCESS:
+        info.warm_executors.add(fact.executor)
+    else:
+        info.warm_executors.discard(fact.executor)
+
+
 def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:
     """For how long an attempt ran after its last sign of progress; 0 where it read until its end, nan without one."""
     if not attempt["moved_s"] > attempt["start_s"]:
@@ -220,7 +240,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             cores=cores,
             ended_s=ended_s,
             won=won,
-            beaten_t_rem_s=float(min(attempts.t_rem_s[rivals])) if won and rivals else NAN,
+            saved_s=_saved_s(cluster, rivals, ended_s) if won else NAN,
             unit=int(attempts.unit[row]),
             relative_size=float(tasks.relative_size[task]),
             rows_out=float(attempts.rows_out[row]),
@@ -237,8 +257,8 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             rival=_rival(cluster, rivals, speculative),
         )
     )
-    cluster.executors.finished[attempts.executor[row]] += 1
-    info.executors.add(fact.executor)
+    cluster.executors.n_finished[attempts.executor[row]] += fact.outcome is f.Outcome.SUCCESS
+    _note_warmth(info, fact)
     info.ended.add(fact.attempt)
     info.live.discard(row)
     cluster.free_attempt(now.source, row)

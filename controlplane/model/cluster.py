@@ -50,8 +50,8 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
-    executors: set[str] = field(default_factory=set)
-    """Names of those on which an attempt has ended."""
+    warm_executors: set[str] = field(default_factory=set)
+    """Names of executors whose latest attempt to end has finished."""
     finished: FinishedSample = field(init=False)
     mean_bytes: float = field(init=False)
     """Of its tasks' inputs, as far as they are known; nan where none is."""
@@ -149,8 +149,8 @@ class EndedAttempt:
     ended_s: float
     won: bool
     """It finished its task; of several attempts only the first."""
-    beaten_t_rem_s: float
-    """If it won against others: the least time any of them still needed; else nan."""
+    saved_s: float
+    """If it won against others: estimate of the time that this saved; else nan."""
     unit: int
     input_bytes: float
     relative_size: float
@@ -158,9 +158,8 @@ class EndedAttempt:
     rows_out: float
     """Last seen; -1 where nobody counts them."""
     cold: bool
-    """Nothing of its stage had finished on its executor when it started."""
+    """As in `Attempts`."""
     on_new_executor: bool
-    """Nothing at all had."""
     startup_s: float
     """From launch to first progress; nan where none was seen."""
     tail_s: float

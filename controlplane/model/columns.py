@@ -94,7 +94,7 @@ class Executors(Table):
     host = ints(-1)
     slots = ints()
     running = ints()
-    finished = ints()
+    n_finished = ints()
     added_s = floats()
 
 
@@ -236,9 +236,10 @@ class Attempts(Table):
     order = ints()
     speculative = flags()
     cold = flags()
-    """Nothing of its stage had ended on its executor when it started: code may have to be loaded, compiled, forked."""
+    """Nothing of its stage had finished on its executor when it started, or the latest to end there had not finished: code
+    may have to be loaded, compiled, forked."""
     on_new_executor = flags()
-    """Nothing at all had: the JVM may still be starting."""
+    """Nothing at all had finished there: the JVM may still be starting."""
     start_s = floats()
     first_s = floats()
     """When progress was first seen, and how much work it was."""

@@ -248,7 +248,7 @@ TEXTS: dict[Reason, ReasonText] = {
 }
 
 
-GUESSED = " Its progress is not known: that time is guessed from its age and its siblings' durations."
+GUESSED = " Its progress is not known: that time is guessed from its age and what such tasks take."
 """Follows a sentence with a time left where the input `progress` is not known."""
 COPIED = "A copy of it runs already; this is about a further one. "
 """Goes before a sentence against a copy of a task that has one."""

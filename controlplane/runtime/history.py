@@ -59,6 +59,7 @@ class JobRecord(Struct, kw_only=True):
 
     source: str
     application: str
+    """Its name, or its id if it has none."""
     job: str
     name: str
     submitted_s: float
@@ -91,6 +92,7 @@ class History:
         self._jobs: OrderedDict[tuple[str, str], JobRecord] = OrderedDict()
         self._stage_jobs: dict[tuple[str, int, int], JobRecord] = {}
         self._applications: dict[str, str] = {}
+        """By source."""
         self._queued: dict[str, dict[str, JobRecord]] = {}
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
@@ -201,7 +203,7 @@ class History:
             self._leave_queue(report.source, list(self._queued.get(report.source, ())), report.received_s)
 
     def _attached(self, source: str, fact: DriverAttached, now_s: float) -> None:
-        self._applications[source] = fact.application
+        self._applications[source] = fact.name or fact.application
 
     def _detached(self, source: str, fact: DriverDetached, now_s: float) -> None:
         self.forget(source, now_s)

@@ -168,3 +168,24 @@ def test_a_fresh_copy_makes_no_guess_of_a_time_that_progress_speaks_for():
     scenario.tell([scenario.started(100, 0, index=3, speculative=True, attempt_number=1)])
     (task,) = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks
     assert task.inputs["progress"] == pytest.approx(0.9)
+
+
+def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker_too():
+    """A killed Python task takes its worker along; whoever comes next forks and imports anew, as the first ones did."""
+    scenario = Scenario()
+    scenario.stage(24)
+    scenario.start_all(8)
+    scenario.now_s = 3.0
+    scenario.tell([scenario.ended(i, 3.0) for i in range(8)])
+    scenario.tell([scenario.started(i, i % 4) for i in range(8, 16)])
+    scenario.now_s = 4.0
+    killed = scenario.ended(8, 1.0, outcome=f.Outcome.KILLED)
+    scenario.tell(
+        [*(scenario.ended(i, 1.0) for i in range(9, 16)), killed, scenario.started(16, 0), scenario.started(17, 1)]
+    )
+    attempts = scenario.scheduler.cluster.attempts
+    cold = {int(attempts.id[row]): bool(attempts.cold[row]) for row in attempts.rows()}
+    assert cold == {16: True, 17: False}
+    scenario.now_s = 4.2
+    scenario.tell([scenario.ended(16, 0.2), scenario.started(18, 0)])
+    assert not attempts.cold[scenario.scheduler.cluster.sources[SOURCE].attempts[18]]

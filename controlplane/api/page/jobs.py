@@ -118,6 +118,7 @@ class PastJob:
     """One row of the ended jobs."""
 
     source: str
+    application: str
     job: str
     name: str
     took_s: float
@@ -134,6 +135,7 @@ def past_job(record: JobRecord) -> PastJob:
     copies = [attempt for attempt in record.attempts.values() if attempt.speculative]
     return PastJob(
         source=record.source,
+        application=record.application,
         job=record.job,
         name=record.name,
         took_s=(record.ended_s or record.submitted_s) - record.submitted_s,
