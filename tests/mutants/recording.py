@@ -19,6 +19,8 @@ import pytest
 LIMIT_S = 3.0
 """Processor time after which a test is given up: plain Python is too slow for it."""
 TOO_SLOW = f"more than {LIMIT_S:g} s in plain Python"
+STUCK_S = 60.0
+"""After so long a test is given up, too: what was cut short may wait for a thread that waits for it."""
 
 
 class Recorder:
@@ -30,7 +32,8 @@ class Recorder:
         self._coverage = coverage.Coverage(data_file=data_file, source=["controlplane"], config_file=False)
         self._passed: dict[str, float] = {}
         self._context = ""
-        signal.signal(signal.SIGVTALRM, lambda *_: pytest.fail(TOO_SLOW, pytrace=False))
+        for number in (signal.SIGVTALRM, signal.SIGALRM):
+            signal.signal(number, lambda *_: pytest.fail(TOO_SLOW, pytrace=False))
         self._coverage.start()
 
     def _switch(self, context: str) -> str:
@@ -42,9 +45,11 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._switch(item.nodeid)
+        signal.setitimer(signal.ITIMER_REAL, STUCK_S, STUCK_S / 10)
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             self._switch("")
 
     @pytest.hookimpl(wrapper=True)
