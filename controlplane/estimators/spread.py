@@ -53,7 +53,7 @@ def count_from(counts: Counts, least_s: float) -> int:
 def is_rare(n_as_long: float, n_known: float) -> bool:
     """Whether so few of those that are known have lasted as long that it is unusual; nothing is where none is known.
 
-    >>> [is_rare(n_as_long=1, n_known=n_known) for n_known in (0, 3, 4)]
+    >>> [is_rare(n_as_long=n_as_long, n_known=n_known) for n_as_long, n_known in ((0, 0), (1, 3), (1, 4))]
     [False, False, True]
     """
     return n_known > 0 and n_as_long <= RARE_SHARE * n_known

@@ -48,6 +48,15 @@ def test_no_copy_goes_to_a_sick_host():
     assert sick == sick_hosts(scenario) == {"h2"}
 
 
+def test_a_copy_goes_where_its_input_lies():
+    """Of two equal hosts; where only one had it, that may be what the straggler waits for."""
+    scenario = Scenario()
+    scenario.stage(4, input_bytes=1000, preferred_hosts=[["h3", "h2"]] * 4)
+    scenario.start_all(4)
+    copy, *_ = scenario.go_on(3, 4, 4.0)
+    assert copy.host == "h2"
+
+
 def avoided(orders: list[AnyOrder]) -> list[AvoidHosts]:
     return [order for order in orders if isinstance(order, AvoidHosts)]
 

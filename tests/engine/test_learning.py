@@ -77,6 +77,7 @@ def test_a_sick_host_teaches_no_patience():
     scenario.tell(progress=dict.fromkeys(range(8), 10))
     pools, row = scenario.scheduler.cluster.pools, scenario.scheduler.cluster.sources[SOURCE].row
     mean_s, deviation_s = float(pools.cold_startup_mean_s[row]), float(pools.cold_startup_deviation_s[row])
+    assert (mean_s, deviation_s) == pytest.approx((0.5, 0.125 * 0.75**7))
     scenario.now_s = 60.0
     scenario.tell(progress={8: 10})
     late_s = mean_s + 4 * deviation_s

@@ -151,7 +151,8 @@ def test_a_losing_copy_is_charged():
     facts = [scenario.ended(3, 7.0), scenario.ended(100, 3.0, index=3, outcome=f.Outcome.KILLED, speculative=True)]
     lost = next(o for o in scenario.tell(facts).outcomes if o.result is Result.LOST)
     assert lost.cost_core_s == 3.0
-    assert scenario.scheduler.cluster.pools.losing_core_s[0] == 3.0
+    cluster = scenario.scheduler.cluster
+    assert (cluster.pools.losing_core_s[0], cluster.jobs.losing_core_s[0]) == (3.0, 3.0)
 
 
 def test_a_losing_copy_of_the_host_s_own_is_not_charged_to_our_budget():

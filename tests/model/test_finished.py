@@ -40,6 +40,12 @@ def test_of_a_large_stage_the_ranks_stay(n, order):
         assert found == pytest.approx(share, abs=0.01 if order == "ascending" else 0.1)
 
 
+def test_the_attempt_for_which_there_is_no_room_left_is_kept_if_it_is_its_turn():
+    """Every second one goes; the 513th is one of those that stay."""
+    durations_s = sample(range(MOST_FINISHED + 1)).records["duration_s"]
+    assert durations_s.tolist() == [*range(1, MOST_FINISHED, 2), MOST_FINISHED]
+
+
 def test_a_task_that_is_run_again_does_not_empty_the_sample_of_its_stage():
     """Lost output makes more attempts finish than there are tasks; room is kept for the tasks only."""
     assert all(len(sample([1.0] * n, n_tasks=1).records) for n in range(1, 20))

@@ -32,7 +32,7 @@ FOLDERS = ("model", "estimators", "engine", "policies", "api", "store", "runtime
 NO_RULES = "controlplane/simulator/experiments/"
 """They draw and tabulate what the simulator's rules gave."""
 IN_PROCESS = ("--doctest-modules", "controlplane", "tests", "-m", "not (integration or browser or soak or full)")
-NOT_OURS = tuple(f"--ignore=tests/{name}" for name in ("integration", "browser", "docker", "bench", "mutants"))
+NOT_OURS = tuple(f"--ignore=tests/{name}" for name in ("integration", "docker", "bench", "mutants"))
 RECORDING_S = 3600.0
 """Processor time for all tests with every line recorded, at the most."""
 PROCESSES = 2

@@ -49,11 +49,12 @@ def test_targets_never_exceed_the_slots_however_many_they_are(pool, name, slots,
     assert all(given <= tasks + row for row, given in enumerate(target.tolist()))
 
 
-def test_a_fixed_cap_keeps_slots_free(pool):
-    """The cap also holds for a job without a target, and is handed on to the host."""
-    allocation = allocator("fixed").allocate(*pool(10, [9, 9], fixed_target=[4, -1], fixed_cap=[2, 3]))
-    assert allocation["target"].tolist() == [2, 3]
-    assert allocation["cap"].tolist() == [2, 3]
+@pytest.mark.parametrize("caps", [[2, 3], [2, 0]])
+def test_a_fixed_cap_keeps_slots_free(pool, caps):
+    """The cap also holds for a job without a target, and is handed on to the host; 0 stops a job."""
+    allocation = allocator("fixed").allocate(*pool(10, [9, 9], fixed_target=[4, -1], fixed_cap=caps))
+    assert allocation["target"].tolist() == caps
+    assert allocation["cap"].tolist() == caps
 
 
 def test_fixed_targets_beyond_the_pool_are_cut_in_order_of_arrival(pool):
