@@ -113,6 +113,15 @@ def test_a_cold_start_is_late_when_other_cold_ones_have_long_been_reading():
     assert 0.5 < copied_at_s < 2.0
 
 
+def test_a_task_s_inputs_are_those_of_its_decisions():
+    """What is shown of a live task says what its job still needs: tasks left, each as long as a fresh attempt."""
+    scenario = Scenario()
+    scenario.run_with_straggler()
+    inputs = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs
+    assert inputs["expected_s"] == pytest.approx(10 / 3, rel=0.1)
+    assert inputs["demand_s"] == pytest.approx(inputs["expected_s"])
+
+
 @pytest.mark.parametrize(("waiting", "too_new"), [(0, False), (20, True)])
 def test_while_slots_are_idle_silence_is_suspicious_sooner(waiting, too_new):
     """A needless copy of a slow start then costs no other task its slot, and a late one costs the job seconds."""
