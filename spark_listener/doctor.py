@@ -16,15 +16,13 @@ from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, a
 from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
-from spark_listener.examination import PREFIX, Examined, examine_session, read_jar
+from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
+from spark_listener.shim_settings import PREFIX, READINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KEYS = (
-    "connect.timeout", "copies.max", "enabled", "late.job", "mode", "progress.interval", "queue.capacity", "server",
-    "timeout", "token", "token.file",
-)  # fmt: skip
+KEYS = tuple(READINGS)
 """What the shim reads of the configuration, under `spark.grasshopper.`."""
 LOCAL_PROPERTIES = ("copies.enabled", "weight")
 """What it reads of a job's local properties only; `mode` is read of both."""
@@ -41,6 +39,8 @@ S3A_COMMITTERS = {
     "partitioned": "org.apache.hadoop.fs.s3a.commit.staging.PartitionedStagingCommitter",
 }
 """By the name that `fs.s3a.committer.name` gives them."""
+CLASSES = {"spark.plugins": PLUGIN_CLASS, "spark.extraListeners": LISTENER_CLASS}
+"""What of ours each of these keys may name."""
 SILENT_S = 10.0
 """A driver reports at least every few seconds."""
 THREE_LINES = "use attach(), or set spark.jars, spark.plugins and spark.grasshopper.server as README says"
@@ -76,6 +76,10 @@ def _spark_version(seen: Examined) -> Iterator[Finding]:
 
 
 def _way_in(seen: Examined) -> Iterator[Finding]:
+    misspelt = [(key, name) for key in CLASSES for name in seen.items(key) if _is_meant_for_ours(key, name)]
+    for key, name in misspelt:
+        told = f"{key} names {name}, which is none of Grasshopper's there: Spark does not start"
+        yield Finding(ERROR, "way in", told, f"did you mean {CLASSES[key]}?")
     if seen.has_plugin:
         beside = "; beside it the listener does nothing" if seen.has_listener else ""
         yield Finding(OK, "way in", f"plug-in, progress from the executors{beside}")
@@ -85,10 +89,10 @@ def _way_in(seen: Examined) -> Iterator[Finding]:
             NOTE, "way in", f"listener only: progress comes by heartbeat, every {interval}",
             f"spark.plugins {PLUGIN_CLASS} instead, where plug-ins are allowed"
         )  # fmt: skip
-    else:
+    elif not misspelt:
         told = "neither spark.plugins nor spark.extraListeners names Grasshopper"
         yield Finding(ERROR if seen.is_live else WARNING, "way in", told, THREE_LINES)
-    if not seen.flag(f"{PREFIX}enabled", True):
+    if seen.text(f"{PREFIX}enabled") == "false":
         yield Finding(WARNING, "way in", f"{PREFIX}enabled is false, so the shim stays out", "take it away")
     if seen.shim_is_on is False:
         yield Finding(
@@ -97,9 +101,17 @@ def _way_in(seen: Examined) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _is_meant_for_ours(key: str, name: str) -> bool:
+    """Whether a class is none that may stand there, but so near to ours that one of them is meant."""
+    full = name if "." in name else f"{PLUGIN_CLASS.rpartition('.')[0]}.{name}"
+    return name != CLASSES[key] and bool(difflib.get_close_matches(full, CLASSES.values(), n=1, cutoff=0.8))
+
+
 def _jar(seen: Examined) -> Iterator[Finding]:
     jar, place = seen.jar, seen.jar.place if seen.jar else ""
     attached = seen.plane.attached if seen.plane else None
+    for path in seen.missing_jars:
+        yield Finding(WARNING, "jar", f"spark.jars names {path}, which does not exist", "correct the path")
     if seen.shim_is_on is None and jar is None:
         if seen.has_plugin or seen.has_listener:
             told = "neither spark.jars nor the driver's class path names it: ClassNotFoundException"
@@ -143,15 +155,23 @@ def _keys(seen: Examined) -> Iterator[Finding]:
         near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.5)
         fix = f"did you mean {PREFIX}{near[0]}?" if near else f"known are {', '.join(KEYS)}"
         yield Finding(ERROR, "settings", f"{key} is no setting, and nobody reads it", fix)
-    for name, allowed in {"mode": ("off", "shadow", "control"), "late.job": ("keep", "kill")}.items():
-        value = seen.text(f"{PREFIX}{name}", allowed[0])
-        if value not in allowed:
-            told = f"{PREFIX}{name} is {value}, so the shim stays out of the application"
-            yield Finding(ERROR, "settings", told, f"want {', '.join(allowed)}")
+    for name, fault in _unreadable(seen):
+        told = f"{PREFIX}{name} {fault}; the shim stays out of the application"
+        yield Finding(ERROR, "settings", told, "correct it, or leave it out")
+
+
+def _unreadable(seen: Examined) -> list[tuple[str, str]]:
+    """The settings whose values the shim cannot read, and why."""
+    given = {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
+    return [(name, fault) for name, value in given.items() if (fault := READINGS[name](value))]
 
 
 def _server(seen: Examined) -> Iterator[Finding]:
     plane, named = seen.plane, seen.named_server
+    if "server" in dict(_unreadable(seen)):
+        if named == seen.server:
+            return
+        named = ""
     if plane is None:
         yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", "set it, as in http://127.0.0.1:7272")
         return
@@ -174,6 +194,10 @@ def _server(seen: Examined) -> Iterator[Finding]:
 
 
 def _token(seen: Examined) -> Iterator[Finding]:
+    if seen.token_file_fault:
+        told = f"{PREFIX}token.file cannot be read: {seen.token_file_fault}; the shim stays out of the application"
+        yield Finding(ERROR, "token", told, "correct it, or leave it out")
+        return
     if seen.plane is None or seen.plane.fault:
         return
     has_one = seen.text(f"{PREFIX}token") or seen.text(f"{PREFIX}token.file")

@@ -24,6 +24,7 @@ from controlplane.model.facts import Mode
 from controlplane.rest import RestClient, RestError
 from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
 from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
+from spark_listener.shim_settings import PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 Shown = TypeVar("Shown")
 
 TIMEOUT_S = 5.0
-PREFIX = "spark.grasshopper."
 LISTENER_CLASS = "io.grasshopper.spark.GrasshopperListener"
 _JAR = re.compile(re.escape(JAR_NAME.removesuffix(".jar")) + r"[^/]*\.jar$")
+_GLOB = re.compile(r"[*?\[{]")
 _NOBODY = DoorbellRequest(protocol=PROTOCOL, source=Source(kind="spark", id="doctor", epoch=0), wait_ms=0)
 """A question that changes nothing: it is refused to whoever has not reported, after the token has been looked at."""
 
@@ -89,6 +90,10 @@ class Examined:
     shim_is_on: bool | None = None
     """By the shim's own word; None where there is no live one."""
     jar: Jar | None = None
+    missing_jars: tuple[str, ...] = ()
+    """Others that `spark.jars` names on this machine's disk, and that are not there."""
+    token_file_fault: str = ""
+    """Why the file that `token.file` names cannot be read; empty where it can."""
     server: str = ""
     """The one that was asked; empty for none."""
     plane: Plane | None = None
@@ -169,23 +174,44 @@ def find_jar(conf: Mapping[str, str], home: str | None) -> Jar | None:
     return None if place is None else read_jar(place)
 
 
+def missing_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
+    """Jars other than the shim's that `spark.jars` names on this machine's disk, and that are not there."""
+    places = [place.strip() for place in conf.get("spark.jars", "").split(",")]
+    paths = {place: _local_path(place) for place in places if place and not _JAR.search(place)}
+    return tuple(place for place, path in paths.items() if path and not _GLOB.search(path) and not Path(path).exists())
+
+
 def read_jar(place: str) -> Jar:
     """What a jar says of itself; one on another machine's disk says nothing."""
-    address = urlsplit(place)
-    if address.scheme not in ("", "file", "local"):
+    path = _local_path(place)
+    if path is None:
         return Jar(place=place)
     try:
-        with zipfile.ZipFile(unquote(address.path)) as jar:
+        with zipfile.ZipFile(path) as jar:
             manifest = jar.read("META-INF/MANIFEST.MF").decode(errors="replace")
+    except FileNotFoundError:
+        return Jar(place=place, fault="it does not exist")
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         return Jar(place=place, fault=f"{type(error).__name__}: {error}")
     version = re.search(r"^Implementation-Version: *(\S+)", manifest, re.MULTILINE)
     return Jar(place=place, version=version and version[1])
 
 
+def _local_path(place: str) -> str | None:
+    """The path of a file on this machine's disk; None for one that is elsewhere."""
+    address = urlsplit(place)
+    return unquote(address.path) if address.scheme in ("", "file", "local") else None
+
+
 def _examined(seen: Examined, server: str, token: str | None) -> Examined:
     """The same with its jar, and with what its control plane says."""
-    seen = replace(seen, jar=find_jar(seen.conf, os.environ.get("SPARK_HOME")), server=server or seen.named_server)
+    seen = replace(
+        seen,
+        jar=find_jar(seen.conf, os.environ.get("SPARK_HOME")),
+        missing_jars=missing_jars(seen.conf),
+        token_file_fault=_shim_token(seen)[1],
+        server=server or seen.named_server,
+    )
     return replace(seen, plane=_ask(seen, token)) if seen.server and not seen.is_connect else seen
 
 
@@ -207,12 +233,10 @@ def _ask(seen: Examined, token: str | None) -> Plane:
 
 
 def _token_fault(seen: Examined) -> str:
-    """Why the server does not take the shim's token; empty where it does."""
-    file = seen.text(f"{PREFIX}token.file")
-    try:
-        token = Path(file).read_text().strip() if file else seen.text(f"{PREFIX}token")
-    except (OSError, UnicodeDecodeError) as error:
-        return f"{PREFIX}token.file cannot be read: {error}"
+    """Why the server does not take the shim's token; empty where it does, or where there is none to be read."""
+    token, fault = _shim_token(seen)
+    if fault:
+        return ""
     rest = RestClient(seen.server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
     headers = {"Content-Type": "application/json"}
     try:
@@ -220,6 +244,15 @@ def _token_fault(seen: Examined) -> str:
     except RestError as error:
         return "" if error.status == HTTPStatus.CONFLICT else str(error)
     return ""
+
+
+def _shim_token(seen: Examined) -> tuple[str, str]:
+    """The shim's token, empty for none, and why its file cannot be read, empty where it can."""
+    file = seen.text(f"{PREFIX}token.file")
+    try:
+        return Path(file).read_text().strip() if file else seen.text(f"{PREFIX}token"), ""
+    except (OSError, UnicodeDecodeError) as error:
+        return "", str(error)
 
 
 def _attached(rest: RestClient, seen: Examined) -> Attached:

@@ -16,16 +16,18 @@ from spark_listener.doctor import KEYS, LOCAL_PROPERTIES
 from spark_listener.doctor import diagnose as all_findings
 from spark_listener.examination import (
     LISTENER_CLASS,
-    PREFIX,
     Attached,
     Examined,
     Jar,
     Plane,
+    examine,
     examine_session,
     find_jar,
+    missing_jars,
     read_jar,
     read_properties,
 )
+from spark_listener.shim_settings import PREFIX, READINGS, anything, duration, flag, number, timeout
 
 pytestmark = pytest.mark.unit
 
@@ -85,6 +87,18 @@ def test_a_fit_application_has_no_complaint(seen) -> None:
         ({"spark_grasshopper_servr": "x"}, "error", "settings", "spark.grasshopper.servr is no setting"),
         ({"spark_grasshopper_weight": "2"}, "warning", "settings", "is a local property"),
         ({"spark_grasshopper_late_job": "maybe"}, "error", "settings", "late.job is maybe"),
+        ({"spark_grasshopper_copies_max": "many"}, "error", "settings", "copies.max is not a number: many"),
+        ({"spark_grasshopper_queue_capacity": "1e5"}, "error", "settings", "queue.capacity is not a number: 1e5"),
+        ({"spark_grasshopper_timeout": "2parsecs"}, "error", "settings", "timeout is not a duration: 2parsecs"),
+        ({"spark_grasshopper_connect_timeout": "2h"}, "error", "settings", "connect.timeout is not a duration: 2h"),
+        ({"spark_grasshopper_timeout": "0s"}, "error", "settings", "timeout is 0s, want 1ms to 60min"),
+        ({"spark_grasshopper_progress_interval": "ms"}, "error", "settings", "progress.interval is not a number"),
+        ({"spark_grasshopper_enabled": "yes"}, "error", "settings", "enabled is yes, which is neither true nor false"),
+        ({"spark_grasshopper_server": "127.0.0.1:72"}, "error", "settings", "server is not an address: no protocol"),
+        ({"spark_plugins": "io.grasshopper.spark.GrasshoperPlugin"}, "error", "way in", "Spark does not start"),
+        ({"spark_plugins": "GrasshopperPlugin"}, "error", "way in", "Spark does not start"),
+        ({"spark_plugins": LISTENER_CLASS}, "error", "way in", "Spark does not start"),
+        ({"spark_extraListeners": "io.grasshopper.spark.GrasshopperListner"}, "error", "way in", "does not start"),
         ({"spark_grasshopper_mode": "shadow"}, "note", "mode", "shadow by the application, control by the server"),
         ({"spark_grasshopper_enabled": "false"}, "warning", "way in", "stays out"),
         ({"spark_plugins": "", "spark_extraListeners": LISTENER_CLASS}, "note", "way in", "by heartbeat, every 10s"),
@@ -160,6 +174,29 @@ def test_what_is_well_is_told_as_it_is(conf, check, words) -> None:
     assert any(each.check == check and words in each.told for each in diagnose(seen))
 
 
+def test_a_misspelt_class_is_told_with_the_one_that_is_meant() -> None:
+    """Spark ends with a ClassNotFoundException, which says nothing of the nearest name; other plug-ins are not ours."""
+    seen = with_conf(
+        spark_plugins="io.grasshopper.spark.GrasshoperPlugin,org.apache.spark.sql.connect.SparkConnectPlugin"
+    )
+    (found,) = (f for f in diagnose(seen) if f.check == "way in")
+    assert found.fix == "did you mean io.grasshopper.spark.GrasshopperPlugin?"
+
+
+def test_a_server_that_is_no_address_is_one_error_even_where_another_one_is_asked() -> None:
+    """The shim stays out, whatever the doctor asks; that nobody answers there would be a second error."""
+    seen = with_conf(spark_grasshopper_server="plane:7272")
+    alone = replace(seen, server="plane:7272", plane=Plane(fault="no Grasshopper server can be reached there"))
+    assert [found[:2] for found in bad(alone)] == [("error", "settings")]
+    assert ("error", "settings") in [found[:2] for found in bad(seen)]
+
+
+@pytest.mark.parametrize("value", ["4", "+4", "-1", "0004", str(2**63 - 1)])
+def test_numbers_that_the_shim_reads_are_no_errors(value) -> None:
+    """Those out of the key's range count as the nearest in it."""
+    assert bad(with_conf(spark_grasshopper_copies_max=value)) == []
+
+
 def test_a_misspelt_setting_is_told_with_the_nearest_and_all_are_told_at_once() -> None:
     """Whoever has one typo has two."""
     seen = with_conf(spark_grasshopper_servr="x", spark_grasshopper_tokn_file="y", spark_grasshopper_zzz="1")
@@ -175,6 +212,10 @@ def test_the_known_settings_are_those_that_the_shim_reads() -> None:
     java = (ROOT / "jvm-shim/shim-core/src/main/java/io/grasshopper/core/Settings.java").read_text()
     (listed,) = re.findall(r"> KEYS = .*?asList\((.*?)\)\);", java, re.DOTALL)
     assert set(re.findall(r'"([a-z.]+)"', listed)) == set(KEYS)
+    kinds = {"number": number, "flag": flag, "timeout": timeout, "millis": duration}
+    read = {key: kinds[kind] for kind, key in re.findall(r'\b(number|flag|timeout|millis)\("([a-z.]+)"', java)}
+    of_text = {"late.job", "mode", "server"}
+    assert {key: one for key, one in READINGS.items() if one is not anything and key not in of_text} == read
     readme = (ROOT / "README.md").read_text()
     told = re.findall(r"`(?:spark\.grasshopper)?\.([a-z.]+)`", "\n".join(re.findall(r"^\| .*", readme, re.MULTILINE)))
     assert told
@@ -209,7 +250,7 @@ def test_without_a_server_nothing_else_is_said_of_it() -> None:
     ("jar", "severity", "words"),
     [
         (None, "error", "ClassNotFoundException"),
-        (Jar(place="/opt/grasshopper-spark.jar", fault="FileNotFoundError: no"), "error", "FileNotFoundError"),
+        (Jar(place="/opt/grasshopper-spark.jar", fault="it does not exist"), "error", "spark.jar: it does not exist"),
         (Jar(place="/opt/grasshopper-spark.jar", version="0.0.9"), "warning", "is 0.0.9, this Python package"),
         (Jar(place="hdfs:///lib/grasshopper-spark.jar"), "note", "cannot be read from here"),
     ],
@@ -292,7 +333,27 @@ def test_a_jar_is_found_where_the_configuration_or_sparks_home_has_it(tmp_path) 
     assert find_jar({"spark.jars": f"/a.jar, file://{jar}"}, None) == Jar(place=f"file://{jar}", version="7.1")
     assert find_jar({"spark.driver.extraClassPath": f"/a:{jar}"}, None) == Jar(place=str(jar), version="7.1")
     assert read_jar("hdfs:///lib/grasshopper-spark.jar") == Jar(place="hdfs:///lib/grasshopper-spark.jar")
-    assert "FileNotFoundError" in read_jar("/nowhere/grasshopper-spark.jar").fault
+    assert read_jar("/nowhere/grasshopper-spark.jar").fault == "it does not exist"
+
+
+def test_other_jars_that_do_not_exist_are_told(tmp_path) -> None:
+    """Spark goes on without them, and what they hold is missing later; patterns and other disks are not looked at."""
+    (there := tmp_path / "there.jar").touch()
+    named = (
+        f"{there}, /nowhere/udfs.jar, file:///nowhere/b.jar, hdfs:///c.jar, /nowhere/*.jar, /no/grasshopper-spark.jar"
+    )
+    assert missing_jars({"spark.jars": named}) == ("/nowhere/udfs.jar", "file:///nowhere/b.jar")
+    seen = examine({**CONF, "spark.jars": "/nowhere/grashoper.jar", f"{PREFIX}server": ""})
+    told = [told for _, check, told in bad(seen) if check == "jar"]
+    assert any("/nowhere/grashoper.jar, which does not exist" in each for each in told)
+
+
+def test_a_token_file_that_cannot_be_read_is_told_without_a_server() -> None:
+    """It keeps the shim out, whatever the server would say."""
+    seen = examine({**CONF, f"{PREFIX}server": "", f"{PREFIX}token.file": "/nowhere/token"})
+    ((severity, told),) = ((severity, told) for severity, check, told in bad(seen) if check == "token")
+    assert severity == "error"
+    assert "token.file cannot be read: [Errno 2]" in told
 
 
 def test_properties_are_read_as_spark_reads_them() -> None:

@@ -1,0 +1,112 @@
+"""Which values does the shim read? One reading for each key that `Settings.java` knows.
+
+A value that cannot be read keeps the shim out of the application. Readings say why not, in the shim's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+PREFIX = "spark.grasshopper."
+LONGEST_TIMEOUT_MS = 3_600_000
+UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
+
+Reading = Callable[[str], str]
+"""What is wrong with a value; empty where it can be read."""
+
+
+def number(value: str) -> str:
+    """A whole number of 64 bits; one out of the key's range counts as the nearest in it.
+
+    >>> number("many"), number("200")
+    ('is not a number: many', '')
+    """
+    digits = re.fullmatch(r"[+-]?0*(\d+)", value, re.ASCII)
+    fits = digits and len(digits[1]) < 20 and -(2**63) <= int(value) < 2**63
+    return "" if fits else f"is not a number: {value}"
+
+
+def duration(value: str) -> str:
+    """A duration as Spark writes it; a bare number is milliseconds.
+
+    >>> duration("200ms"), duration("2parsecs"), duration("1.5s")
+    ('', 'is not a duration: 2parsecs', 'is not a number: 1.5')
+    """
+    digits, unit = _split(value)
+    return number(digits) if unit in UNITS_MS else f"is not a duration: {value}"
+
+
+def timeout(value: str) -> str:
+    """A duration of a millisecond to an hour.
+
+    >>> timeout("2s"), timeout("0")
+    ('', 'is 0, want 1ms to 60min')
+    """
+    if wrong := duration(value):
+        return wrong
+    digits, unit = _split(value)
+    return "" if 1 <= int(digits) * UNITS_MS[unit] <= LONGEST_TIMEOUT_MS else f"is {value}, want 1ms to 60min"
+
+
+def one_of(*allowed: str) -> Reading:
+    """One of these words.
+
+    >>> one_of("keep", "kill")("maybe")
+    'is maybe, want keep or kill'
+    """
+    wanted = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+    return lambda value: "" if value in allowed else f"is {value}, want {wanted}"
+
+
+def flag(value: str) -> str:
+    """True or false, and nothing else.
+
+    >>> flag("yes")
+    'is yes, which is neither true nor false'
+    """
+    return "" if value in ("true", "false") else f"is {value}, which is neither true nor false"
+
+
+def address(value: str) -> str:
+    """An address of http or https. It is not told, for somebody may have put a secret there.
+
+    >>> address("127.0.0.1:7272"), address("ftp://plane"), address("http://plane:7272")
+    ('is not an address: no protocol', 'is not an address of http or https', '')
+    """
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError as error:
+        return f"is not an address: {error}"
+    if not parts.scheme or "://" not in value:
+        return "is not an address: no protocol"
+    return "" if parts.scheme in ("http", "https") else "is not an address of http or https"
+
+
+def anything(_value: str) -> str:
+    """Any text."""
+    return ""
+
+
+READINGS: Mapping[str, Reading] = {
+    "connect.timeout": timeout,
+    "copies.max": number,
+    "enabled": flag,
+    "late.job": one_of("keep", "kill"),
+    "mode": one_of("off", "shadow", "control"),
+    "progress.interval": duration,
+    "queue.capacity": number,
+    "server": address,
+    "timeout": timeout,
+    "token": anything,
+    "token.file": anything,
+}
+"""By key under `spark.grasshopper.`; the file of `token.file` is read where the server is asked."""
+
+
+def _split(value: str) -> tuple[str, str]:
+    """A duration's digits and its unit."""
+    digits = value.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return digits, value[len(digits) :]
