@@ -21,6 +21,7 @@ from controlplane.printable import harmless
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
 EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
 """By HTTP status; any other failure is REFUSED."""
+WAYS_TO_GIVE_A_TOKEN = "give it by --token, GRASSHOPPER__CLIENT__TOKEN or GRASSHOPPER__CLIENT__TOKEN_FILE"
 TIMEOUT_S = 10.0
 
 
@@ -76,6 +77,7 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
         _not_ours(server)
     if not reply.ok:
         told = body.get("detail") or body.get("title") or f"status {reply.status_code}"
+        told = f"{told}; {WAYS_TO_GIVE_A_TOKEN}" if reply.status_code == 401 else told
         fail(str(told), EXIT_CODES.get(reply.status_code, REFUSED))
     return body
 

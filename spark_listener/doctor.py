@@ -222,6 +222,10 @@ def _mode(seen: Examined) -> Iterator[Finding]:
         yield Finding(OK, "mode", told)
     elif mine.rank <= counts.rank:
         yield Finding(NOTE, "mode", f"{told}, nothing is ordered", f"set {PREFIX}mode to control, or leave it out")
+    elif seen.plane.chosen is counts:
+        done = "an operator switched it off" if counts is Mode.OFF else f"an operator chose {counts}"
+        fix = "`grasshopper mode get -o json` and the page /audit say when and why"
+        yield Finding(NOTE, "mode", f"{told}, nothing is ordered: {done}", fix)
     else:
         fix = 'look at `grasshopper report`, then `grasshopper mode set control --reason "..."`'
         yield Finding(NOTE, "mode", f"{told}, nothing is ordered", fix)

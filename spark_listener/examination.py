@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from controlplane.model.facts import Mode
+from controlplane.model.facts import Mode, lowest
 from controlplane.rest import RestClient, RestError
 from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
 from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
@@ -75,6 +75,8 @@ class Plane:
     """Why it does not take the shim's token; empty where it does."""
     version: str | None = None
     mode: Mode | None = None
+    chosen: Mode | None = None
+    """The least that operators have chosen for everybody or for this application; None where they chose nothing."""
     attached: Attached | None = None
 
 
@@ -228,8 +230,16 @@ def _ask(seen: Examined, token: str | None) -> Plane:
         token_fault=_token_fault(seen),
         version=_shown(lambda: rest.get("/api/v1/openapi.json", lambda said: str(said["info"]["version"]))),
         mode=_shown(lambda: rest.get("/api/v1/mode", lambda said: Mode(said["mode"]))),
+        chosen=_shown(lambda: rest.get("/api/v1/mode", lambda said: _chosen(said, seen))),
         attached=_shown(lambda: _attached(rest, seen)) if seen.is_live else None,
     )
+
+
+def _chosen(said: Any, seen: Examined) -> Mode | None:
+    """The least mode that operators have chosen for everybody or for this application."""
+    places = ("", f"spark:{seen.application}")
+    chosen = [Mode(each["value"]) for each in said["choices"] if each["what"] == "mode" and each["source"] in places]
+    return lowest(*chosen) if chosen else None
 
 
 def _token_fault(seen: Examined) -> str:

@@ -28,6 +28,8 @@ from spark_listener.attach import PLUGIN_CLASS
 
 pytestmark = pytest.mark.unit
 
+NOT_THE_ONE = "the token is not the one that is wanted"
+
 
 def run(*arguments: str, token: str = "", server: str = "", answers: str = "", **environment: str) -> Result:
     """One command line, in this process."""
@@ -133,7 +135,7 @@ def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None
     assert told.exit_code == REFUSED
     (refused,) = [each for each in json.loads(told.stdout) if each["check"] == "token"]
     assert refused["severity"] == "error"
-    assert refused["told"] == f"{server}/shim/v1/doorbell: status 401: shim token wanted"
+    assert refused["told"] == f"{server}/shim/v1/doorbell: status 401: {NOT_THE_ONE}, the shim token"
     assert "wrong" not in told.stdout
     assert "its version is not shown to us" in told.stdout
 
@@ -342,6 +344,26 @@ def test_a_path_that_cannot_be_used_is_wrong_usage(option: str, tmp_path: Path) 
     path = {"--store": "nosuch://x"}.get(option, str(tmp_path / "no" / "file"))
     told = run("serve", "--port", "0", option, path)
     assert (told.exit_code, type(told.exception)) == (USAGE, SystemExit)
+
+
+def test_who_gives_no_token_or_a_wrong_one_is_told_which_and_how_to_give_it(server: str) -> None:
+    """A wrong token looks like none at all otherwise, and no other line says where it may stand."""
+    how = "; give it by --token, GRASSHOPPER__CLIENT__TOKEN or GRASSHOPPER__CLIENT__TOKEN_FILE\n"
+    none, wrong = run("status", server=server), run("status", "--token", "nope", server=server)
+    assert (none.exit_code, wrong.exit_code) == (NOT_ALLOWED, NOT_ALLOWED)
+    assert none.stderr == f"grasshopper: a token is wanted, the read token{how}"
+    assert wrong.stderr == f"grasshopper: {NOT_THE_ONE}, the read token{how}"
+
+
+def test_the_doctor_tells_an_operators_switch(other_server: Callable[[bytes], str]) -> None:
+    """Handing over again is not the next step after somebody has pulled the plug."""
+    choice = {"what": "mode", "value": "off", "source": "", "reason": "incident", "at_unix_ms": 1}
+    for source, told_of in (("", True), ("spark:other", False)):
+        said = {"mode": "off", "sources": {}, "recorded": True, "choices": [choice | {"source": source}]}
+        findings = json.loads(doctor("-o", "json", server=other_server(json.dumps(said).encode())).stdout)
+        (found,) = (each for each in findings if each["check"] == "mode")
+        assert ("an operator switched it off" in found["told"]) is told_of
+        assert ("grasshopper mode get -o json" in found["fix"]) is told_of
 
 
 def test_a_token_comes_from_a_file(server: str, tmp_path: Path) -> None:

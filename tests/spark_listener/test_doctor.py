@@ -228,8 +228,15 @@ def test_the_known_settings_are_those_that_the_shim_reads() -> None:
         (Plane(fault="http://plane: nobody there"), "error", "server", "nobody there"),
         (replace(HEALTHY.plane, troubles="[!]store: full"), "warning", "server", "store: full"),
         (replace(HEALTHY.plane, version="9.9.9"), "warning", "server", "is version 9.9.9"),
-        (replace(HEALTHY.plane, token_fault="status 401: shim token wanted"), "error", "token", "401"),
+        (replace(HEALTHY.plane, token_fault="status 401: a token is wanted, the shim token"), "error", "token", "401"),
         (replace(HEALTHY.plane, mode=Mode.SHADOW), "note", "mode", "shadow counts, nothing is ordered"),
+        (
+            replace(HEALTHY.plane, mode=Mode.OFF, chosen=Mode.OFF),
+            "note",
+            "mode",
+            "off counts, nothing is ordered: an operator switched it off",
+        ),
+        (replace(HEALTHY.plane, mode=Mode.SHADOW, chosen=Mode.SHADOW), "note", "mode", "an operator chose shadow"),
         (replace(HEALTHY.plane, mode=None), "note", "mode", "not shown to us"),
     ],
 )
