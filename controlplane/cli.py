@@ -230,6 +230,7 @@ def decide(
     from controlplane.model.errors import BadSetting
 
     settings = _load(config_file, {}).engine_settings()
+    note("loading kernels; the first use after an update compiles them, for about a minute")
     try:
         advice = engine.decide(engine.read_snapshot(snapshot.read_bytes()), policy, settings, seed)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
