@@ -214,7 +214,7 @@ def check(settings: Settings) -> None:
     check_engine(settings.engine_settings())
     url = settings.store_settings().url
     if not usable(url):
-        want = "the path of an SQLite file, or an SQLAlchemy URL whose driver is installed"
+        want = "the path of an SQLite file (no file: address), or an SQLAlchemy URL whose driver is installed"
         raise BadSettings((BadSetting("store.url", shown_url(url), want),))
     tokens = settings.auth.tokens()
     weak = [settings.auth.field(role) for role, token in tokens.items() if not is_strong(token)]

@@ -1,10 +1,12 @@
 """How is the database opened and brought to the newest tables?"""
 
+import fcntl
 import os
 import re
+import struct
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from sqlalchemy.exc import ArgumentError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_WAIT_S = 2.0
-_AT_ONCE = LOCK_EX | LOCK_NB
+_OUR_BYTE = 2**62
+"""Of the database's file, far behind those that SQLite locks."""
 _SECRET = re.compile("pass|secret|token|key", re.IGNORECASE)
 
 
@@ -46,8 +49,19 @@ def shown_url(url: str) -> str:
 
 
 def usable(url: str) -> bool:
-    """Whether the URL can be understood and its driver is installed; nothing is connected to."""
+    """Whether the URL can be understood and its driver is installed; nothing is connected to.
+
+    SQLite's own `file:` addresses are not: they may open one file as many.
+
+    >>> usable("/tmp/a.db"), usable("sqlite:///file:/tmp/a.db?uri=true")
+    (True, False)
+    """
     try:
+        parsed = make_url(full_url(url))
+        if parsed.get_backend_name() == "sqlite" and (
+            "uri" in parsed.query or (parsed.database or "").startswith("file:")
+        ):
+            return False
         open_engine(url).dispose()
     except (ArgumentError, ImportError, ValueError):
         return False
@@ -75,18 +89,18 @@ def open_engine(url: str) -> Engine:
 def alone(url: str) -> Iterator[None]:
     """Keeps an SQLite file for this process meanwhile; raises BlockingIOError where another one has it.
 
-    The file counts, not the name: a link to it is the same one. Other databases are not kept, nor is a file beside
-    which no lock can be made.
+    The file counts, not the name: a link to it is the same one, symbolic or hard. Its place is kept, too, should the
+    file be taken away. Other databases are not kept, nor is what cannot be locked.
     """
     name = _file_name(make_url(full_url(url)))
     with ExitStack() as stack:
-        try:
-            if name:
-                flock(stack.enter_context(open(f"{os.path.realpath(name)}.lock", "w", opener=_privately)), _AT_ONCE)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass
+        for path, lock in ((f"{os.path.realpath(name)}.lock", _lock_file), (name, _lock_byte)) if name else ():
+            try:
+                lock(stack.enter_context(open(path, "a", opener=_privately)).fileno())
+            except BlockingIOError:
+                raise
+            except OSError:
+                pass
         yield
 
 
@@ -130,13 +144,30 @@ def _privately(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o600)
 
 
+def _lock_file(descriptor: int) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_byte(descriptor: int) -> None:
+    """Locks a byte that SQLite does not know, until the descriptor is closed.
+
+    SQLite's locks belong to the process and go with any descriptor of the file that it closes; this one does not. Only
+    Linux has such locks.
+    """
+    if sys.platform != "linux":
+        return
+    kind = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _OUR_BYTE, 1, 0)
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, kind)
+
+
 def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
     """Makes the file before SQLite does, which would let everybody read it; those beside it get its permissions.
 
-    Where it cannot be made, SQLite says why.
+    One that is there stays closed: closing it would end the locks of this process's other connections. Where it cannot
+    be made, SQLite says why.
     """
     with suppress(OSError):
-        os.close(_privately(arguments[0], os.O_RDONLY))
+        os.close(_privately(arguments[0], os.O_RDONLY | os.O_EXCL))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -1,19 +1,26 @@
 """Does the store keep what it should, for as long as it should, and never get in the way of a decision?"""
 
 import asyncio
+import contextlib
 import math
+import sqlite3
 import stat
+import subprocess
+import sys
 
 import msgspec
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
+from controlplane import settings
 from controlplane.model.decisions import Result
+from controlplane.model.errors import BadSettings
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import schema
-from controlplane.store.database import alone, migrate
+from controlplane.store.database import alone, migrate, open_engine
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record, sweep
@@ -326,3 +333,52 @@ def test_a_store_that_is_reached_by_a_link_is_the_same_store(tmp_path):
     (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
     with alone(str(tmp_path / "store.db")), pytest.raises(BlockingIOError), alone(str(tmp_path / "link.db")):
         pass
+
+
+def test_a_hard_link_is_the_same_store_and_another_spelling_too(tmp_path):
+    """Each server wrote a log of its own beside one file, and half of the records were lost."""
+    store, link = tmp_path / "store.db", tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    with alone(str(store)):
+        link.hardlink_to(store)
+        for other in (str(link), f"sqlite:///{link}", f"sqlite+pysqlite:///{store}?timeout=5"):
+            with pytest.raises(BlockingIOError), alone(other):
+                pass
+    with alone(str(link)):
+        pass
+
+
+def test_a_store_that_is_kept_can_be_written_and_stays_kept(opened, tmp_path):
+    """SQLite opens and closes the file meanwhile, which ends a process's locks of the older kind."""
+    path = str(tmp_path / "store.db")
+    with alone(path):
+        store = opened()
+        store.record([record(1)], [], now_s=5.0)
+        assert store.flush()
+        store.close()
+        with pytest.raises(BlockingIOError), alone(path):
+            pass
+    assert ids(find(opened())) == [1]
+
+
+def test_a_new_connection_leaves_the_locks_of_others(tmp_path):
+    """It opened and closed the file, so a first connection's lock was gone, and others could write meanwhile."""
+    path = tmp_path / "store.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as first:
+        first.execute("CREATE TABLE kept (id INTEGER)")
+        first.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OperationalError):
+            open_engine(f"sqlite:///{path}?timeout=0").connect()
+        other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        told = subprocess.run([sys.executable, "-c", other, path], capture_output=True, text=True, check=False)
+    assert "database is locked" in told.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///file:{}?uri=true", "sqlite:///file:{}?mode=ro&uri=true", "sqlite:///{}?uri=true"]
+)
+def test_sqlites_own_addresses_are_refused_by_a_sentence(tmp_path, url):
+    """They opened a running server's file under a name that nobody compared."""
+    with pytest.raises(BadSettings) as refused:
+        settings.load(overrides={"store": {"url": url.format(tmp_path / "store.db")}})
+    assert "no file: address" in str(refused.value)
