@@ -22,7 +22,7 @@ from fastapi import FastAPI
 from controlplane.api import app as web
 from controlplane.api import pages
 from controlplane.api.connections import OPERATORS, BoundedProtocol, Gate, most_connections
-from controlplane.engine.scheduler import IDS_PER_EPOCH, Scheduler
+from controlplane.engine.scheduler import IDS_PER_EPOCH, LAST_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
@@ -31,12 +31,16 @@ from controlplane.processes import operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
 from controlplane.settings import SECTIONS, Settings, holding, in_force
+from controlplane.store.database import shown_url
 from controlplane.store.store import Store
 
 _log = structlog.get_logger()
 
 GC_THRESHOLDS = (10_000, 20, 50)
 """The state of 100,000 tasks takes 60 ms to look through and is hardly ever garbage."""
+
+LATEST_S = 2**32
+"""Unix seconds, in the year 2106, from which on a clock is not believed. Half of all ids are left for later runs."""
 
 KEEP_ALIVE_S = 75
 """An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
@@ -51,12 +55,20 @@ def build_app(
     """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock.
 
     Ids of decisions start with the second of the start, but never below an earlier run's: the wall clock may have been
-    set back.
+    set back. One that is absurdly late is not believed: its ids would stay, and soon be larger than shims take.
     """
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
+    url = settings.store_settings().url
     store = Store(settings.store_settings())
-    epoch = max(epoch, (store.newest_id() // IDS_PER_EPOCH + 1) * 1000)
-    scheduler = Scheduler(settings.engine_settings(), order_epoch=epoch // 1000)
+    newest = store.newest_id()
+    if epoch // 1000 >= LATEST_S:
+        _log.error("clock_not_believed", unix_s=epoch // 1000, store=shown_url(url))
+    order_epoch = max(epoch // 1000 % LATEST_S, newest // IDS_PER_EPOCH + 1)
+    if order_epoch > LAST_EPOCH:
+        told = "shims refuse ids as large as those of this store, and so every order; choose another store"
+        _log.error("ids_used_up", store=shown_url(url), newest_id=newest, about=told)
+    epoch = max(epoch, order_epoch * 1000)
+    scheduler = Scheduler(settings.engine_settings(), order_epoch=order_epoch)
     runtime = Runtime(scheduler, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager

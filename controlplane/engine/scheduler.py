@@ -38,6 +38,8 @@ from controlplane.model.snapshot import HostState, Snapshot
 
 IDS_PER_EPOCH = 2**20
 """Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
+LAST_EPOCH = 2**53 // IDS_PER_EPOCH - 1
+"""The last one of which every id fits the wire."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
 NO_SLOT = "no_slot"
