@@ -107,9 +107,9 @@ public final class Fact {
     return value < 0 || value > MAX_AMOUNT ? -1 : value;
   }
 
-  /** Cuts to length, and replaces lone surrogates, which JSON cannot carry. */
+  /** Cuts to length, never through a character of two halves, and replaces lone halves, which JSON cannot carry. */
   private static String cut(String text, int max) {
-    String shorter = text.length() <= max ? text : text.substring(0, max);
+    String shorter = text.length() <= max ? text : text.substring(0, Character.isHighSurrogate(text.charAt(max - 1)) ? max - 1 : max);
     for (int i = 0; i < shorter.length(); i++) {
       if (Character.isSurrogate(shorter.charAt(i))) {
         return new String(shorter.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);

@@ -1,6 +1,7 @@
 // Which job, in the user's sense, does a Spark job belong to, and what did its user ask for?
 package io.grasshopper.spark;
 
+import io.grasshopper.core.Fact;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -33,7 +34,7 @@ final class JobKey {
     String group = text(properties, "spark.jobGroup.id", "");
     isSql = !sql.isEmpty();
     isStreaming = !text(properties, "sql.streaming.queryId", "").isEmpty();
-    key = isSql ? "sql-" + sql : cut(group.isEmpty() ? "job-" + sparkJob : "group-" + group);
+    key = Fact.key(isSql ? "sql-" + sql : group.isEmpty() ? "job-" + sparkJob : "group-" + group);
     String parts = text(properties, "spark.grasshopper.weight", "1");
     String copies = text(properties, "spark.grasshopper.copies.enabled", "true").toLowerCase(Locale.ROOT);
     String wish = text(properties, "spark.grasshopper.mode", "control").toLowerCase(Locale.ROOT);
@@ -53,10 +54,6 @@ final class JobKey {
   private static String text(Properties properties, String name, String otherwise) {
     String value = properties.getProperty(name);
     return value == null || value.isEmpty() ? otherwise : value;
-  }
-
-  private static String cut(String text) {
-    return text.length() <= 256 ? text : text.substring(0, 256);
   }
 
   private static int weight(String text) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grasshopper.core.Fact;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 
@@ -24,6 +25,22 @@ class JobKeyTest {
     assertEquals("group-nightly", key("spark.jobGroup.id", "nightly").key);
     assertEquals("job-9", key().key);
     assertEquals("job-9", JobKey.of(null, 9).key);
+  }
+
+  /** The job would be reported under another key than the one that grants are looked up by. */
+  @Test
+  void aLongGroupHasTheKeyThatIsReported() {
+    for (String filler : new String[] {"a", "aa", "\uD83D\uDE00", "a\uD83D\uDE00", "\uD83D"}) {
+      StringBuilder group = new StringBuilder(filler);
+      while (group.length() < 300) {
+        group.append("\uD83D\uDE00");
+      }
+      String key = key("spark.jobGroup.id", group.toString()).key;
+      assertEquals(key, Fact.key(key));
+      assertEquals(key, Fact.timeless("job_submitted").withKey("job", key).get("job"));
+      assertEquals(filler.equals("\uD83D"), key.contains("?"));
+      assertTrue(key.length() == 255 || key.length() == 256);
+    }
   }
 
   @Test
