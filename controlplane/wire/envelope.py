@@ -23,7 +23,7 @@ PROTOCOL = 1
 class Source(Struct, frozen=True):
     """Who speaks. `epoch` grows with every restart of the same id (the driver's start in milliseconds)."""
 
-    kind: Annotated[str, Meta(pattern="^[a-z]{1,16}$")]
+    kind: Annotated[str, Meta(pattern=r"^[a-z]{1,16}$(?!\n)")]
     id: Key
     epoch: Id
 

@@ -1,6 +1,7 @@
 """Do Python and Java mean the same bytes? The golden files are read here and by the shim's own tests (WireTest)."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -69,3 +70,12 @@ def test_replies_are_encoded_as_the_shim_reads_them(name: str) -> None:
 def test_progress_columns_have_one_length() -> None:
     progress = decode_request((GOLDEN / "request_progress.json").read_bytes()).progress
     assert {len(getattr(progress, name)) for name in progress.__struct_fields__ if getattr(progress, name)} == {2}
+
+
+@pytest.mark.parametrize(("kind", "fits"), [("spark", True), ("spark\n", False), ("Spark", False), ("", False)])
+def test_a_kind_of_source_is_a_word_and_no_line(kind: str, fits: bool) -> None:
+    """Python's `$` stands before a last line feed, too; one more source would have been let in under another name."""
+    source = {"kind": kind, "id": "app-1", "epoch": 1}
+    body = json.dumps({"protocol": 1, "source": source, "sequence": 1, "full": True}).encode()
+    with nullcontext() if fits else pytest.raises(msgspec.ValidationError):
+        decode_request(body)
