@@ -27,7 +27,7 @@ from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.statistics import Estimate, Summary
-from controlplane.terminal import REFUSED, USAGE, AsOption, Output, fail, note, print_json, print_table
+from controlplane.terminal import REFUSED, UNREACHABLE, USAGE, AsOption, Output, fail, note, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
@@ -335,6 +335,8 @@ def _computing(on: str | None) -> Iterator[sweep.Compute]:
             yield compute
     except ImportError:
         fail("--on needs pyspark: pip install 'grasshopper-scheduler[spark]'", USAGE)
+    except sweep.NoCluster as none:
+        fail(f"--on {none}", UNREACHABLE)
     except sweep.OtherCode as other:
         fail(str(other), REFUSED)
 

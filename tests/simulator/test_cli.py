@@ -7,10 +7,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JError
+
+from controlplane.model.errors import BadSetting
+from controlplane.processes import free_port
+from controlplane.simulator import sweep
+from controlplane.terminal import UNREACHABLE
 
 pytestmark = pytest.mark.unit
+
+GONE, THERE = (SimpleNamespace(isStopped=lambda answer=answer: answer) for answer in (True, False))
 
 SIMULATE = ("simulate", "--policy", "redundant-small", "--d", "35", "--rho", "0.8", "--jobs", "2000", "--seeds", "1..3")
 
@@ -108,6 +117,30 @@ def test_a_folder_that_takes_no_results_ends_a_run_with_a_sentence(tmp_path):
     told = grasshopper("experiment", "run", "redundancy/equation-4", "--folder", str(tmp_path / "file"))
     assert (told.returncode, told.stderr.count("Traceback")) == (1, 0)
     assert "what was computed before is kept" in told.stderr.replace("\n", " ")
+
+
+def test_a_master_that_cannot_be_reached_is_told_in_one_line(tmp_path):
+    """Spark tried for a minute, and then told of its own inside."""
+    master = f"spark://127.0.0.1:{free_port('127.0.0.1')}"
+    told = grasshopper("experiment", "run", "redundancy/equation-4", "--folder", str(tmp_path), "--on", master)
+    assert (told.returncode, told.stderr.count("\n")) == (UNREACHABLE, 1)
+    assert told.stderr.startswith(f"grasshopper: --on {master} cannot be reached")
+
+
+def test_a_cluster_that_goes_while_it_computes_is_told_in_one_line():
+    """Spark stops the context; whatever is asked of it then fails. A failure of a running one is another matter."""
+    stopped, running = (SimpleNamespace(_jsc=SimpleNamespace(sc=lambda is_on=is_on: is_on)) for is_on in (GONE, THERE))
+    with pytest.raises(sweep.NoCluster, match="spark://h:7077 is gone"), sweep._told_if_gone("spark://h:7077", stopped):
+        raise Py4JError("a page of Java")
+    with pytest.raises(Py4JError), sweep._told_if_gone("spark://h:7077", running):
+        raise Py4JError("a page of Java")
+
+
+@pytest.mark.parametrize("master", ["spark://host", "spark://a:1,b", "mesos://here"])
+def test_what_is_no_master_is_wrong_usage(master):
+    """Found out before Spark is loaded."""
+    with pytest.raises(BadSetting), sweep.computing(master):
+        pass
 
 
 def test_a_run_with_nothing_to_compute_leaves_the_journal_alone(tmp_path):
