@@ -71,7 +71,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _operation(name: str, summary: str, request: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
-    refusals = (400, 401, 403, 408, 409, 413, 415, 422, 426, 429, 500, 503)
+    refusals = (400, 401, 403, 409, 413, 415, 422, 426, 429, 500, 503)
     return {
         "summary": summary,
         "operationId": name,

@@ -1,14 +1,16 @@
-"""How large and how slow may a request's head be, and who gets a connection when many are open?
+"""How large and how slow may a request be, how many may wait, and who gets a connection when many are open?
 
-What uvicorn itself does not bound: a head without end, half a head that never goes on, and connections until no file is
-left. A refusal closes the connection, with an answer where none has begun, and is counted by reason. Operators have a
-listener of their own, a socket in the file system with a gate of its own, so no number of other callers locks them out.
+What uvicorn itself does not bound: a head without end, half a request that never goes on, a body in crumbs or one that
+goes on after its answer, requests sent ahead of the answers, and connections until no file is left. A refusal closes
+the connection, with an answer where none has begun, and is counted by reason. Operators have a listener of their own, a
+socket in the file system with a gate of its own, so no number of other callers locks them out.
 """
 
 from collections import Counter
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.metrics import Metrics
@@ -17,6 +19,16 @@ HEAD_BYTES = 64 * 1024
 """Request line and headers together; also trailers, and whatever else is neither head nor body."""
 HEAD_S = 10.0
 """Time for a whole head, from the connection or its first byte on."""
+PIPELINED = 16
+"""Requests of a connection that wait while an earlier one is answered; drivers, browsers and scripts send none."""
+BODY_S = 30.0
+"""Time for a whole body, trailers included, from its head on; a shim has given up long before."""
+CRUMBS = 1000
+"""Pieces in which any body may come: each costs as much as kilobytes in one piece do."""
+CRUMB_BYTES = 256
+"""A body may come in one more piece for each so many of its bytes."""
+UNWANTED_BYTES = 16 * 2**20
+"""Read of a body after its answer: many a client looks for an answer only when it has sent all."""
 RESERVED_FILES = 128
 """Files that no connection takes: the store's, the log's, the operators'."""
 OPERATORS = 32
@@ -25,6 +37,8 @@ OPERATORS = 32
 _TOLD = {
     "head_too_large": b"431 Request Header Fields Too Large",
     "head_too_slow": b"408 Request Timeout",
+    "body_in_crumbs": b"400 Bad Request",
+    "body_too_slow": b"408 Request Timeout",
     "address_full": b"503 Service Unavailable",
     "server_full": b"503 Service Unavailable",
 }
@@ -64,8 +78,12 @@ class Gate:
         self._complaints.warn("connection_refused", reason=reason, client=address)
 
 
+class _Enough(Exception):
+    """Raised in the parser, so that it leaves alone what else has come from a connection that is being closed."""
+
+
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol behind a gate, with bounds on what is neither body nor yet a whole head."""
+    """uvicorn's protocol behind a gate, with bounds on whatever no reader of a body sees."""
 
     def __init__(self, *args: Any, gate: Gate, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -73,6 +91,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._inside = False
         self._unparsed = 0
         """Bytes taken in since the parser last made something whole of them: a head, a piece of a body, a message."""
+        self._in_body = False
+        self._pieces = 0
+        """Of the body so far."""
+        self._body_bytes = 0
+        self._unwanted_bytes = 0
+        """Of them, those that came after the answer."""
+        self._running: RequestResponseCycle | None = None
+        """The exchange that is or was answered last; `cycle` may be one that waits for it."""
         self._deadline: Any = None
 
     def connection_made(self, transport: Any) -> None:
@@ -82,13 +108,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(reason)
             return
         self._inside = True
-        self._await_head()
+        self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Gives its place back."""
+        """Gives its place back, and tells whoever is answering, also where later requests wait for that."""
         if self._inside:
             self._gate.leave(self._address)
-        self._head_came()
+        self._end_deadline()
+        if self._running is not None and not self._running.response_complete:
+            self._abandon(self._running)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -100,29 +128,43 @@ class BoundedProtocol(HttpToolsProtocol):
             super().data_received(part)
             if self._unparsed >= HEAD_BYTES:
                 self._refuse("head_too_large")
-        if self._unparsed and self._deadline is None:
-            self._await_head()
+        if self._deadline is None and (self._unparsed or self._in_body):
+            self._start_deadline()
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """The head is whole: its request is answered, or waits, unless too many do."""
         self._unparsed = 0
-        self._head_came()
+        self._end_deadline()
+        if len(self.pipeline) >= PIPELINED:
+            self._stop("pipelined")
         super().on_headers_complete()
+        self._in_body = True
+        self._pieces = self._body_bytes = self._unwanted_bytes = 0
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body; how large and slow that may be is its reader's to say."""
+        """A piece of the body; how large that may be in all is its reader's to say, while it has one."""
         self._unparsed = 0
-        self._head_came()
+        self._pieces += 1
+        self._body_bytes += len(body)
+        if self._body_bytes < (self._pieces - CRUMBS) * CRUMB_BYTES:
+            self._stop("body_in_crumbs")
+        if self.cycle.response_complete:
+            self._unwanted_bytes += len(body)
+            if self._unwanted_bytes > UNWANTED_BYTES:
+                self._stop("body_unwanted")
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The request is whole."""
         self._unparsed = 0
-        self._head_came()
+        self._in_body = False
+        self._end_deadline()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Counts requests that are not HTTP as refused."""
+        if self.transport.is_closing():
+            return
         self._gate.refused("not_http", self._address)
         super().send_400_response(msg)
 
@@ -130,24 +172,46 @@ class BoundedProtocol(HttpToolsProtocol):
     def _address(self) -> str:
         return self.client[0] if self.client else "local"
 
-    def _await_head(self) -> None:
-        self._deadline = self.loop.call_later(HEAD_S, self._refuse, "head_too_slow")
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
-    def _head_came(self) -> None:
+    def _start_deadline(self) -> None:
+        seconds, reason = (BODY_S, "body_too_slow") if self._in_body else (HEAD_S, "head_too_slow")
+        self._deadline = self.loop.call_later(seconds, self._refuse, reason)
+
+    def _end_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _stop(self, reason: str) -> None:
+        """Refuses in the middle of what the parser was fed; raises `_Enough`."""
+        self._refuse(reason)
+        raise _Enough
 
     def _refuse(self, reason: str) -> None:
         """Closes the connection, with a word to whoever is not in the middle of an answer."""
         if self.transport.is_closing():
             return
         self._gate.refused(reason, self._address)
-        self._head_came()
-        if self.cycle is None or self.cycle.response_complete:
+        self._end_deadline()
+        if self._may_answer():
             head = b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\nretry-after: 1\r\n\r\n" % _TOLD[reason]
             self.transport.write(head)
         self.transport.close()
+
+    def _may_answer(self) -> bool:
+        """Whether the next answer is to the request that is coming in; its reader, if it has one, then gives none."""
+        if self._in_body and not self.cycle.response_started and self.cycle is self._running:
+            self._abandon(self.cycle)
+            return True
+        return not self._in_body and (self.cycle is None or self.cycle.response_complete)
+
+    @staticmethod
+    def _abandon(cycle: RequestResponseCycle) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()
 
 
 def most_connections(wanted: int, files: int) -> int:

@@ -58,7 +58,6 @@ TITLES = {
     403: ("forbidden", "Not allowed"),
     404: ("not_found", "Not found"),
     405: ("method_not_allowed", "Method not allowed"),
-    408: ("too_slow", "The request took too long"),
     409: ("conflict", "Conflict with newer state"),
     412: ("changed_meanwhile", "Changed meanwhile"),
     413: ("too_large", "Body too large"),

@@ -1,12 +1,10 @@
 """Does the shim's endpoint name the field that is wrong, and stay unchanged by what it refuses?"""
 
-import asyncio
 import gzip
 import json
 
 import pytest
 
-from controlplane.api import shim
 from tests.plane import attached, ended, message, running, started, working
 
 pytestmark = pytest.mark.unit
@@ -187,28 +185,3 @@ def test_a_copy_is_ordered_in_the_reply_to_the_facts_that_called_for_it(plane):
     why = plane.client.get("/api/v1/attempts/spark:app-1/3/why").json()
     assert why["copied"]
     assert why["decisions"][0]["inputs"]["t_rem_s"] > 0
-
-
-def test_a_body_that_never_ends_is_let_go(plane, monkeypatch):
-    """A host that hangs in the middle of its message must not hold a place for ever."""
-    monkeypatch.setattr(shim, "BODY_S", 0.05)
-    sent = []
-
-    async def exchange():
-        parts = iter([{"type": "http.request", "body": b"{", "more_body": True}])
-
-        async def receive():
-            for part in parts:
-                return part
-            await asyncio.sleep(60)
-
-        async def send(part):
-            sent.append(part)
-
-        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
-        scope = {"type": "http", "method": "POST", "path": shim.PATH, "headers": headers, "client": ("127.0.0.1", 1)}
-        async with asyncio.timeout(5):
-            await plane.client.app(scope, receive, send)
-
-    plane.client.portal.call(exchange)
-    assert sent[0]["status"] == 408

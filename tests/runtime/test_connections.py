@@ -11,7 +11,7 @@ import uvicorn
 
 from controlplane import operators
 from controlplane.api import connections
-from controlplane.api.connections import HEAD_BYTES, BoundedProtocol, Gate
+from controlplane.api.connections import CRUMB_BYTES, CRUMBS, HEAD_BYTES, PIPELINED, BoundedProtocol, Gate
 from controlplane.processes import operators_socket
 from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.metrics import Metrics
@@ -23,14 +23,20 @@ pytestmark = pytest.mark.unit
 class Answers:
     """A server of this process that answers 200 to every whole request."""
 
-    def __init__(self, most=5, most_of_address=5):
+    def __init__(self, most=5, most_of_address=5, at_once=False):
+        self.at_once = at_once
+        self.n_asked = self.n_left = 0
         self.metrics = Metrics()
         self.gate = Gate(most=most, most_of_address=most_of_address, metrics=self.metrics, complaints=Complaints())
 
     async def app(self, scope, receive, send):
-        """Reads the body, then answers."""
-        while (await receive()).get("more_body"):
-            pass
+        """Reads the body, then answers; or answers at once. At `/wait` it waits for the caller to leave."""
+        self.n_asked += 1
+        while not self.at_once and (message := await receive())["type"] != "http.disconnect":
+            if not message["more_body"] and scope["path"] != "/wait":
+                break
+        else:
+            self.n_left += not self.at_once
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
@@ -135,6 +141,92 @@ def test_an_idle_connection_between_requests_is_no_offence(monkeypatch):
         assert told.count(b"200 OK") == 2
 
     run(scenario)
+
+
+def test_requests_that_wait_for_an_earlier_answer_are_few():
+    """Two thousand in one piece were taken in whole, again and again: gigabytes, and a kill switch that waited."""
+
+    async def scenario(answers):
+        wait = b"GET /wait HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        assert b"200 OK" not in await answers.talk(wait + (GET + b"\r\n") * 2000)
+        assert answers.refused("pipelined") == 1
+        await asyncio.sleep(0.05)
+        assert (answers.n_asked, answers.n_left) == (1, 1), "who was answering hears that nobody waits any more"
+        told = await answers.talk((GET + b"\r\n") * PIPELINED + GET + END)
+        assert told.count(b"200 OK") == PIPELINED + 1
+
+    run(scenario)
+
+
+POST = b"POST / HTTP/1.1\r\nhost: localhost\r\n"
+CHUNKED = POST + b"transfer-encoding: chunked\r\n\r\n"
+
+
+def chunks(count, n_bytes):
+    """So many pieces of a body, each of so many bytes."""
+    return (b"%x\r\n" % n_bytes + b"z" * n_bytes + b"\r\n") * count
+
+
+LAST = b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["read", "not read"])
+def test_a_body_in_crumbs_is_not_read_for_ever(at_once):
+    """Six of them, of one byte a chunk, made the kill switch wait for eleven seconds, also after their answer."""
+
+    async def scenario(answers):
+        told = await answers.talk(CHUNKED + chunks(CRUMBS, 1), chunks(100, 1), pause_s=0.05)
+        assert told.startswith(b"HTTP/1.1 200" if at_once else b"HTTP/1.1 400")
+        assert told.count(b"HTTP/1.1") == 1
+        assert answers.refused("body_in_crumbs") == 1
+        assert answers.n_left == (not at_once)
+        for body in (chunks(CRUMBS, 1), chunks(3 * CRUMBS, CRUMB_BYTES)):
+            assert (await answers.talk(CHUNKED + body + LAST + GET + END)).count(b"200 OK") == 2, "and that is none"
+
+    run(scenario, at_once=at_once)
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["read", "not read"])
+@pytest.mark.parametrize(
+    "half", [POST + b"content-length: 9\r\n\r\nhalf", CHUNKED + chunks(1, 4), CHUNKED + b"9\r\nha"]
+)
+def test_half_a_body_is_given_up_after_its_time(at_once, half, monkeypatch):
+    """A host that hangs in the middle of its message held a place for ever, on every path but the shim's."""
+    monkeypatch.setattr(connections, "BODY_S", 0.1)
+
+    async def scenario(answers):
+        told = await answers.talk(half)
+        assert told.startswith(b"HTTP/1.1 200" if at_once else b"HTTP/1.1 408")
+        assert told.count(b"HTTP/1.1") == 1
+        assert answers.refused("body_too_slow") == 1
+        assert answers.n_left == (not at_once)
+
+    run(scenario, at_once=at_once)
+
+
+def test_every_body_has_its_time_from_its_own_head_on(monkeypatch):
+    """Not from the connection's beginning, nor from an earlier body's."""
+    monkeypatch.setattr(connections, "BODY_S", 0.2)
+
+    async def scenario(answers):
+        half = POST + b"content-length: 2\r\n\r\n1"
+        told = await answers.talk(half, b"2" + half, b"2" + half, b"2" + GET + END, pause_s=0.12)
+        assert told.count(b"200 OK") == 4
+
+    run(scenario)
+
+
+def test_a_body_after_its_answer_ends_or_the_connection_does(monkeypatch):
+    """It was read on for ever; yet who sends all before it looks for its answer must find it."""
+    monkeypatch.setattr(connections, "UNWANTED_BYTES", 100_000)
+
+    async def scenario(answers):
+        late = [chunks(2, 40_000) + LAST + GET + END, chunks(3, 40_000)]
+        told = [await answers.talk(CHUNKED, each, pause_s=0.05) for each in late]
+        assert [each.count(b"200 OK") for each in told] == [2, 1]
+        assert answers.refused("body_unwanted") == 1
+
+    run(scenario, at_once=True)
 
 
 @pytest.mark.parametrize(("limits", "reason"), [({"most_of_address": 2}, "address_full"), ({"most": 2}, "server_full")])
