@@ -1,7 +1,7 @@
 """Is it alive, is it ready, and what do its counters say?"""
 
 from fastapi import APIRouter, Request
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import PlainTextResponse, Response
 
 from controlplane.api.problems import CONTENT
@@ -39,7 +39,7 @@ async def readyz(request: Request, verbose: str | None = None) -> Response:
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
     """Prometheus text format."""
-    return Response(generate_latest(runtime_of(request).metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(await runtime_of(request).exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
 def _line(name: str, wrong: str) -> str:

@@ -247,10 +247,9 @@ def _check_etag(wanted: str | None, current: str) -> None:
 
 
 async def _mode_state(runtime: Runtime) -> ModeState:
-    pools = runtime.pools().pools
     return ModeState(
         mode=runtime.mode,
-        sources={pool.source: pool.mode for pool in pools},
+        sources=runtime.scheduler.modes(),
         choices=[choice for choice in runtime.choices if choice.what == "mode"],
         recorded=await runtime.store.recorded(),
     )

@@ -162,13 +162,13 @@ class Scheduler:
         self.learning.forget_rows()
         return ended
 
-    def snapshot(self, now_s: float, *, with_tasks: bool = True) -> Snapshot:
-        """Everything that is live, as plain structs; tasks and attempts may be left out."""
-        return describe(self._moment(self.cluster, now_s, with_tasks))
+    def snapshot(self, now_s: float) -> Snapshot:
+        """Everything that is live, as plain structs."""
+        return describe(self._moment(self.cluster, now_s, True))
 
-    def still(self, now_s: float) -> Moment:
+    def still(self, now_s: float, *, with_tasks: bool = True) -> Moment:
         """All that a snapshot tells, as it is now and stays; whoever calls `describe` of it may take its time."""
-        return self._moment(still(self.cluster), now_s, True)
+        return self._moment(still(self.cluster), now_s, with_tasks)
 
     def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
         return moment(cluster, self.learning, copy(self.steering), cycle=self.cycle, now_s=now_s, with_tasks=with_tasks)
@@ -182,6 +182,10 @@ class Scheduler:
         """What counts for a source now; for one that is not known, what counts everywhere."""
         source = self.cluster.sources.get(name)
         return self.steering.mode(source) if source else self.settings.mode
+
+    def modes(self) -> dict[str, Mode]:
+        """What counts now, by source."""
+        return {name: self.steering.mode(source) for name, source in self.cluster.sources.items()}
 
     def n_attempts(self, name: str) -> tuple[int, int]:
         """How many attempts run in a source, and how many everywhere."""

@@ -17,13 +17,15 @@ from asyncio import Future
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
 from msgspec import Struct
+from prometheus_client import generate_latest
 
 from controlplane.engine.scheduler import Scheduler
-from controlplane.engine.snapshot import describe
+from controlplane.engine.snapshot import Moment, describe
 from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
@@ -34,8 +36,9 @@ from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.doorbell import Doorbell
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
-from controlplane.runtime.metrics import Metrics, SnapshotCollector
+from controlplane.runtime.metrics import GaugeCollector, Metrics, pool_gauges
 from controlplane.runtime.parameters import RuntimeSettings
+from controlplane.runtime.published import Published
 from controlplane.runtime.replies import Replies
 from controlplane.runtime.sources import LOCAL, Busy, Caller, KnownSource, Sources, TooMuch, Treatment, key_of
 from controlplane.store.store import Store
@@ -48,6 +51,8 @@ UPDATES_PER_FACT = 50
 """This many progress updates cost as much as one other fact."""
 LARGE_REST = 4.0
 """After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
+GAUGES_AGE_S = 1.0
+"""Who scrapes gets pools and hosts at most this old, or a little older where there are many."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -102,7 +107,7 @@ class Runtime:
         self.history = History(settings)
         self.complaints = Complaints(clock)
         self.metrics = Metrics()
-        self.metrics.registry.register(SnapshotCollector(self.pools, self._gauges))
+        self.metrics.registry.register(GaugeCollector(self._gauges))
         self.replies = Replies(scheduler, settings, self.sources, self.metrics, plane_epoch=plane_epoch)
         self.cycle = 0
         self.failures = 0
@@ -117,11 +122,12 @@ class Runtime:
         self._share_end_s = 0.0
         self._chores_s = 0.0
         self._learned_s = clock() + settings.learned_every_s
-        self._snapshot: Snapshot | None = None
-        self._snapshot_took_s = 0.0
-        self._snapshot_wishes = self._wishes = 0
-        self._describing = asyncio.Lock()
         self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
+        published = partial(Published, clock=clock, thread=self._describer)
+        self._snapshot: Published[Snapshot] = published(lambda now_s: self.scheduler.still(now_s), describe)
+        self._pool_gauges: Published[bytes] = published(
+            lambda now_s: self.scheduler.still(now_s, with_tasks=False), _pool_gauges
+        )
         self._pump: asyncio.Task[None] | None = None
 
     # -- what others call ---------------------------------------------------------------------------------------
@@ -186,7 +192,8 @@ class Runtime:
     async def post(self, wish: Stimulus) -> Decision:
         """Gives the engine an operator's wish and returns what its cycle decided."""
         decision = await asyncio.shield(self._enqueue(wish))
-        self._wishes += 1
+        self._snapshot.outdate()
+        self._pool_gauges.outdate()
         return decision
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
@@ -215,20 +222,13 @@ class Runtime:
         Unless told, that is the setting `snapshot_age_s`, and longer where making one takes long: readers never get
         more than a tenth of the time.
         """
-        limit_s = max(self.settings.snapshot_age_s, 10 * self._snapshot_took_s) if max_age_s is None else max_age_s
-        async with self._describing:
-            now_s, wishes = self.clock(), self._wishes
-            found = self._snapshot
-            if found is None or now_s - found.now_s >= limit_s or wishes != self._snapshot_wishes:
-                still = self.scheduler.still(now_s)
-                found = await asyncio.get_running_loop().run_in_executor(self._describer, describe, still)
-                self._snapshot, self._snapshot_wishes = found, wishes
-                self._snapshot_took_s = self.clock() - now_s
-            return found
+        if max_age_s is None:
+            return await self._snapshot.at_most(self.settings.snapshot_age_s)
+        return await self._snapshot.at_most(max_age_s, strictly=True)
 
-    def pools(self) -> Snapshot:
-        """Pools and jobs only: who scrapes often must not keep drivers waiting."""
-        return self.scheduler.snapshot(self.clock(), with_tasks=False)
+    async def exposition(self) -> bytes:
+        """All metrics in Prometheus text format: counters of now, pools and hosts as they were a second ago at most."""
+        return generate_latest(self.metrics.registry) + await self._pool_gauges.at_most(GAUGES_AGE_S)
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -470,3 +470,7 @@ class Runtime:
             "store_recording": (float(not stats.store_failure), "1 while decisions are recorded."),
             "store_rows_dropped": (stats.rows_dropped, "Rows that could not be recorded."),
         }
+
+
+def _pool_gauges(moment: Moment) -> bytes:
+    return pool_gauges(describe(moment))

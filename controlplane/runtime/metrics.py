@@ -3,7 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -90,11 +90,10 @@ class Metrics:
                 self.wasted.inc(max(outcome.cost_core_s, 0.0))
 
 
-class SnapshotCollector(Collector):
-    """Gauges by pool, and of the store, made when somebody asks; the snapshot needs no tasks."""
+class GaugeCollector(Collector):
+    """The version, and gauges that are read when somebody asks."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], gauges: Callable[[], dict[str, tuple[float, str]]]) -> None:
-        self._snapshot = snapshot
+    def __init__(self, gauges: Callable[[], dict[str, tuple[float, str]]]) -> None:
         self._gauges = gauges
 
     def describe(self) -> list[Metric]:
@@ -108,9 +107,18 @@ class SnapshotCollector(Collector):
         yield build
         for name, (value, about) in self._gauges().items():
             yield GaugeMetricFamily(f"grasshopper_{name}", about, value=value)
-        snapshot = self._snapshot()
-        mode = GaugeMetricFamily("grasshopper_mode", "0 off, 1 shadow, 2 control.", value=snapshot.mode.rank)
-        yield mode
+
+
+class _SnapshotCollector(Collector):
+    """The mode, and gauges by pool and by host, of a snapshot that needs no tasks."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> Iterable[Metric]:
+        """One family per gauge."""
+        snapshot = self._snapshot
+        yield GaugeMetricFamily("grasshopper_mode", "0 off, 1 shadow, 2 control.", value=snapshot.mode.rank)
         for name, about, read in _POOL_GAUGES:
             family = GaugeMetricFamily(f"grasshopper_pool_{name}", about, labels=["pool"])
             for pool in snapshot.pools:
@@ -120,3 +128,10 @@ class SnapshotCollector(Collector):
         for host in snapshot.hosts:
             hosts.add_metric([host.host], host.slowness)
         yield hosts
+
+
+def pool_gauges(snapshot: Snapshot) -> bytes:
+    """The mode, pools and hosts of a snapshot in Prometheus text format."""
+    registry = CollectorRegistry()
+    registry.register(_SnapshotCollector(snapshot))
+    return generate_latest(registry)

@@ -2,14 +2,17 @@
 
 import asyncio
 import itertools
+import threading
 
 import pytest
 
+from controlplane.engine.snapshot import describe
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.decisions import Decision
 from controlplane.model.facts import DriverAttached, Mode, StageSubmitted
 from controlplane.model.orders import KillAttempt
 from controlplane.model.parameters import EngineSettings
+from controlplane.runtime import live
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy
@@ -283,6 +286,32 @@ def test_the_snapshot_is_at_most_a_second_old(plane):
     assert plane.snapshot() is first
     plane.clock.advance(0.6)
     assert plane.snapshot() is not first
+
+
+def test_who_scrapes_often_gets_one_description_that_holds_nobody_up(plane, monkeypatch):
+    """Twelve of them, and a few thousand jobs, made the kill switch wait for more than a second."""
+    told_on = []
+
+    def tell(moment):
+        told_on.append(threading.current_thread())
+        return describe(moment)
+
+    monkeypatch.setattr(live, "describe", tell)
+    monkeypatch.setattr("controlplane.engine.scheduler.describe", tell)
+
+    def scrape():
+        return [plane.client.get("/metrics").text for _ in range(12)]
+
+    plane.reply(message(1, working(), full=True))
+    assert all("grasshopper_mode 2.0" in text for text in scrape())
+    plane.client.get("/api/v1/mode")
+    assert [thread.name.startswith("grasshopper-describe") for thread in told_on] == [True]
+    plane.clock.advance(1.1)
+    scrape()
+    assert len(told_on) == 2
+    mode = plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "stop"}).json()
+    assert mode["sources"] == {"spark:app-1": "off"}
+    assert "grasshopper_mode 0.0" in scrape()[0], "what has just been done is seen"
 
 
 def test_a_noisy_source_makes_only_itself_wait(tmp_path):
