@@ -21,7 +21,7 @@ from fastapi import FastAPI
 
 from controlplane.api import app as web
 from controlplane.api import pages
-from controlplane.api.connections import OPERATORS, BoundedProtocol, Gate, most_connections
+from controlplane.api.connections import OPERATORS, BoundedProtocol, Gate, few_connections, most_connections
 from controlplane.engine.scheduler import IDS_PER_EPOCH, LAST_EPOCH, Scheduler
 from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
@@ -61,9 +61,11 @@ def build_app(
     url = settings.store_settings().url
     store = Store(settings.store_settings())
     newest = store.newest_id()
-    if epoch // 1000 >= LATEST_S:
-        _log.error("clock_not_believed", unix_s=epoch // 1000, store=shown_url(url))
-    order_epoch = max(epoch // 1000 % LATEST_S, newest // IDS_PER_EPOCH + 1)
+    started_s = epoch // 1000
+    if started_s >= LATEST_S:
+        _log.error("clock_not_believed", unix_s=started_s, store=shown_url(url))
+        started_s = 0
+    order_epoch = max(started_s, newest // IDS_PER_EPOCH + 1)
     if order_epoch > LAST_EPOCH:
         told = "shims refuse ids as large as those of this store, and so every order; choose another store"
         _log.error("ids_used_up", store=shown_url(url), newest_id=newest, about=told)
@@ -137,12 +139,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     warm()
     app = build_app(settings)
     runtime: Runtime = app.state.runtime
-    gate = Gate(
-        most=most_connections(settings.server.max_connections, most_files),
-        most_of_address=settings.server.max_connections_per_address,
-        metrics=runtime.metrics,
-        complaints=runtime.complaints,
-    )
+    gate = build_gate(settings, runtime, most_files)
     config = uvicorn.Config(
         app,
         host=settings.server.host,
@@ -160,6 +157,20 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
         timeout_graceful_shutdown=round(settings.server.drain_s),
     )
     _Server(config, app, on_start).run()
+
+
+def build_gate(settings: Settings, runtime: Runtime, most_files: int) -> Gate:
+    """The gate of drivers and readers, in a process that may open `most_files` files."""
+    wanted = settings.server.max_connections
+    most = most_connections(wanted, most_files)
+    if advice := few_connections(wanted, most_files):
+        _log.warning("few_connections", most=most, about=f"a driver holds two; {advice}")
+    return Gate(
+        most=most,
+        most_of_address=settings.server.max_connections_per_address,
+        metrics=runtime.metrics,
+        complaints=runtime.complaints,
+    )
 
 
 class _Server(uvicorn.Server):

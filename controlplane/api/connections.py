@@ -31,6 +31,8 @@ UNWANTED_BYTES = 16 * 2**20
 """Read of a body after its answer: many a client looks for an answer only when it has sent all."""
 RESERVED_FILES = 128
 """Files that no connection takes: the store's, the log's, the operators'."""
+FEW = 32
+"""With less room for connections than this, the log says so at the start: a driver holds two."""
 OPERATORS = 32
 """Connections of operators by the socket in the file system."""
 
@@ -221,3 +223,19 @@ def most_connections(wanted: int, files: int) -> int:
     (896, 20000)
     """
     return max(1, min(wanted, files - RESERVED_FILES))
+
+
+def few_connections(wanted: int, files: int) -> str:
+    """What to set where there is room for less than `FEW` connections; empty where there is enough.
+
+    >>> few_connections(20_000, 64)
+    'raise the hard limit of open files (ulimit -n, LimitNOFILE=) from 64 to 160 at least'
+    >>> few_connections(10, 1024), few_connections(20_000, 1024)
+    ('raise server.max_connections from 10 to 32 at least', '')
+    """
+    if most_connections(wanted, files) >= FEW:
+        return ""
+    if files - RESERVED_FILES < FEW:
+        enough = RESERVED_FILES + FEW
+        return f"raise the hard limit of open files (ulimit -n, LimitNOFILE=) from {files} to {enough} at least"
+    return f"raise server.max_connections from {wanted} to {FEW} at least"

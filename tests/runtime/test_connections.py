@@ -5,11 +5,13 @@ import os
 import socket
 import stat
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import pytest
+import structlog
 import uvicorn
 
-from controlplane import operators
+from controlplane import main, operators, settings
 from controlplane.api import connections
 from controlplane.api.connections import CRUMB_BYTES, CRUMBS, HEAD_BYTES, PIPELINED, BoundedProtocol, Gate
 from controlplane.processes import operators_socket
@@ -241,6 +243,24 @@ def test_who_holds_too_many_connections_is_told_so_and_may_come_again(limits, re
         held[1][1].close()
 
     run(scenario, **limits)
+
+
+@pytest.mark.parametrize(
+    ("most", "files", "named"),
+    [
+        (20_000, 64, "open files (ulimit -n, LimitNOFILE=) from 64"),
+        (8, 1024, "server.max_connections from 8"),
+        (32, 160, ""),
+    ],
+)
+def test_room_for_a_few_connections_is_told_at_the_start(most, files, named):
+    """With 64 open files there was one connection for everybody, and no driver that had both of its own."""
+    chosen = settings.load(None, {"server": {"max_connections": most}})
+    runtime = SimpleNamespace(metrics=Metrics(), complaints=Complaints())
+    with structlog.testing.capture_logs() as logs:
+        main.build_gate(chosen, runtime, files)
+    assert [each["event"] for each in logs] == ["few_connections"] * bool(named)
+    assert all(named in each["about"] for each in logs)
 
 
 @pytest.mark.integration
