@@ -305,9 +305,10 @@ def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
 
 
 def _foretold_error(tally: _Tally) -> EstimateError:
-    """Of what ordered copies were to save when they were decided on, over the estimate when they had won, or 0 if lost."""
+    """Of what ordered copies were to save when they were decided on, over the estimate once they had won; 0 if lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
-    return EstimateError(estimate="Saving by ordered copies, when decided over when won", samples=tally.compared, ratio=ratio, spread=None)
+    name = "Saving by ordered copies, when decided over when won"
+    return EstimateError(estimate=name, samples=tally.compared, ratio=ratio, spread=None)
 
 
 def _shadow_error(total: ApplicationReport) -> EstimateError:
