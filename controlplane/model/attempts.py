@@ -189,7 +189,7 @@ def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
 
 
 def _note_warmth(info: StageInfo, fact: f.AttemptEnded) -> None:
-    """Whoever finishes leaves a warm executor. Who does not may take its Python worker along, and the next starts one."""
+    """Whoever finishes leaves a warm executor; who does not may take its Python worker along: the next starts one."""
     if fact.outcome is f.Outcome.SUCCESS:
         info.warm_executors.add(fact.executor)
     else:

@@ -236,8 +236,8 @@ class Attempts(Table):
     order = ints()
     speculative = flags()
     cold = flags()
-    """Nothing of its stage had finished on its executor when it started, or the latest to end there had not: code may have
-    to be loaded, compiled, forked."""
+    """Nothing of its stage had finished on its executor when it started, or the latest to end there had not: code may
+    have to be loaded, compiled, forked."""
     on_new_executor = flags()
     """Nothing at all had finished there: the JVM may still be starting."""
     start_s = floats()
