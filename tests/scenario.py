@@ -51,7 +51,7 @@ class Scenario:
         self.tell([self.attached, *self.executors], full=True)
         pools, executors = self.scheduler.cluster.pools, self.scheduler.cluster.executors
         pools.foretold_error[:] = pools.cold_foretold_error[:] = foretold_error
-        executors.n_finished[:] = foretold_error == 0.0
+        executors.n_ended[:] = foretold_error == 0.0
 
     def handle(self, *stimuli: Stimulus) -> Decision:
         """One cycle."""

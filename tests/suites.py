@@ -84,13 +84,16 @@ UNIT = (
     _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
     _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
 )
+PACKAGED = ("api", "browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "store", "wire", "yarn_bridge")
+OF_THE_WHEEL = [f"tests/{name}" for name in PACKAGED]
+"""Tests of what a wheel may lack: commands, pages, tables, traces, jars, and libraries that the rest imports."""
 QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
 TEST = (
     *UNIT,
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
-    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), f"--ignore={PROPERTIES}"), 30),
+    Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
     _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=45, disturbed=True),
@@ -104,6 +107,7 @@ OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, dis
 FULL = (
     *TEST,
     replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),
+    Suite("wheel-full", _python("-m", "tests.wheel", _report("wheel-full"), f"--ignore={PROPERTIES}"), 30),
     Suite("programs", _python("-m", "tests.programs", "all"), 420),
     Suite("programs-3.5", _python("-m", "tests.programs", "all", "--spark", "3.5"), 180),
     _pytest("trials", "-m", "full", "--ignore=tests/integration", f"--hypothesis-seed={SEED}", minutes=300),

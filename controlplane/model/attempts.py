@@ -43,7 +43,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         order=fact.order,
         speculative=fact.speculative,
         cold=fact.executor not in info.warm_executors,
-        on_new_executor=cluster.executors.n_finished[executor] == 0,
+        on_new_executor=cluster.executors.n_ended[executor] == 0,
         start_s=start_s,
         advanced_s=start_s,
         moved_s=start_s,
@@ -189,11 +189,11 @@ def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
 
 
 def _note_warmth(info: StageInfo, fact: f.AttemptEnded) -> None:
-    """Whoever finishes leaves a warm executor; who does not may take its Python worker along: the next starts one."""
-    if fact.outcome is f.Outcome.SUCCESS:
-        info.warm_executors.add(fact.executor)
-    else:
+    """Whoever has ended leaves a warm executor; but one that was killed or failed took its Python worker along."""
+    if info.in_python and fact.outcome is not f.Outcome.SUCCESS:
         info.warm_executors.discard(fact.executor)
+    else:
+        info.warm_executors.add(fact.executor)
 
 
 def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:
@@ -257,7 +257,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             rival=_rival(cluster, rivals, speculative),
         )
     )
-    cluster.executors.n_finished[attempts.executor[row]] += fact.outcome is f.Outcome.SUCCESS
+    cluster.executors.n_ended[attempts.executor[row]] += 1
     _note_warmth(info, fact)
     info.ended.add(fact.attempt)
     info.live.discard(row)

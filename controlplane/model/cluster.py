@@ -20,6 +20,8 @@ KEPT_AFTER_CLOSE_S = 3600.0
 """A closed stage whose last attempts never report their end is given up after this long. An attempt that cannot be
 interrupted holds its slot for as long as it runs; one that is only thought to run goes with the next full report."""
 
+IN_PYTHON = ("Python", "InPandas", "InArrow")
+"""Of the names of Spark's operators that hand rows to Python workers."""
 QUEUE_KIND = "yarn"
 """Sources of this kind are leaf queues; those of all others are drivers."""
 TaskKey = tuple[int, int, int]
@@ -50,14 +52,17 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
+    in_python: bool = field(init=False)
+    """Whether its tasks run Python workers."""
     warm_executors: set[str] = field(default_factory=set)
-    """Names of executors whose latest attempt to end has finished."""
+    """Names of executors on which an attempt has ended, and in Python the latest of them well."""
     finished: FinishedSample = field(init=False)
     mean_bytes: float = field(init=False)
     """Of its tasks' inputs, as far as they are known; nan where none is."""
 
     def __post_init__(self) -> None:
         self.finished = FinishedSample(self.fact.n_tasks)
+        self.in_python = any(word in self.fact.operators for word in IN_PYTHON)
         known = [size for size in self._sizes if size > 0]
         self.mean_bytes = sum(known) / len(known) if known else math.nan
 

@@ -94,7 +94,7 @@ class Executors(Table):
     host = ints(-1)
     slots = ints()
     running = ints()
-    n_finished = ints()
+    n_ended = ints()
     added_s = floats()
 
 
@@ -236,10 +236,10 @@ class Attempts(Table):
     order = ints()
     speculative = flags()
     cold = flags()
-    """Nothing of its stage had finished on its executor when it started, or the latest to end there had not: code may
-    have to be loaded, compiled, forked."""
+    """Its executor was not among `StageInfo.warm_executors` when it started: code may have to be loaded, compiled,
+    forked."""
     on_new_executor = flags()
-    """Nothing at all had finished there: the JVM may still be starting."""
+    """Nothing at all had ended there: the JVM may still be starting."""
     start_s = floats()
     first_s = floats()
     """When progress was first seen, and how much work it was."""

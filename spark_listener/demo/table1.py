@@ -30,8 +30,8 @@ ENGINE = {
     "losing_allowance_tasks": 1e6,
 }  # fmt: skip
 """The example knows no budgets."""
-SPECULATOR = {"sooner_by_s": 0.0, "sooner_times": 1.0}
-"""And its copies no margin: what ends sooner is copied."""
+SPECULATOR = {"sooner_by_s": UNIT_S, "sooner_times": 1.0}
+"""What ends sooner by a unit is copied: two of B's tasks need exactly as long as a copy when A ends, and get none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

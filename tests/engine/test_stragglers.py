@@ -179,10 +179,11 @@ def test_a_fresh_copy_makes_no_guess_of_a_time_that_progress_speaks_for():
     assert task.inputs["progress"] == pytest.approx(0.9)
 
 
-def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker_too():
+@pytest.mark.parametrize(("operators", "is_cold"), [("Scan parquet, MapInPandas, Exchange", True), ("textFile", False)])
+def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker_too(operators, is_cold):
     """A killed Python task takes its worker along; whoever comes next forks and imports anew, as the first ones did."""
     scenario = Scenario()
-    scenario.stage(24)
+    scenario.stage(24, operators=operators)
     scenario.start_all(8)
     scenario.now_s = 3.0
     scenario.tell([scenario.ended(i, 3.0) for i in range(8)])
@@ -194,7 +195,7 @@ def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker
     )
     attempts = scenario.scheduler.cluster.attempts
     cold = {int(attempts.id[row]): bool(attempts.cold[row]) for row in attempts.rows()}
-    assert cold == {16: True, 17: False}
+    assert cold == {16: is_cold, 17: False}
     scenario.now_s = 4.2
     scenario.tell([scenario.ended(16, 0.2), scenario.started(18, 0)])
     assert not attempts.cold[scenario.scheduler.cluster.sources[SOURCE].attempts[18]]
