@@ -35,7 +35,7 @@ SCRIPT = "<script>alert(1)</script>"
 MOST_TEXT = 1024
 NODE_UPDATE_NS = 4.5e6
 """A hundredth of an exchange's time-out."""
-SLACK_S = 4.0
+SLACK_S = 8.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
 ASYNCHRONOUS_KEY = "yarn.scheduler.capacity.schedule-asynchronously.enable"
 ASYNCHRONOUS = "3.4.3 asynchronous"
