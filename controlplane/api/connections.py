@@ -26,7 +26,7 @@ BODY_S = 30.0
 CRUMBS = 1000
 """Pieces in which any body may come: each costs as much as kilobytes in one piece do."""
 CRUMB_BYTES = 256
-"""A body may come in one more piece for each so many of its bytes."""
+"""Bytes of a body that allow it one more piece."""
 UNWANTED_BYTES = 16 * 2**20
 """Read of a body after its answer: many a client looks for an answer only when it has sent all."""
 RESERVED_FILES = 128
@@ -95,10 +95,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Bytes taken in since the parser last made something whole of them: a head, a piece of a body, a message."""
         self._in_body = False
         self._pieces = 0
-        """Of the body so far."""
+        """Pieces of the body so far."""
         self._body_bytes = 0
         self._unwanted_bytes = 0
-        """Of them, those that came after the answer."""
+        """Bytes of the body that came after its answer."""
         self._running: RequestResponseCycle | None = None
         """The exchange that is or was answered last; `cycle` may be one that waits for it."""
         self._deadline: Any = None
@@ -226,7 +226,7 @@ def most_connections(wanted: int, files: int) -> int:
 
 
 def few_connections(wanted: int, files: int) -> str:
-    """What to set where there is room for less than `FEW` connections; empty where there is enough.
+    """The setting to raise if there is room for fewer than `FEW` connections; empty if there is room.
 
     >>> few_connections(20_000, 64)
     'raise the hard limit of open files (ulimit -n, LimitNOFILE=) from 64 to 160 at least'

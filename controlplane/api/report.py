@@ -141,8 +141,10 @@ class _Tally:
 
     def __init__(self) -> None:
         self.applications: dict[str, ApplicationReport] = {}
-        self._is_judged: dict[tuple[str, int, int, int], bool] = {}
-        """By task that would have had a copy, whether it has ended and counts."""
+        self._decided: set[tuple[str, int, int, int]] = set()
+        """Tasks that would have had a copy."""
+        self._judged: set[tuple[str, int, int, int]] = set()
+        """Those that have ended."""
         self.compared = 0
         self.foretold_s = 0.0
         self.seen_s = 0.0
@@ -169,14 +171,15 @@ class _Tally:
     def _add_shadow(self, copies: ShadowCopies, record: DecisionRecord, outcome: DecisionOutcome | None) -> None:
         """Decisions about one task are one copy; only the first of them gets an outcome."""
         task = (record.source, record.stage, record.stage_attempt, record.index)
-        is_judged = self._is_judged.get(task)
-        copies.copies += is_judged is None
-        if outcome is not None and not is_judged:
-            copies.without_outcome -= is_judged is False
+        if task not in self._decided:
+            self._decided.add(task)
+            copies.copies += 1
+            copies.without_outcome += 1
+        if outcome is not None and task not in self._judged:
+            self._judged.add(task)
+            copies.without_outcome -= 1
             copies.estimated_saved_s += outcome.saved_s
             copies.estimated_cost_core_s += outcome.cost_core_s
-        copies.without_outcome += is_judged is None and outcome is None
-        self._is_judged[task] = bool(is_judged) or outcome is not None
 
 
 @router.get("/report", **shows(Report, 422))
@@ -305,7 +308,7 @@ def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
 
 
 def _foretold_error(tally: _Tally) -> EstimateError:
-    """Of what ordered copies were to save when they were decided on, over the estimate once they had won; 0 if lost."""
+    """Savings of ordered copies: the estimate of the decision over that of the win, which is 0 where the copy lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
     name = "Saving by ordered copies, when decided over when won"
     return EstimateError(estimate=name, samples=tally.compared, ratio=ratio, spread=None)

@@ -63,7 +63,7 @@ class Learning:
         self._siblings: dict[tuple[int, bool], Siblings] = {}
         """Of stages by row, those that are compared by their work apart."""
         self._costs: dict[tuple[int, bool], FinishedCosts] = {}
-        """Likewise."""
+        """By stage row, attempts that are compared by their work apart."""
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -130,7 +130,7 @@ class Learning:
         else:
             cost = self.remaining.net_s(cluster, ended, duration_s)
         costs = self._costs.setdefault((ended.stage, units > 0), FinishedCosts())
-        return costs.compare(ended.host, float(np.log(cost)))
+        return costs.add(ended.host, float(np.log(cost)))
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
         """Those of a row that another stage has, or will have."""

@@ -124,8 +124,8 @@ class FinishedCosts:
     def __init__(self) -> None:
         self._of_all, self._of_host = np.zeros(2), defaultdict[int, Floats](lambda: np.zeros(2))
 
-    def compare(self, host: int, log_cost: float) -> float:
-        """By how much one more attempt cost more than those before it on other hosts; nan where there are none."""
+    def add(self, host: int, log_cost: float) -> float:
+        """Take in one more; returns by how much it cost more than those before it on other hosts, nan without any."""
         n, log_sum = self._of_all - self._of_host[host]
         sample = np.array([1.0, log_cost])
         self._of_all += sample

@@ -79,6 +79,15 @@ def test_a_task_that_was_decided_on_again_and_again_is_one_copy(plane, judged):
     assert (total["copies"], total["without_outcome"], total["estimated_saved_s"]) == (2, 1, 2.5)
 
 
+def test_an_application_that_has_ended_keeps_its_name(plane):
+    """Its id alone says nothing to whoever asks the day after."""
+    facts = working()
+    plane.reply(message(1, [facts[0] | {"name": "nightly"}, *facts[1:]], full=True))
+    plane.reply(message(2, [{"type": "driver_detached"}]))
+    keep(plane, [would_copy(1, source="spark:app-1")])
+    assert [each["name"] for each in report(plane)["applications"]] == ["nightly"]
+
+
 def test_decisions_without_any_outcome_are_no_saving_of_nothing(plane):
     """Right after the start no sum is known; 0 s would read as a result."""
     keep(plane, [would_copy(1), would_copy(2)])

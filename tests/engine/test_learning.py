@@ -286,6 +286,17 @@ def test_a_stored_part_that_is_none_does_not_take_the_others_with_it(part, store
     assert {name for name, entries in names.items() if "good" in entries} == good.keys() - {part}
 
 
+def test_a_late_recall_is_older_than_what_has_been_learned_meanwhile():
+    """A stage's newer past stays, and so does the longest stage that was seen."""
+    learning = Learning(EngineSettings())
+    learning.load({"stages": {"stages": {"a": {"duration_s": 100.0}}}})
+    learning.load({"stages": {"stages": {"a": {"duration_s": 5.0}, "b": {"duration_s": 6.0}}}})
+    stages = learning.dump()["stages"]["stages"]
+    assert {name: stage["duration_s"] for name, stage in stages.items()} == {"a": 100.0, "b": 6.0}
+    unknown = f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=3, kind="result")
+    assert learning.remaining.history.late_s(unknown, 0.0) == 200.0
+
+
 def test_a_late_recall_leaves_what_has_been_learned_meanwhile():
     """A store that was locked at the start is read when it can be, and may know nothing of those who came since."""
     learning = Learning(EngineSettings())
