@@ -82,8 +82,6 @@ class Ledger:
         self.open: dict[int, OpenOrder] = {}
         self._leases: dict[tuple[str, str, str], int] = {}
         """The newest open order of each lease."""
-        self._superseded: set[int] = set()
-        """Open orders that are no longer the newest of their lease."""
         self._kills: dict[tuple[str, int], OpenOrder] = {}
         self._copies: dict[tuple[str, int], OpenOrder] = {}
         self.shadows: dict[tuple[str, int, int], dict[int, ShadowCopy]] = {}
@@ -92,8 +90,6 @@ class Ledger:
         """Remember an order that goes out."""
         order = entry.order.order
         self.open[order] = entry
-        if entry.lease in self._leases:
-            self._superseded.add(self._leases[entry.lease])
         if entry.lease:
             self._leases[entry.lease] = order
         if entry.kills >= 0:
@@ -203,9 +199,8 @@ class Ledger:
         """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
         order, kill = entry.order.order, (entry.source, entry.kills)
         del self.open[order]
-        is_superseded = order in self._superseded
-        self._superseded.discard(order)
-        if entry.lease and self._leases.get(entry.lease) == order:
+        is_superseded = entry.lease is not None and self._leases.get(entry.lease) != order
+        if entry.lease and not is_superseded:
             del self._leases[entry.lease]
         if result is not Result.APPLIED:
             if self._kills.get(kill) is entry:

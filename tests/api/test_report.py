@@ -66,6 +66,7 @@ def test_shadow_adds_up_what_has_an_outcome_and_counts_what_has_none(plane):
         "estimated_cost_core_s": 6.0,
     }
     assert application["control"]["copies"] == 0
+    assert "has ended 2 copies: 1 won, 1 lost" in plane.client.get("/report").text
 
 
 @pytest.mark.parametrize("judged", [1, 3])

@@ -332,9 +332,20 @@ def test_every_field_of_every_answer_says_what_it_means(busy):
     assert ALWAYS.keys() <= {name for _, name in fields}
 
 
-def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
+def test_every_page_of_a_list_has_100_entries_unless_told(busy):
     document = busy.client.get("/api/v1/openapi.json").json()
-    assert "/shim/v1/sync" in document["paths"]
+    parameters = [each for ways in document["paths"].values() for each in ways.get("get", {}).get("parameters", ())]
+    sizes = [each["schema"]["default"] for each in parameters if each["name"] == "limit"]
+    assert len(sizes) > 5
+    assert set(sizes) == {100}
+
+
+def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
+    """A shim that has no token, another's, or one of the wrong role gets 401 or 403; nothing of its own is not found."""
+    document = busy.client.get("/api/v1/openapi.json").json()
+    answers = document["paths"]["/shim/v1/sync"]["post"]["responses"]
+    assert answers.keys() >= {"200", "401", "403", "409", "413", "415", "422", "429", "503"}
+    assert "404" not in answers
     assert set(references(document)) <= document["components"]["schemas"].keys()
     assert "/shim/v1/sync" in busy.client.get("/docs").text
 

@@ -255,6 +255,7 @@ def test_every_decision_is_reached_by_paging(played: TestClient) -> None:
     address: str | None = "/decisions"
     while address:
         html = played.get(address).text
+        assert ('id="live"' in html) == (address == "/decisions"), "only the newest ones change while they are read"
         seen += re.findall(r'href="/decisions/(\d+)"', html)
         address = next((link for link in links(html) if "before=" in link), None)
     assert len(seen) == len(set(seen))

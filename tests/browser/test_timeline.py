@@ -53,6 +53,15 @@ def test_races_come_first_then_what_runs_then_the_slowest() -> None:
     assert most_interesting(place(record(2, 1, 0.0, 3.0))) is None
 
 
+def test_a_reason_is_told_of_what_has_failed() -> None:
+    """Hosts give one for a success, too; a kill without any has nothing after its time."""
+    successful, killed = {"reason": "finished"}, {"outcome": Outcome.KILLED}
+    ends = (successful, killed, killed | {"reason": "another won"})
+    timeline = place(*(record(n, n, 0.0, 2.0, **end) for n, end in enumerate(ends)))
+    labels = [row.bars[0].label for row in timeline.rows]
+    assert [label.rsplit("after ")[1] for label in labels] == ["2.0 s", "2.0 s", "2.0 s: another won"]
+
+
 def test_only_a_race_has_a_winner() -> None:
     """A task that ran once has finished; it has beaten nobody."""
     raced = place(record(0, 0, 0.0, 2.0, outcome=Outcome.KILLED), record(1, 0, 1.0, 2.0, speculative=True))

@@ -138,7 +138,7 @@ def test_a_winning_copy_is_credited_with_what_the_original_still_needed():
         [scenario.ended(100, 3.0, index=3, speculative=True), scenario.ended(3, 7.0, outcome=f.Outcome.KILLED)]
     )
     won = next(o for o in decision.outcomes if o.result is Result.WON)
-    assert won.saved_s == 7.0
+    assert (won.saved_s, won.cost_core_s) == (7.0, 0.0)
     job = scenario.scheduler.cluster.jobs
     assert (job.copies_launched[0], job.copies_won[0], job.copies_lost[0]) == (1, 1, 0)
 

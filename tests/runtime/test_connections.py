@@ -237,12 +237,14 @@ def test_who_holds_too_many_connections_is_told_so_and_may_come_again(limits, re
         held = [await asyncio.open_connection("127.0.0.1", answers.port) for _ in range(2)]
         assert b"503" in await answers.talk(GET + END)
         assert answers.refused(reason) == 1
+        assert [(line["event"], line["reason"]) for line in lines] == [("connection_refused", reason)]
         held[0][1].close()
         await asyncio.sleep(0.05)
         assert b"200 OK" in await answers.talk(GET + END)
         held[1][1].close()
 
-    run(scenario, **limits)
+    with structlog.testing.capture_logs() as lines:
+        run(scenario, **limits)
 
 
 @pytest.mark.parametrize(

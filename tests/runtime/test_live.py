@@ -63,6 +63,16 @@ def request(name, sequence=1):
     return SyncRequest(protocol=1, source=Source("spark", name, 1), sequence=sequence, full=sequence == 1)
 
 
+def large(name, n_facts, sequence=1):
+    return SyncRequest(
+        protocol=1,
+        source=Source("spark", name, 1),
+        sequence=sequence,
+        full=True,
+        facts=[DriverAttached(application=name)] * n_facts,
+    )
+
+
 def run(tmp_path, scenario, **settings):
     """Runs a scenario(runtime, engine) with a real clock and a scripted engine."""
 
@@ -78,6 +88,20 @@ def run(tmp_path, scenario, **settings):
             store.close()
 
     asyncio.run(whole())
+
+
+def take(cycle_s, runtime, engine):
+    """Lets every cycle take this much longer."""
+    real, skipped = runtime.clock, [0.0]
+
+    def clock():
+        return real() + skipped[0]
+
+    def handle(batch, now_s, handle=engine.handle):
+        skipped[0] += cycle_s
+        return handle(batch, now_s)
+
+    runtime.clock, engine.handle = clock, handle
 
 
 def test_facts_that_come_together_share_a_cycle(tmp_path):
@@ -115,16 +139,7 @@ def test_long_cycles_leave_most_of_the_time_to_others(tmp_path):
     """A cycle of 50 ms at a share of a quarter: the next one starts no earlier than 200 ms after it."""
 
     async def scenario(runtime, engine):
-        real, skipped = runtime.clock, [0.0]
-
-        def clock():
-            return real() + skipped[0]
-
-        def handle(batch, now_s, handle=engine.handle):
-            skipped[0] += 0.05
-            return handle(batch, now_s)
-
-        runtime.clock, engine.handle = clock, handle
+        take(0.05, runtime, engine)
         await runtime.sync(request("one"))
         await runtime.sync(request("two"))
         starts = [start_s for start_s, _ in engine.batches]
@@ -318,7 +333,7 @@ def test_a_noisy_source_makes_only_itself_wait(tmp_path):
     """The cycle takes what it has room for, from those that have sent least; large messages come in their turn."""
 
     async def scenario(runtime, engine):
-        noisy = [runtime.sync(large("noisy", facts)) for facts in (90, 120)]
+        noisy = [runtime.sync(large("noisy", facts, sequence=facts)) for facts in (90, 120)]
         quiet = [runtime.sync(large(f"quiet-{n}", 10)) for n in range(5)]
         await asyncio.gather(*(asyncio.ensure_future(each) for each in (*noisy[:1], *quiet, *noisy[1:])))
         order = [source for _, batch in engine.batches for source in batch]
@@ -326,14 +341,16 @@ def test_a_noisy_source_makes_only_itself_wait(tmp_path):
         assert order[5:] == ["spark:noisy", "spark:noisy"]
         assert len(engine.batches) == 2
 
-    def large(name, n_facts):
-        sequence = n_facts if name == "noisy" else 1
-        return SyncRequest(
-            protocol=1,
-            source=Source("spark", name, 1),
-            sequence=sequence,
-            full=True,
-            facts=[DriverAttached(application=name)] * n_facts,
-        )
-
     run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0)
+
+
+def test_after_a_large_message_others_have_four_times_as_long(tmp_path):
+    """A cycle of 50 ms; the next large message has its turn 250 ms after that one began."""
+
+    async def scenario(runtime, engine):
+        take(0.05, runtime, engine)
+        await asyncio.gather(*(runtime.sync(large(name, 120)) for name in ("first", "second")))
+        begun_s = [start_s for start_s, batch in engine.batches if batch]
+        assert begun_s[1] - begun_s[0] == pytest.approx(0.25, abs=0.04)
+
+    run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0, cycle_share=1.0)

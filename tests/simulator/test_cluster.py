@@ -366,6 +366,12 @@ def test_the_best_age_for_a_relaunch_is_not_simulated_here():
         ClusterScenario(policy="fair+relaunch")
 
 
+def test_a_setting_that_the_allocator_does_not_have_is_refused_before_anything_runs():
+    """Of the sweeps' cells the last one would tell it after hours."""
+    with pytest.raises(BadSetting, match="patience"):
+        ClusterScenario(allocator_settings={"patience": 3.0})
+
+
 def test_last_lets_copies_wait_for_every_original():
     """The job of one slow task is the smaller one: at its own priority its copy goes first, last in line it waits."""
     source = Listed(original_s=((9.0,), (1.0,) * 5), copy_s=1.0)

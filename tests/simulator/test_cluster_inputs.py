@@ -138,9 +138,26 @@ def test_a_copy_goes_beside_its_input_but_not_beside_its_original():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("replicas", 17), ("replicas", 7), ("remote_factor", 0.5), ("locality_percent", 101.0)]
+    ("name", "value"),
+    [
+        ("replicas", 17),
+        ("replicas", 7),
+        ("remote_factor", 0.5),
+        ("locality_percent", 101.0),
+        ("slots_per_machine", 10_001),
+    ],
 )
 def test_what_cannot_be_is_refused_by_name(name, value):
-    """More replicas than machines, input that is faster from afar, a share beyond all."""
+    """More replicas than machines, input that is faster from afar, a share beyond all, too large a machine."""
     with pytest.raises(BadSetting, match=name):
         ClusterScenario(machines=6, **{name: value})
+
+
+def test_an_idle_cluster_fills_from_its_first_machine_on():
+    """The top of the stack is slot 0, so a run of few jobs needs few machines."""
+    assert empty_state(4, 1).free.tolist() == [3, 2, 1, 0]
+
+
+def test_a_machine_may_have_ten_thousand_slots():
+    """As one whose machines do not matter, or a cluster of one."""
+    assert ClusterScenario(machines=6, slots_per_machine=10_000).slots_per_machine == 10_000

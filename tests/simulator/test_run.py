@@ -72,6 +72,7 @@ def test_one_run_has_the_error_of_its_batches_and_several_that_of_their_means():
     """Runs are independent, jobs of one run are not."""
     runs = [RELAUNCH.simulate(seed) for seed in (1, 2, 3)]
     assert outcome(runs[:1]).response_s.error == runs[0].response_error_s
+    assert outcome(runs[:1]).slowdown.error == runs[0].slowdown_error
     several = outcome(runs)
     assert several.response_s == estimate([one.response_s for one in runs])
     assert several.response_s.error == pytest.approx(np.std([one.response_s for one in runs], ddof=1) / 3**0.5)

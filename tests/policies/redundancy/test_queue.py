@@ -82,7 +82,9 @@ def test_without_load_a_job_takes_its_latency():
 def test_waiting_is_infinite_where_a_moment_is(tails):
     """Equation (11) needs the second moment of latency."""
     system = replace(SYSTEM, **tails)
-    assert isinf(response_time_s(system, 0.5, redundant_small(system, 2.0, 0.0)))
+    run = redundant_small(system, 2.0, 0.0)
+    assert isinf(response_time_s(system, 0.5, run))
+    assert isinf(response_time_s(system, 0.0, run)), "without load, as with the least of it"
 
 
 def test_the_offered_load_counts_first_copies_only():
