@@ -37,6 +37,7 @@ def alone(tmp_path_factory) -> bytes:
     return results(folder)
 
 
+@pytest.mark.full
 def test_on_a_cluster_of_several_hosts_the_file_has_the_same_bytes(hosts, alone, tmp_path):
     """A cell depends on nothing but itself, and lines are sorted when all are there."""
     process = sweep(tmp_path, "--on", hosts.master_url)

@@ -11,7 +11,7 @@ from spark_listener.demo.table1 import SCHEDULES, SLOTS
 from spark_listener.demo.table1_runner import MEMORY_MB, print_table, run_schedules, write_report
 from spark_listener.local_cluster import LocalCluster
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.full]
 
 
 def test_the_schedules_end_near_the_papers_numbers(tmp_path, record_property):
