@@ -341,7 +341,7 @@ def test_every_page_of_a_list_has_100_entries_unless_told(busy):
 
 
 def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
-    """A shim that has no token, another's, or one of the wrong role gets 401 or 403; nothing of its own is not found."""
+    """A shim without the right token gets 401 or 403; it asks for nothing that may be missing."""
     document = busy.client.get("/api/v1/openapi.json").json()
     answers = document["paths"]["/shim/v1/sync"]["post"]["responses"]
     assert answers.keys() >= {"200", "401", "403", "409", "413", "415", "422", "429", "503"}
