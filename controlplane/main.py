@@ -30,6 +30,7 @@ from controlplane.printable import harmless
 from controlplane.processes import operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
+from controlplane.runtime.recorder import RecordedScheduler, begin
 from controlplane.settings import SECTIONS, Settings, holding, in_force
 from controlplane.store.database import shown_url
 from controlplane.store.store import Store
@@ -70,8 +71,12 @@ def build_app(
         told = "shims refuse ids as large as those of this store, and so every order; choose another store"
         _log.error("ids_used_up", store=shown_url(url), newest_id=newest, about=told)
     epoch = max(epoch, order_epoch * 1000)
+    pace = settings.runtime_settings()
+    recorder = begin(Path(pace.record_to), str(epoch), pace.record_mb * 2**20) if pace.record_to else None
     scheduler = Scheduler(settings.engine_settings(), order_epoch=order_epoch)
-    runtime = Runtime(scheduler, settings.runtime_settings(), store, plane_epoch=epoch, clock=clock)
+    if recorder:
+        scheduler = RecordedScheduler(settings.engine_settings(), order_epoch=order_epoch, recorder=recorder)
+    runtime = Runtime(scheduler, pace, store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -85,6 +90,8 @@ def build_app(
             recalling.cancel()
             await runtime.stop()
             store.close()
+            if recorder:
+                recorder.close()
 
     app = web.build(
         runtime,

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -271,7 +270,7 @@ async def _set_policy(request: Request, source: str, policy: str, reason: str) -
 
 async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, action: str, reason: str) -> Response:
     """The answer to a wish, which is audited with all of its fields."""
-    _audit(request, action, **asdict(stimulus) | {"reason": reason})
+    _audit(request, action, **msgspec.structs.asdict(stimulus) | {"reason": reason})
     decision = await runtime_of(request).post(stimulus)
     status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
     return await _told(request, decision, stimulus.source, status)

@@ -11,8 +11,7 @@ from controlplane.model.orders import AnyOrder, Claim
 from controlplane.model.reasons import Action, Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True, tag_field="type", tag="report"):
     """One source's accepted message, as the engine sees it.
 
     `source` is "kind:id"; `received_s` is the control plane's monotonic clock at arrival, from which every
@@ -27,8 +26,7 @@ class Report:
     full: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeSet:
+class ModeSet(Struct, frozen=True, kw_only=True, tag_field="type", tag="mode_set"):
     """An operator's wish, given to the engine like a fact. Empty `source` means everywhere.
 
     `reason` is kept in the audit log by whoever accepted the wish.
@@ -39,16 +37,14 @@ class ModeSet:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicySet:
+class PolicySet(Struct, frozen=True, kw_only=True, tag_field="type", tag="policy_set"):
     """One pool gets a policy of its own, as `allocator+speculator`; an empty one takes it back."""
 
     source: str
     policy: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSet:
+class TargetSet(Struct, frozen=True, kw_only=True, tag_field="type", tag="target_set"):
     """A `fixed` target and cap for one job, set by an operator; a target of None takes it back."""
 
     source: str
@@ -57,8 +53,7 @@ class TargetSet:
     cap: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KillWish:
+class KillWish(Struct, frozen=True, kw_only=True, tag_field="type", tag="kill_wish"):
     """An operator wants one attempt ended; admission still protects a task's last live attempt."""
 
     source: str
@@ -66,8 +61,7 @@ class KillWish:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyWish:
+class CopyWish(Struct, frozen=True, kw_only=True, tag_field="type", tag="copy_wish"):
     """An operator wants one task copied, past the speculator but not past admission."""
 
     source: str

@@ -1,6 +1,6 @@
 """Which numbers steer the live driver?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controlplane.model.parameters import setting
 
@@ -34,4 +34,9 @@ class RuntimeSettings:
     event_backlog: int = setting(1000, 1, 100_000, "Decisions that one of them may lag behind before it is cut off.")
     history_jobs: int = setting(500, 1, 100_000, "Jobs remembered for the decision page.")
     history_attempts: int = setting(20_000, 1, 1_000_000, "Attempts remembered for the decision page.")
+    record_to: str = field(
+        default="",
+        metadata={"about": "Folder for a recording of each run, all calls and decisions of its engine; empty: none."},
+    )
+    record_mb: int = setting(100, 1, 100_000, "Size at which a recording ends; the newest five are kept.")
     history_age_s: float = setting(7200.0, 1.0, 864_000.0, "Ended jobs are remembered this long.")

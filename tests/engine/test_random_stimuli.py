@@ -200,9 +200,9 @@ class Orders:
         return word
 
 
-def play(story: list[tuple[str, tuple, float]], speculator: str = "ras") -> Orders:
+def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
     """Tell the story from two attached drivers on; in the end all detach and nothing is left."""
-    scheduler, now_s, orders = Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), 0.0, Orders()
+    now_s, orders = 0.0, Orders()
     for source in DRIVERS:
         decision, _ = scheduler.handle([stimulus(source, ("full", True), now_s)], now_s)
         orders.take(scheduler, decision)
@@ -242,7 +242,7 @@ def fail_halfway(scheduler: Scheduler, heard: Stimulus, now_s: float) -> None:
 @given(story=stories)
 def test_the_laws_hold_whatever_is_said(speculator, story):
     """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row, no endless order."""
-    play(story, speculator)
+    play(Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), story)
 
 
 @pytest.mark.full
@@ -250,4 +250,4 @@ def test_the_laws_hold_whatever_is_said(speculator, story):
 @given(story=stories)
 def test_the_laws_hold_over_thousands_of_stories(story):
     """The same, long enough to meet what a short run does not."""
-    play(story)
+    play(Scheduler(EngineSettings(mode=f.Mode.CONTROL)), story)
