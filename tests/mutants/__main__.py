@@ -16,13 +16,14 @@ import sys
 import threading
 import time
 import tomllib
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 from controlplane.processes import write_whole
 from tests.mutants.changes import Change, changes
 from tests.mutants.recording import Recording
-from tests.mutants.trials import run_pytest, tried
+from tests.mutants.trials import Forks, tried
 from tests.suites import TESTS_FAILED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,9 +71,10 @@ def prepared(commit: str) -> tuple[Path, Recording]:
         subprocess.run(["tar", "-x"], cwd=tree, input=archive, check=True)
         print("recording which test runs which line", flush=True)
         arguments = ("-p", "tests.mutants.recording", *IN_PROCESS, *NOT_OURS)
-        ended = run_pytest(tree, arguments, RECORDING_S, MUTANTS_FOLDER=str(folder))
-        (folder / "recording.log").write_text(ended.stdout + ended.stderr)
-        if ended.returncode not in (0, TESTS_FAILED):
+        with closing(Forks(tree, MUTANTS_FOLDER=str(folder))) as forks:
+            code, said = forks.run(arguments, RECORDING_S)
+        (folder / "recording.log").write_text(said)
+        if code not in (0, TESTS_FAILED):
             (folder / "seconds.json").unlink(missing_ok=True)
             raise SystemExit(f"pytest did not come to the end of the tests; see {folder / 'recording.log'}")
     return tree, Recording(folder, tree)
@@ -84,19 +86,20 @@ def run(tree: Path, recording: Recording, left: queue.SimpleQueue, results: Path
     def work(copy: Path) -> None:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(tree, copy)
-        while time.monotonic() < until_s:
-            try:
-                number, change = left.get_nowait()
-            except queue.Empty:
-                return
-            outcome = tried(copy, change, recording)
-            if outcome is None:
-                print(f"{number} {change.file}:{change.line} no verdict: the machine is too busy", flush=True)
-                continue
-            with results.open("a") as lines:
-                lines.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
-            word = "noticed" if outcome.noticed else "UNNOTICED"
-            print(f"{number} {change.file}:{change.line} {word} {outcome.by}", flush=True)
+        with closing(Forks(copy, recording.modules, PYTHONDONTWRITEBYTECODE="1")) as forks:
+            while time.monotonic() < until_s:
+                try:
+                    number, change = left.get_nowait()
+                except queue.Empty:
+                    return
+                outcome = tried(forks, change, recording)
+                if outcome is None:
+                    print(f"{number} {change.file}:{change.line} no verdict: the machine is too busy", flush=True)
+                    continue
+                with results.open("a") as lines:
+                    lines.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
+                word = "noticed" if outcome.noticed else "UNNOTICED"
+                print(f"{number} {change.file}:{change.line} {word} {outcome.by}", flush=True)
 
     copies = [tree.with_name(f"copy-{n}") for n in range(PROCESSES)]
     # Daemons, so that Ctrl-C ends the run; what is being tried then is tried again by the next one.

@@ -2,12 +2,13 @@
 
 `pytest -p tests.mutants.recording`, with MUTANTS_FOLDER naming where to. Of each test that passes: its processor time,
 and the lines of `controlplane` that it ran. Lines that a fixture of a whole file runs belong to all tests of the file;
-lines that run at import, or in a fixture of the whole run, belong to none.
+lines that run at import, or in a fixture of the whole run, belong to none. And the modules that were loaded.
 """
 
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,6 +20,8 @@ import pytest
 
 COVERAGE = str(Path(coverage.__file__).parent)
 
+OURS = {"controlplane", "spark_listener", "yarn_bridge", "tests", "conftest", "__main__"}
+"""What the tree holds, and what pytest makes up."""
 LIMIT_S = 3.0
 """Processor time after which a test is given up: plain Python is too slow for it."""
 WAITS_S = 60.0
@@ -41,7 +44,7 @@ class Recorder:
     """Tells coverage.py whose lines these are, and keeps the seconds of the tests that pass."""
 
     def __init__(self, folder: Path) -> None:
-        self._seconds = folder / "seconds.json"
+        self._seconds, self._modules = folder / "seconds.json", folder / "modules.json"
         data_file = str(folder / "coverage")
         self._coverage = coverage.Coverage(data_file=data_file, source=["controlplane"], config_file=False)
         self._passed: dict[str, float] = {}
@@ -90,6 +93,8 @@ class Recorder:
     def pytest_sessionfinish(self) -> None:
         self._coverage.stop()
         self._coverage.save()
+        others = [name for name in list(sys.modules) if name.partition(".")[0] not in OURS]
+        self._modules.write_text(json.dumps(others))
         self._seconds.write_text(json.dumps(self._passed))
 
 
@@ -105,6 +110,10 @@ class Recording:
     def __init__(self, folder: Path, root: Path) -> None:
         self.seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
         """By test, its processor time."""
+        self.modules: list[str] = json.loads((folder / "modules.json").read_text())
+        """What the tests load that no change touches, in the order of loading."""
+        self.steady: set[str] = set()
+        """Tests that are known to pass by themselves."""
         self._root = root
         self._data = coverage.CoverageData(str(folder / "coverage"))
         self._data.read()

@@ -3,6 +3,7 @@
 import ast
 import shutil
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.mutants.__main__ import EQUIVALENT, ROOT, equivalent, files, sample
 from tests.mutants.changes import changes
 from tests.mutants.recording import Recording
-from tests.mutants.trials import run_pytest, tried
+from tests.mutants.trials import Forks, tried
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 HERE = Path(__file__).parent
@@ -99,12 +100,17 @@ def test_a_change_that_no_test_minds_is_told_from_one_that_fails(tmp_path, monke
         (tree / name).write_text(text)
     shutil.copy(ROOT / "pyproject.toml", tree)
     shutil.copytree(HERE, tree / "tests/mutants")
-    run_pytest(tree, ["-p", "tests.mutants.recording", "tests/test_toy.py"], 1.0, MUTANTS_FOLDER=str(tmp_path))
+    with closing(Forks(tree, MUTANTS_FOLDER=str(tmp_path))) as forks:
+        forks.run(["-p", "tests.mutants.recording", "tests/test_toy.py"], 1.0)
     recording = Recording(tmp_path, tree)
     assert recording.tests_of("controlplane/toy.py", 5) == ["tests/test_toy.py::test_late"]
-    outcomes = {
-        change.text: tried(tree, change, recording) for place in changes("controlplane/toy.py", TOY) for change in place
-    }
+    assert not [name for name in recording.modules if name.startswith(("controlplane", "tests"))]
+    with closing(Forks(tree, recording.modules, PYTHONDONTWRITEBYTECODE="1")) as forks:
+        outcomes = {
+            change.text: tried(forks, change, recording)
+            for place in changes("controlplane/toy.py", TOY)
+            for change in place
+        }
     assert {text: (outcome.noticed, outcome.by) for text, outcome in outcomes.items()} == {
         "(age_s >= limit_s)": (False, ""),
         "return False": (True, "tests/test_toy.py::test_late"),
