@@ -8,6 +8,9 @@ from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
 from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
+NEXT_WITHIN_S = 0.1
+"""A task on the slot of one that ended is reported as begun this long before that end, at the most."""
+
 
 def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     """A new live attempt; one that is known, or has ended, changes nothing. Raises BadFact for an impossible index."""
@@ -188,12 +191,19 @@ def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
     return float(min(left_s, default=NAN))
 
 
-def _note_warmth(info: StageInfo, fact: f.AttemptEnded) -> None:
-    """Whoever has ended leaves a warm executor; but one that was killed or failed took its Python worker along."""
-    if info.in_python and fact.outcome is not f.Outcome.SUCCESS:
-        info.warm_executors.discard(fact.executor)
-    else:
+def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
+    """Whoever has ended leaves a warm executor; but one that was killed or failed took its Python worker along.
+
+    The host starts the next task on its slot at once, and often reports that before the end.
+    """
+    if not info.in_python or fact.outcome is f.Outcome.SUCCESS:
         info.warm_executors.add(fact.executor)
+        return
+    info.warm_executors.discard(fact.executor)
+    attempts = cluster.attempts
+    for other in cluster.attempts_on[attempts.executor[row]]:
+        if attempts.stage[other] == info.row and attempts.start_s[other] > ended_s - NEXT_WITHIN_S:
+            attempts.cold[other] = True
 
 
 def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:
@@ -258,7 +268,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
         )
     )
     cluster.executors.n_ended[attempts.executor[row]] += 1
-    _note_warmth(info, fact)
+    _note_warmth(cluster, info, row, fact, ended_s)
     info.ended.add(fact.attempt)
     info.live.discard(row)
     cluster.free_attempt(now.source, row)

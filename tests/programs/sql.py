@@ -224,7 +224,7 @@ def exploded_words(spark: SparkSession, inputs: Inputs) -> Any:
     )
 
 
-@program("one task", slow_task=0, rows=1_000_000, conf=SHUFFLED)
+@program("one task", slow_task=0, rows=270_000, conf=SHUFFLED)
 def one_task_rank(spark: SparkSession, inputs: Inputs) -> Any:
     """A window without a partition, which one task of its own computes."""
     orders = spark.read.parquet(inputs.table("orders")).where("o_orderdate < date '1994-06-01'")

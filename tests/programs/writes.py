@@ -42,7 +42,7 @@ def write_text(spark: SparkSession, inputs: Inputs) -> Any:
     return checksum(spark.read.text(written), "value")
 
 
-@program("write parquet", rows=100_000, conf=SHUFFLED)
+@program("write parquet", rows=38_000, conf=SHUFFLED)
 def write_by_month(spark: SparkSession, inputs: Inputs) -> Any:
     """One folder for each month, behind a shuffle and a sort within tasks."""
     written = str(inputs.output / "months")
