@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from controlplane.model.host_answers import host_sentence
 from controlplane.terminal import (
     SERVER,
     USAGE,
@@ -138,7 +139,7 @@ def _print_decision(decision: dict[str, Any]) -> None:
     for outcome in decision["outcomes"]:
         would = "would have saved" if outcome["result"] == "shadow" else "saved"
         saved = f", {would} about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""
-        because = f": {outcome['reason']}" if outcome["reason"] else ""
+        because = f": {host_sentence(outcome['reason'])}" if outcome["reason"] else ""
         say(f"  after {outcome['after_s']:.1f} s: {outcome['result']}{because}{saved}")
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from controlplane.model.cluster import EndedAttempt, TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult, Outcome
+from controlplane.model.host_answers import is_moot
 from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy
 
 GRACE_S = 5.0
 """A host may report the outcome of an order this long after the order's own expiry."""
 
-MOOT = frozenset({"unknown_job", "unknown_stage", "other_epoch", "zombie", "stage_ended", "task_ended", "not_running"})
-"""What hosts say of an order that came too late: its job, stage, task or attempt has ended."""
 SUPERSEDED = "a newer order has taken its place"
 OVER = "what it was about has ended"
 
@@ -207,7 +206,7 @@ class Ledger:
                 del self._kills[kill]
             if is_superseded:
                 result, reason = Result.MOOT, SUPERSEDED
-            elif reason in MOOT:
+            elif is_moot(reason):
                 result = Result.MOOT
         return DecisionOutcome(
             decision=entry.decision,

@@ -31,6 +31,7 @@ from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Mode, OrderResult
+from controlplane.model.host_answers import NO_SLOT
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
@@ -42,8 +43,6 @@ LAST_EPOCH = 2**53 // IDS_PER_EPOCH - 1
 """The last one of which every id fits the wire."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
-NO_SLOT = "no_slot"
-"""What a host says of a copy that no slot came free for in time: the next one that does may be just as good."""
 
 
 @lru_cache(maxsize=100_000)

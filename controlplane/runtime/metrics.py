@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from controlplane import __version__
 from controlplane.model.decisions import Decision, DecisionOutcome, Result
+from controlplane.model.host_answers import host_code
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import PoolState, Snapshot
@@ -49,6 +50,8 @@ class Metrics:
         self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
         self.orders = counter("orders", "Orders given.", ("type",))
         self.order_outcomes = counter("order_outcomes", "How orders ended.", ("type", "result"))
+        about = "Orders that hosts refused or let expire, by their answer."
+        self.not_carried_out = counter("orders_not_carried_out", about, ("type", "answer"))
         self.reports = counter("reports", "Reports applied.")
         self.facts = counter("facts", "Facts applied.")
         self.progress_updates = counter("progress_updates", "Progress updates of attempts applied.")
@@ -80,6 +83,8 @@ class Metrics:
         for outcome in outcomes:
             if outcome.order:
                 self.order_outcomes.labels(outcome.kind, outcome.result.value).inc()
+            if outcome.result in (Result.REFUSED, Result.EXPIRED):
+                self.not_carried_out.labels(outcome.kind, host_code(outcome.reason)).inc()
             if outcome.result is Result.APPLIED and outcome.kind == _LAUNCH:
                 self.launched.inc()
             elif outcome.result is Result.WON:

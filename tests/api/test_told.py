@@ -27,3 +27,14 @@ def test_what_a_copy_has_brought_is_told_with_what_it_cost(result, saved_s, cost
     """Who reads in shadow mode what control would save must not miss what it would cost."""
     outcome = DecisionOutcome(decision=1, result=result, at_s=0.0, saved_s=saved_s, cost_core_s=cost_core_s)
     assert Told.outcome_sentence(outcome) == sentence
+
+
+def test_what_a_host_has_answered_is_told_in_words():
+    """Few readers know the shim's codes; what is none stands as it is."""
+    answers = ("no_slot", "bad_field:target", "no word from the host")
+    outcomes = [DecisionOutcome(decision=1, result=Result.EXPIRED, at_s=0.0, reason=answer) for answer in answers]
+    assert [Told.outcome_sentence(outcome).partition(": ")[2] for outcome in outcomes] == [
+        "no slot came free in time.",
+        "the order has a field that the protocol forbids: target.",
+        "no word from the host.",
+    ]

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from controlplane.api.meanings import meaning
 from controlplane.model import snapshot
 from controlplane.model.facts import Capabilities
+from controlplane.model.host_answers import HOST_ANSWERS
 from controlplane.model.reasons import TEXTS, WHY_COPIED
 from controlplane.policies.registry import TABLE
 from controlplane.settings import Section, Settings
@@ -41,6 +42,7 @@ def reasons() -> str:
         (reason.value, f"`{reason.label}`", "yes" if reason in WHY_COPIED else "", text.severity, text.sentence)
         for reason, text in sorted(TEXTS.items())
     ]
+    answers = [(f"`{code}`", "yes" if answer.is_moot else "", answer.sentence) for code, answer in HOST_ANSWERS.items()]
     return f"""# Reasons
 
 Every decision carries one of these codes: in `GET /api/v1/decisions`, on the decision page, in `grasshopper decisions`
@@ -53,7 +55,13 @@ recorded as decisions: they stand in the state, task by task. So does `mode`, of
 as the mode stays off. Where the input `progress` is not known, a sentence with a time left says that it is guessed.
 
 {NOTE}
-{table("number", "code", "for a copy", "severity", "sentence", rows=rows)}"""
+{table("number", "code", "for a copy", "severity", "sentence", rows=rows)}
+## What hosts answer
+Why an order was refused, or expired: the `reason` of an outcome in `GET /api/v1/decisions/<id>`, a sentence on the page
+and in `grasshopper decisions`. `grasshopper_orders_not_carried_out_total{{type, answer}}` counts them, but for those that
+came too late: they make an order `moot`, which is no error.
+
+{table("answer", "too late", "sentence", rows=answers)}"""
 
 
 def settings() -> str:

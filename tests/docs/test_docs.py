@@ -8,6 +8,7 @@ import pytest
 
 from controlplane.api.meanings import meaning
 from controlplane.model import snapshot
+from controlplane.model.host_answers import HOST_ANSWERS
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.policies.registry import FORESEEING, TABLE
 from tests.docs.generated import DOCS, PAGES
@@ -15,6 +16,10 @@ from tests.docs.generated import DOCS, PAGES
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
 STRUCTS = [kind for _, kind in inspect.getmembers(snapshot, inspect.isclass) if kind.__module__ == snapshot.__name__]
+REFUSING = {"OrderGate", "OrderedTaskSet", "QueueLink", "SparkHost"}
+"""Java classes that choose an answer; in one of them `grasshopper` is why an attempt was killed."""
+CHOSEN = re.compile(r'(?:return|[?:]) "([a-z_]+)(?=[":])')
+GIVEN = re.compile(r'(?:refused|expired|dropWishes|standDown)\([^;{]*?"([a-z_]+)(?=[":])')
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
 REFERENCE = re.compile(r"\[([^\]\[]+)\](?![(:\[])")
 DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
@@ -31,6 +36,15 @@ def papers():
 def test_pages_made_from_code_are_up_to_date(name):
     """`python -m tests.docs.generated` writes them again."""
     assert (DOCS / name).read_text() == PAGES[name]()
+
+
+def test_shims_say_what_the_table_of_answers_knows_and_nothing_else():
+    """Each is told in words on the page; one that no shim gives would explain nothing."""
+    said = set()
+    for path in (DOCS.parent / "jvm-shim").glob("shim-*/src/main/**/*.java"):
+        text = path.read_text()
+        said |= set(GIVEN.findall(text)) | set(CHOSEN.findall(text) if path.stem in REFUSING else ())
+    assert said - {"grasshopper"} == HOST_ANSWERS.keys()
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)

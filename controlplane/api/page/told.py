@@ -11,6 +11,7 @@ from controlplane.api.page.formats import number, seconds, words
 from controlplane.api.page.timeline import label, task_of
 from controlplane.api.views import result_of
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
+from controlplane.model.host_answers import host_sentence
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.model.snapshot import TaskState
 from controlplane.runtime.history import AttemptRecord
@@ -98,7 +99,7 @@ class Told:
     @staticmethod
     def outcome_sentence(outcome: DecisionOutcome) -> str:
         """One sentence for one piece of news."""
-        because = f": {outcome.reason}" if outcome.reason else ""
+        because = f": {host_sentence(outcome.reason)}" if outcome.reason else ""
         cost, saved = f"cost {number(outcome.cost_core_s)} core-s", seconds(outcome.saved_s)
         match outcome.result:
             case Result.WON:

@@ -391,7 +391,7 @@ public final class SyncLoop {
     } else if (!reply.isControl() && !order.type().equals("kill_attempt")) {
       refused(order.id(), "mode");
     } else if (order.isOverdue(nanoClock.getAsLong())) {
-      expired(order.id(), "");
+      expired(order.id(), "overdue");
     } else {
       try {
         host.apply(order);

@@ -1,0 +1,79 @@
+"""Why did a host not carry an order out? The shims' codes, each with its sentence; Java gives no other."""
+
+from typing import NamedTuple
+
+BAD_FIELD = "bad_field"
+"""A code that goes on with a colon and the field's name."""
+NO_SLOT = "no_slot"
+"""The next slot that comes free may be just as good."""
+
+
+class HostAnswer(NamedTuple):
+    """What a reader sees for a code, and whether the order only came too late."""
+
+    sentence: str
+    is_moot: bool = False
+    """Its job, stage, task or attempt had ended."""
+
+
+HOST_ANSWERS: dict[str, HostAnswer] = {
+    "above_clamp": HostAnswer("the task has as many copies as spark.grasshopper.copies.max allows"),
+    "already_running": HostAnswer("the task runs already"),
+    BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
+    "barrier": HostAnswer("tasks of a barrier stage run together or not at all"),
+    "byte_offset_unsupported": HostAnswer("this host starts copies at the beginning of their input only"),
+    "cap_unsupported": HostAnswer("this ResourceManager's scheduler cannot hold an application to a cap"),
+    "executors_fixed": HostAnswer("the driver's number of executors is fixed"),
+    "fifo_mode": HostAnswer("spark.scheduler.mode is FIFO, which targets would break"),
+    "host_has_attempt": HostAnswer("an attempt of the task runs on that host"),
+    "last_attempt": HostAnswer("it is the task's last attempt"),
+    "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of a whole job"),
+    "lease_ended": HostAnswer("the control plane had not been heard for the length of a lease"),
+    "mode": HostAnswer("the application's mode, or the job's, forbids it"),
+    NO_SLOT: HostAnswer("no slot came free in time"),
+    "not_running": HostAnswer("the attempt, or every attempt of the task, had ended", is_moot=True),
+    "opted_out": HostAnswer("the job does not allow copies"),
+    "other_epoch": HostAnswer("the stage runs in a later attempt", is_moot=True),
+    "overdue": HostAnswer("its time was over when it arrived"),
+    "pipelined": HostAnswer("the stage's tasks run as a pipeline"),
+    "shim_error": HostAnswer("the shim failed; the driver's log says how"),
+    "stage_ended": HostAnswer("its stage had ended", is_moot=True),
+    "stock_task_set": HostAnswer("the stage had begun before the shim was attached"),
+    "streaming": HostAnswer("the job is a streaming one"),
+    "task_ended": HostAnswer("its task had ended", is_moot=True),
+    "unknown_host": HostAnswer("the application has no executor on that host"),
+    "unknown_job": HostAnswer("its job had ended", is_moot=True),
+    "unknown_order": HostAnswer("this kind of host does not know such orders"),
+    "unknown_stage": HostAnswer("its stage had ended", is_moot=True),
+    "unknown_task": HostAnswer("the stage has no such task"),
+    "zombie": HostAnswer("its stage had ended", is_moot=True),
+}
+
+
+def host_code(reason: str) -> str:
+    """The code of what a host said; empty where it is none.
+
+    >>> [host_code(reason) for reason in ("no_slot", "bad_field:target", "no word from the host")]
+    ['no_slot', 'bad_field', '']
+    """
+    code = reason.partition(":")[0]
+    return code if code in HOST_ANSWERS else ""
+
+
+def is_moot(reason: str) -> bool:
+    """Whether a host says by this that the order came too late.
+
+    >>> [is_moot(reason) for reason in ("task_ended", "no_slot", "bad_field:target")]
+    [True, False, False]
+    """
+    return reason in HOST_ANSWERS and HOST_ANSWERS[reason].is_moot
+
+
+def host_sentence(reason: str) -> str:
+    """What a host said, in words; as it is where it is no code.
+
+    >>> [host_sentence(reason) for reason in ("task_ended", "bad_field:target", "no word from the host")]
+    ['its task had ended', 'the order has a field that the protocol forbids: target', 'no word from the host']
+    """
+    code = host_code(reason)
+    return f"{HOST_ANSWERS[code].sentence}{reason.removeprefix(code).replace(':', ': ')}" if code else reason
