@@ -34,9 +34,9 @@ WHOLE_LOOK_ERROR = 0.5
 STEADY_S = 3.0
 """A rate that has been watched for this long is believed, however long tasks are."""
 LATE_BY_S = 1.0
-"""An attempt that is late by its age is older than the typical one by at least this."""
+"""An attempt that is late, by its age or with its first progress, is later than is usual by at least this."""
 LEAST_LATE_BY_S = 0.25
-"""While slots are idle half the typical time is enough, but no less than this: stages of short tasks are soon over."""
+"""The same while slots are idle, by its age half the typical time if that is between both: short tasks are soon over."""
 FEWEST_RUNNING = 3
 """Running siblings that must be known before silence can be unusual in a stage where none has finished."""
 
@@ -85,16 +85,21 @@ def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
 
 @rule
 def is_starting(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
-    """Whether an attempt may still be starting, or has only just shown progress."""
+    """Whether an attempt may still be starting, or has only just shown progress.
+
+    Progress is reported several times a second, so short tasks often show none before they end.
+    """
     if not math.isnan(attempt["first_s"]):
         return observed_s(now_s, attempt) < OBSERVED_S
     deviations = STARTUP_DEVIATIONS if pool["idle"] <= 0 else STARTUP_DEVIATIONS_WHEN_IDLE
-    return now_s - attempt["start_s"] < patience_s(
+    late_s = patience_s(
         is_cold=attempt["cold"],
         warm_late_s=late_after_s(pool["startup_mean_s"], pool["startup_deviation_s"], deviations),
         cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
         startup_prior_s=startup_prior_s,
     )
+    least_s = usual_startup_s(attempt["cold"], pool) + (LEAST_LATE_BY_S if pool["idle"] > 0 else LATE_BY_S)
+    return now_s - attempt["start_s"] < max(late_s, least_s)
 
 
 @rule

@@ -10,7 +10,7 @@ from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import GUESSED, Action, Reason, sentence
-from tests.scenario import SOURCE, Scenario
+from tests.scenario import SOURCE, Scenario, orders
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
@@ -120,6 +120,25 @@ def test_a_task_s_inputs_are_those_of_its_decisions():
     inputs = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs
     assert inputs["expected_s"] == pytest.approx(10 / 3, rel=0.1)
     assert inputs["demand_s"] == pytest.approx(inputs["expected_s"])
+
+
+@pytest.mark.parametrize(("waiting", "copied_s"), [(0, 0.3), (20, 1.1)])
+def test_short_tasks_that_have_reported_nothing_are_not_late_within_their_first_moments(waiting, copied_s):
+    """Most of those that take a tenth of a second end before they report; one of two tenths is no straggler."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(25 + waiting, input_bytes=1000)
+    for first in range(0, 24, 8):
+        scenario.tell([scenario.started(first + i, i % 4) for i in range(8)])
+        scenario.now_s += 0.05
+        scenario.tell(progress={first: 100, first + 1: 100})
+        scenario.now_s += 0.05
+        scenario.tell([scenario.ended(first + i, 0.1, bytes_read=1000) for i in range(8)])
+    start_s = scenario.now_s
+    decision = scenario.tell([scenario.started(24, 0)])
+    while not orders(decision) and scenario.now_s < start_s + 3.0:
+        scenario.now_s += 0.1
+        decision = scenario.tell()
+    assert scenario.now_s - start_s == pytest.approx(copied_s)
 
 
 @pytest.mark.parametrize(("waiting", "too_new"), [(0, False), (20, True)])
