@@ -36,7 +36,7 @@ STEADY_S = 3.0
 LATE_BY_S = 1.0
 """An attempt that is late, by its age or with its first progress, is later than is usual by at least this."""
 LEAST_LATE_BY_S = 0.25
-"""The same while slots are idle, by its age half the typical time if that is between both: short tasks are soon over."""
+"""The same while slots are idle, for short tasks are soon over; by its age half the typical time, between both."""
 FEWEST_RUNNING = 3
 """Running siblings that must be known before silence can be unusual in a stage where none has finished."""
 

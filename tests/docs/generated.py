@@ -58,8 +58,8 @@ as the mode stays off. Where the input `progress` is not known, a sentence with 
 {table("number", "code", "for a copy", "severity", "sentence", rows=rows)}
 ## What hosts answer
 Why an order was refused, or expired: the `reason` of an outcome in `GET /api/v1/decisions/<id>`, a sentence on the page
-and in `grasshopper decisions`. `grasshopper_orders_not_carried_out_total{{type, answer}}` counts them, but for those that
-came too late: they make an order `moot`, which is no error.
+and in `grasshopper decisions`. `grasshopper_orders_not_carried_out_total{{type, answer}}` counts them, but for those
+that came too late: they make an order `moot`, which is no error.
 
 {table("answer", "too late", "sentence", rows=answers)}"""
 
