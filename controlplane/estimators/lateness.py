@@ -74,12 +74,16 @@ def usual_startup_s(is_cold: bool, pool: Record) -> float:
 def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
     """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one.
 
-    While slots are idle, what it took to start beyond the usual counts as age.
+    While slots are idle, what it took to start beyond the usual counts as age. While they are not, a cold attempt's
+    start-up may go on after its first rows: a worker is started once there are rows for it.
     """
     startup_s = usual_startup_s(attempt["cold"], pool)
     if not math.isnan(attempt["first_s"]):
         own_s = attempt["first_s"] - attempt["start_s"]
-        startup_s = min(own_s, startup_s) if startup_s > 0 and pool["idle"] > 0 else own_s
+        if startup_s > 0 and pool["idle"] > 0:
+            startup_s = min(own_s, startup_s)
+        else:
+            startup_s = max(own_s, startup_s) if attempt["cold"] else own_s
     return max(now_s - attempt["start_s"] - startup_s, SHORTEST_S)
 
 
@@ -170,14 +174,22 @@ def is_old(
 
 @rule
 def is_silent(
-    now_s: float, attempt: Record, task: Record, stage: Record, others: Record, gaps: Counts, silences: Counts
+    now_s: float,
+    attempt: Record,
+    task: Record,
+    stage: Record,
+    pool: Record,
+    others: Record,
+    gaps: Counts,
+    silences: Counts,
 ) -> bool:
     """Whether an attempt that has moved has been silent for longer, for its size, than all but a few siblings were.
 
     Before any has finished, running siblings speak against one that does not compute and is behind them: they have
-    come past the point where it stands.
+    come past the point where it stands. The usual start-up is no silence, even after the first rows.
     """
-    busy, silent_s = is_busy(now_s, attempt), now_s - attempt["moved_s"]
+    busy, started_s = is_busy(now_s, attempt), attempt["start_s"] + usual_startup_s(attempt["cold"], pool)
+    silent_s = now_s - max(attempt["moved_s"], started_s)
     if silent_s < LEAST_SILENCE_S or not attempt["moved_s"] > attempt["start_s"]:
         return False
     least_s = silent_s / max(seen_size(attempt, task, stage), 1.0)

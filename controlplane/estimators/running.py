@@ -97,7 +97,7 @@ def estimate(
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, pool, siblings, ages[row])
-            is_stuck = is_silent(now_s, attempt, task, stage, others, gaps[row], silences[row])
+            is_stuck = is_silent(now_s, attempt, task, stage, pool, others, gaps[row], silences[row])
             own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
             kept_times = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
             write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, kept_times, attempt, task, stage, pool)

@@ -198,6 +198,38 @@ def test_a_fresh_copy_makes_no_guess_of_a_time_that_progress_speaks_for():
     assert task.inputs["progress"] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize(("is_restarted", "copied_s"), [(True, 6.0), (False, 2.0)])
+def test_a_python_worker_that_starts_again_after_its_first_rows_is_not_silent(is_restarted, copied_s):
+    """The JVM reads at once and waits for the worker, which took the first tasks five seconds before any row."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(40, operators="Scan parquet, MapInPandas")
+
+    def read(attempts, records):
+        return f.Progress(attempt=list(attempts), records_read=[records] * len(attempts))
+
+    def run(attempts, startup_s, killed=()):
+        scenario.tell([scenario.started(i, i % 4) for i in attempts])
+        scenario.now_s += startup_s
+        scenario.tell(progress=read(attempts, 500))
+        scenario.now_s += 0.4
+        scenario.tell(progress=read(attempts, 1000))
+        scenario.now_s += 0.1
+        ends = {i: f.Outcome.KILLED if i in killed else f.Outcome.SUCCESS for i in attempts}
+        scenario.tell(scenario.ended(i, startup_s + 0.5, records_read=1000, outcome=ends[i]) for i in attempts)
+
+    run(range(8), 5.0)
+    run(range(8, 16), 0.3)
+    run(range(16, 24), 0.3, killed={23} if is_restarted else ())
+    start_s = scenario.now_s
+    scenario.tell([scenario.started(24, 3)])
+    scenario.now_s += 0.4
+    decision = scenario.tell(progress=read([24], 1100))
+    while not orders(decision) and scenario.now_s < start_s + 9.0:
+        scenario.now_s += 0.1
+        decision = scenario.tell()
+    assert scenario.now_s - start_s == pytest.approx(copied_s)
+
+
 @pytest.mark.parametrize("is_told_first", [False, True])
 @pytest.mark.parametrize(("operators", "is_cold"), [("Scan parquet, MapInPandas, Exchange", True), ("textFile", False)])
 def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker_too(operators, is_cold, is_told_first):
