@@ -334,10 +334,12 @@ def test_every_field_of_every_answer_says_what_it_means(busy):
 
 def test_every_page_of_a_list_has_100_entries_unless_told(busy):
     document = busy.client.get("/api/v1/openapi.json").json()
-    parameters = [each for ways in document["paths"].values() for each in ways.get("get", {}).get("parameters", ())]
-    sizes = [each["schema"]["default"] for each in parameters if each["name"] == "limit"]
+    asked = {path: ways["get"].get("parameters", ()) for path, ways in document["paths"].items() if "get" in ways}
+    sizes = {path: each["schema"]["default"] for path in asked for each in asked[path] if each["name"] == "limit"}
     assert len(sizes) > 5
-    assert set(sizes) == {100}
+    assert set(sizes.values()) == {100}
+    paths = [path.format(source=SOURCE) for path in sizes]
+    assert {path: busy.client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
 
 
 def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
@@ -356,6 +358,7 @@ def test_probes_and_metrics(busy):
     metrics = busy.client.get("/metrics").text
     assert 'grasshopper_decisions_total{action="grant",mode="control",reason="allocator"} 1.0' in metrics
     assert 'grasshopper_pool_slots{pool="spark:app-1"} 16.0' in metrics
+    assert 'grasshopper_host_slowness{host="host-3"} 1.0' in metrics
     assert "grasshopper_build_info" in metrics
 
 

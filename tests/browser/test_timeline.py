@@ -53,6 +53,12 @@ def test_races_come_first_then_what_runs_then_the_slowest() -> None:
     assert most_interesting(place(record(2, 1, 0.0, 3.0))) is None
 
 
+def test_nothing_is_left_out_where_nothing_ran() -> None:
+    """An empty axis says nothing of attempts that it does not show."""
+    timeline = place()
+    assert (timeline.rows, timeline.left_out) == ([], 0)
+
+
 def test_a_reason_is_told_of_what_has_failed() -> None:
     """Hosts give one for a success, too; a kill without any has nothing after its time."""
     successful, killed = {"reason": "finished"}, {"outcome": Outcome.KILLED}

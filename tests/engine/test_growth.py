@@ -95,6 +95,13 @@ def test_executors_come_for_what_does_not_fit_into_those_that_are_there(executor
     assert copies_to_come(executors=executors, slots=slots, tasks=tasks, limit=limit) == copies
 
 
+def test_a_queue_without_room_lets_no_executor_come():
+    """A limit of none is one, unlike no limit."""
+    full, free = (Growth(executors=1, slots=1, limit=4, queue_limit=limit) for limit in (0, -1))
+    assert (full.copies(1), full.refusal(1, Reason.NO_SLOT_IN_TARGET)) == (0, Reason.NO_ROOM_IN_QUEUE)
+    assert free.copies(1) > 0
+
+
 def test_a_queue_says_no_only_where_the_driver_itself_would_say_yes():
     """The on-call engineer asks whose limit it is."""
     growth = Growth(executors=1, slots=1, limit=2, queue_limit=1)

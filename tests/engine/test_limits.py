@@ -143,6 +143,16 @@ def test_a_winning_copy_is_credited_with_what_the_original_still_needed():
     assert (job.copies_launched[0], job.copies_won[0], job.copies_lost[0]) == (1, 1, 0)
 
 
+def test_a_source_that_has_gone_takes_nobody_elses_copies_along():
+    scenario = Scenario()
+    with_copy(scenario)
+    scenario.tell([scenario.attached], source="spark:other", full=True)
+    scenario.scheduler.forget("spark:other", scenario.now_s)
+    scenario.now_s += 3.0
+    ended = scenario.tell([scenario.ended(100, 3.0, index=3, speculative=True)])
+    assert [one.result for one in ended.outcomes if one.attempt == 100] == [Result.WON]
+
+
 def test_a_losing_copy_is_charged():
     """The loser is no failure, and its core-seconds are counted."""
     scenario = Scenario()
@@ -213,7 +223,7 @@ def test_the_kill_switch_ends_copies_and_never_a_last_attempt():
     scenario = Scenario()
     with_copy(scenario)
     kills = [o for o in scenario.handle(ModeSet(mode=f.Mode.OFF)).orders[SOURCE] if isinstance(o, KillAttempt)]
-    assert [kill.attempt for kill in kills] == [100]
+    assert [(kill.attempt, kill.stage, kill.stage_attempt, kill.index) for kill in kills] == [(100, 1, 0, 3)]
     scenario.now_s += 1.0
     assert not scenario.tell().orders
     scenario.now_s += 2.0

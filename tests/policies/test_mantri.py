@@ -71,6 +71,7 @@ FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "at
     ("t_rem_s", "columns", "killed"),
     [
         (81.0, FULL, True),
+        (63.0, FULL | {"work": [1.0]}, True),
         (80.0, FULL, False),
         (81.0, ROOM, False),
         (81.0, FULL | {"attempts_started": [3]}, False),
@@ -80,8 +81,9 @@ FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "at
 def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh_attempt(
     running, t_rem_s, columns, killed
 ):
-    """Siblings took 10, 20 and 30 s, 20 on average: E[t_new] + Delta is 80 s. A third start is the last."""
-    view = running([t_rem_s], [inf], finished_from=[0], finished_to=[3], work=[10.0], eligible=[True], **columns)
+    """Siblings took 10, 20 and 30 s for ten units, 20 on average: E[t_new] + Delta is 80 s. A third start is the last."""
+    known = {"finished_from": [0], "finished_to": [3], "work": [10.0], "eligible": [True]}
+    view = running([t_rem_s], [inf], **(known | columns))
     answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
     assert answer["kill"].tolist() == [killed]
     assert (answer["reason"][0] == Reason.ENDS_SOONER_ANEW) == killed
@@ -119,6 +121,12 @@ def test_an_attempt_ends_that_another_of_its_task_beats_by_a_minute(running, att
     """The better one needs 40 s. Alone it goes on, and where nothing is known of it, too."""
     view = running([40.0], [50.0], running_attempts=[attempts], worst_rem_s=[worst_rem_s], finished_from=[-1])
     assert mantri.speculate(view)["end_last"].tolist() == [ends]
+
+
+def test_where_tasks_count_as_equal_each_has_one_unit_of_work(running):
+    """Then siblings' seconds are what a copy takes."""
+    assert judge(running, 5.0, [2.0] * 4, work=[1.0]) is Reason.LIKELY_SAVES
+    assert judge(running, 4.0, [2.0] * 4, work=[1.0]) is Reason.CHEAPER_TO_WAIT
 
 
 def test_the_longest_to_run_goes_first(running):

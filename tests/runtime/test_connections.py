@@ -237,7 +237,8 @@ def test_who_holds_too_many_connections_is_told_so_and_may_come_again(limits, re
         held = [await asyncio.open_connection("127.0.0.1", answers.port) for _ in range(2)]
         assert b"503" in await answers.talk(GET + END)
         assert answers.refused(reason) == 1
-        assert [(line["event"], line["reason"]) for line in lines] == [("connection_refused", reason)]
+        told = [(line["event"], line["reason"], line["client"]) for line in lines]
+        assert told == [("connection_refused", reason, "127.0.0.1")]
         held[0][1].close()
         await asyncio.sleep(0.05)
         assert b"200 OK" in await answers.talk(GET + END)

@@ -29,8 +29,8 @@ def gs_gain_s(t_rem_s: float, t_new_s: float, margin_s: float, margin_times: flo
 
     Source: GRASS (NSDI'14), section 3.1, Greedy Speculative scheduling (GS).  Units: seconds.
 
-    >>> [gs_gain_s(t_rem_s, t_new_s=2.0, margin_s=0.5, margin_times=1.25) for t_rem_s in (2.4, 3.0)]
-    [0.0, 1.0]
+    >>> [gs_gain_s(t_rem_s, t_new_s=2.0, margin_s=1.0, margin_times=1.25) for t_rem_s in (2.75, 3.5)]
+    [0.0, 1.5]
     """
     least_s = max(margin_times * t_new_s, t_new_s + margin_s)
     return t_rem_s - t_new_s if t_rem_s > least_s * (1.0 + TOLERANCE) else 0.0
