@@ -129,6 +129,8 @@ def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
 
     >>> [round(times_longer(n_finished, busy, idle=False), 3) for n_finished, busy in ((5, False), (1, True))]
     [1.45, 2.775]
+    >>> round(times_longer(n_finished=5, busy=True, idle=True), 3)
+    1.3
     """
     longer_times = LONGER_TIMES_WHEN_IDLE if idle else LONGER_TIMES
     return (longer_times + FEW_FINISHED / max(n_finished, 1.0)) * (BUSY_TIMES if busy and not idle else 1.0)

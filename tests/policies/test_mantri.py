@@ -81,7 +81,7 @@ FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "at
 def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh_attempt(
     running, t_rem_s, columns, killed
 ):
-    """Siblings took 10, 20 and 30 s for ten units, 20 on average: E[t_new] + Delta is 80 s. A third start is the last."""
+    """Siblings took 20 s on average for ten units of work: E[t_new] + Delta is 80 s. A third start is the last."""
     known = {"finished_from": [0], "finished_to": [3], "work": [10.0], "eligible": [True]}
     view = running([t_rem_s], [inf], **(known | columns))
     answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
