@@ -206,6 +206,15 @@ def test_tasks_are_done_whose_ends_a_full_report_leaves_out():
     assert recounted(cluster) == counts(cluster)["stages"] == [[5, 1, 2]]
 
 
+def test_an_age_is_counted_back_from_when_its_report_came():
+    """Whoever attaches to a running driver knows how long its attempts have run."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.now_s = 50.0
+    scenario.tell([replace(scenario.started(0, 0), age_ms=3000)])
+    assert scenario.scheduler.cluster.attempts.start_s[0] == 47.0
+
+
 def test_the_loser_of_a_task_that_a_full_report_calls_done_does_not_undo_it():
     """It runs on for a while, older than the report; what starts after the report runs the task again."""
     scenario = Scenario()
