@@ -48,7 +48,7 @@ bench-rm: $(VENV)/dev.stamp $(YARN_JAR) ## What the plug-in costs a ResourceMana
 bench-rm-full: $(VENV)/dev.stamp $(YARN_JAR) ## The same for 50, 200, 500 applications; control plane answering, stopped, dead.
 	@$(BIN)/python -m tests.bench rm_grid
 
-mutants: $(VENV)/dev.stamp ## Change the last commit's code in 600 places, one by one: what does no test notice? Three hours.
+mutants: $(VENV)/dev.stamp ## Change the last commit's code in 600 places, one by one: what does no test notice? An hour, three at most.
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 lint: $(VENV)/dev.stamp ## Style, types and layers.

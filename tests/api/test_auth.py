@@ -211,6 +211,7 @@ def test_nobody_else_speaks_for_a_source_that_an_application_has_attached(guarde
         NIGHTLY.rpartition(".")[2],
         "gha1...",
     ],
+    ids=["ended", "another secret", "another name", "cut short", "its end alone", "without content"],
 )
 def test_an_applications_token_that_has_ended_or_was_changed_is_wrong(guarded, token):
     assert speaks(guarded, token, [attached()], source="nightly") == 401
