@@ -26,7 +26,7 @@ _log = structlog.get_logger()
 
 SUFFIX = ".recording.gz"
 KEPT = 5
-"""Recordings in a folder, the newest; older ones are removed at the start."""
+"""Recordings in a folder, the newest; older ones are removed at the start, but for those that were renamed."""
 FLUSH_S = 1.0
 """What is older is in the file."""
 MOST_WAITING = 1000
@@ -177,7 +177,7 @@ def begin(folder: Path, name: str, most_bytes: int) -> Recorder | None:
     """A recorder of a new file in a folder, of which the newest are kept; None, and a line in the log, if it fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for old in sorted(folder.glob(f"*{SUFFIX}"))[: 1 - KEPT]:
+        for old in sorted(folder.glob(f"[0-9]*{SUFFIX}"))[: 1 - KEPT]:
             old.unlink()
         return Recorder(folder / f"{name}{SUFFIX}", most_bytes)
     except OSError as error:

@@ -191,8 +191,9 @@ def test_a_disk_that_stands_still_holds_nobody_up(tmp_path, monkeypatch):
 
 
 def test_the_newest_recordings_of_a_folder_are_kept(tmp_path):
-    (tmp_path / "notes.txt").touch()
+    """And whatever somebody has given another name."""
+    (tmp_path / "a-case.recording.gz").touch()
     for run in range(recorder.KEPT + 2):
         begin(tmp_path, str(1_795_000_000_000 + run), 2**20).close()
-    assert [path.name[:13] for path in recorded(tmp_path)] == [f"{1_795_000_000_002 + n}" for n in range(recorder.KEPT)]
-    assert (tmp_path / "notes.txt").exists()
+    kept = [str(1_795_000_000_002 + n) for n in range(recorder.KEPT)]
+    assert [path.name.partition(".")[0] for path in recorded(tmp_path)] == [*kept, "a-case"]
