@@ -284,6 +284,22 @@ def test_decisions_are_filtered_by_what_came_of_the_order(plane):
     assert plane.client.get("/decisions?outcome=weather").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("reason", "counted"), [("above_clamp", "above_clamp"), ("in its own words", ""), ("zombie", None)]
+)
+def test_what_hosts_answer_is_counted_by_its_code(plane, reason, counted):
+    """Words of a host's own make no label; an order that came too late is moot, and no failure."""
+    plane.reply(message(1, working(), full=True))
+    plane.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json={"reason": "try"})
+    (order,) = [order for order in plane.reply(message(2))["orders"] if order["type"] == "launch_copy"]
+    refused = {"type": "order_outcome", "order": order["order"], "result": "refused", "reason": reason}
+    plane.reply(message(3, [refused]))
+    lines = plane.client.get("/metrics").text.splitlines()
+    told = [line for line in lines if line.startswith("grasshopper_orders_not_carried_out_total{")]
+    one = f'grasshopper_orders_not_carried_out_total{{answer="{counted}",type="launch_copy"}} 1.0'
+    assert told == ([] if counted is None else [one])
+
+
 @pytest.mark.parametrize("mode", ["control", "shadow"])
 def test_a_refusal_has_no_result(tmp_path, mode):
     """There is no order that could be applied, or would be: the same in REST, on the page, and in the document."""

@@ -176,6 +176,15 @@ def test_what_list_and_explain_print_is_what_why_wants(server: str) -> None:
     assert hint.endswith(f": grasshopper decisions why {source} {task}")
 
 
+def test_explain_gives_a_hosts_answer_as_a_sentence(server: str, other_server: Callable[[bytes], str]) -> None:
+    """A code of the shim says little to who reads it for the first time."""
+    listed = run("decisions", "list", "-o", "json", token="reader-5d1c83fa97", server=server).stdout
+    outcome = {"result": "expired", "after_s": 2.0, "reason": "no_slot", "saved_s": 0.0}
+    told = json.dumps(json.loads(listed)[0] | {"outcomes": [outcome]}).encode()
+    explained = run("decisions", "explain", "1", server=other_server(told)).stdout
+    assert "  after 2.0 s: expired: no slot came free in time" in explained
+
+
 def test_help_names_filters_that_find_something() -> None:
     """Every outcome that can be asked for, and as an example a reason that is recorded."""
     told = run("decisions", "list", "--help").stdout

@@ -74,7 +74,8 @@ class SyncLoopTest extends LoopTest {
   void letsAnOrderExpireThatHasNoTime() throws Exception {
     replyOnce(", \"orders\": [" + FakePlane.order("run_next", 43).replace("9000", "0") + "]");
     start();
-    assertEquals("expired", nextOutcome().get("result"));
+    Map<?, ?> outcome = nextOutcome();
+    assertEquals("expired overdue", outcome.get("result") + " " + outcome.get("reason"));
     assertTrue(host.calls.isEmpty());
   }
 
