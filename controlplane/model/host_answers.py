@@ -1,19 +1,19 @@
-"""Why did a host not carry an order out? The shims' codes, each with its sentence; Java gives no other."""
+"""Why did a host not carry out an order? The codes of the shims, each with its sentence; Java gives no others."""
 
 from typing import NamedTuple
 
 BAD_FIELD = "bad_field"
-"""A code that goes on with a colon and the field's name."""
+"""This code is followed by a colon and the field's name."""
 NO_SLOT = "no_slot"
 """The next slot that comes free may be just as good."""
 
 
 class HostAnswer(NamedTuple):
-    """What a reader sees for a code, and whether the order only came too late."""
+    """The sentence for a code, and whether the order came too late."""
 
     sentence: str
     is_moot: bool = False
-    """Its job, stage, task or attempt had ended."""
+    """Too late: the job, stage, task or attempt had ended."""
 
 
 HOST_ANSWERS: dict[str, HostAnswer] = {
@@ -51,7 +51,7 @@ HOST_ANSWERS: dict[str, HostAnswer] = {
 
 
 def host_code(reason: str) -> str:
-    """The code of what a host said; empty where it is none.
+    """The code of a host's answer; empty if it is not one of ours.
 
     >>> [host_code(reason) for reason in ("no_slot", "bad_field:target", "no word from the host")]
     ['no_slot', 'bad_field', '']
@@ -61,7 +61,7 @@ def host_code(reason: str) -> str:
 
 
 def is_moot(reason: str) -> bool:
-    """Whether a host says by this that the order came too late.
+    """Whether this answer says that the order came too late.
 
     >>> [is_moot(reason) for reason in ("task_ended", "no_slot", "bad_field:target")]
     [True, False, False]
@@ -70,7 +70,7 @@ def is_moot(reason: str) -> bool:
 
 
 def host_sentence(reason: str) -> str:
-    """What a host said, in words; as it is where it is no code.
+    """The sentence for a host's answer; the answer itself if it has no code.
 
     >>> [host_sentence(reason) for reason in ("task_ended", "bad_field:target", "no word from the host")]
     ['its task had ended', 'the order has a field that the protocol forbids: target', 'no word from the host']
