@@ -73,9 +73,8 @@ def build_app(
     epoch = max(epoch, order_epoch * 1000)
     pace = settings.runtime_settings()
     recorder = begin(Path(pace.record_to), str(epoch), pace.record_mb * 2**20) if pace.record_to else None
-    scheduler = Scheduler(settings.engine_settings(), order_epoch=order_epoch)
-    if recorder:
-        scheduler = RecordedScheduler(settings.engine_settings(), order_epoch=order_epoch, recorder=recorder)
+    make = partial(RecordedScheduler, recorder=recorder) if recorder else Scheduler
+    scheduler = make(settings.engine_settings(), order_epoch=order_epoch)
     runtime = Runtime(scheduler, pace, store, plane_epoch=epoch, clock=clock)
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
-"""What was the engine told, in which order, and what did it decide? A bounded file from which the same comes again.
+"""How is a run of the engine recorded, and replayed? A bounded file of its calls and decisions (law 2).
 
-One recording is one run of the control plane: everything that can change what its engine decides, and every decision
-(law 2). A line of JSON each, compressed; what had been written when the process died can be read.
+A recording is one run of the control plane: every call that can change what its engine decides, and every decision.
+Each is a line of JSON; the file is compressed. If the process dies, the lines written so far can be read.
 """
 
 import gzip
@@ -26,11 +26,11 @@ _log = structlog.get_logger()
 
 SUFFIX = ".recording.gz"
 KEPT = 5
-"""Recordings in a folder, the newest; older ones are removed at the start, but for those that were renamed."""
+"""Newest recordings that a folder keeps. Older ones are removed at the start, except those that were renamed."""
 FLUSH_S = 1.0
-"""What is older is in the file."""
+"""Longest time between two flushes of the file while entries come."""
 MOST_WAITING = 1000
-"""Entries that may wait to be written; a disk that is slower than that ends the recording."""
+"""Entries that may wait to be written. One more ends the recording: the disk is too slow."""
 
 
 class Begun(Struct, frozen=True, kw_only=True, tag_field="type", tag="begun"):
@@ -40,7 +40,7 @@ class Begun(Struct, frozen=True, kw_only=True, tag_field="type", tag="begun"):
 
 
 class Steered(Struct, frozen=True, kw_only=True, tag_field="type", tag="steered"):
-    """The settings and choices that hold from the next cycle on."""
+    """The settings and the operators' choices, in force from the next cycle on."""
 
     settings: EngineSettings
     mode_of_source: dict[str, Mode]
@@ -48,20 +48,20 @@ class Steered(Struct, frozen=True, kw_only=True, tag_field="type", tag="steered"
 
 
 class Restored(Struct, frozen=True, kw_only=True, tag_field="type", tag="restored"):
-    """What an earlier run had learned is taken up."""
+    """The engine takes back what an earlier run learned."""
 
     learned: dict[str, Any]
 
 
-class Told(Struct, frozen=True, kw_only=True, tag_field="type", tag="told"):
-    """The call of a cycle. No `Decided` follows where it failed."""
+class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
+    """The call of a cycle. If the cycle fails, no `Decided` follows."""
 
     now_s: float
     batch: Sequence[Stimulus]
 
 
 class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
-    """The answer of a cycle. Numbers that are none (inf, nan) are null."""
+    """The answer of a cycle. Infinite and undefined numbers are null."""
 
     decision: Decision
     due_s: float | None
@@ -69,28 +69,28 @@ class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"
 
 
 class Forgotten(Struct, frozen=True, kw_only=True, tag_field="type", tag="forgotten"):
-    """A silent source is dropped."""
+    """The engine drops a silent source."""
 
     source: str
     now_s: float
 
 
 class Reset(Struct, frozen=True, kw_only=True, tag_field="type", tag="reset"):
-    """All running work is dropped after a cycle that failed."""
+    """The engine drops all running work after a failed cycle."""
 
     now_s: float
 
 
-Entry = Begun | Steered | Restored | Told | Decided | Forgotten | Reset
+Entry = Begun | Steered | Restored | Called | Decided | Forgotten | Reset
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(Entry).decode
 
 
 class Recorder:
-    """Writes entries to a new file, on a thread of its own, until it has `most_bytes` or the disk fails."""
+    """Writes entries to a new file on its own thread, until the file has `most_bytes` or the disk fails."""
 
     def __init__(self, path: Path, most_bytes: int) -> None:
-        """Raises OSError where the file is there, or cannot be made."""
+        """Raises OSError if the file exists or cannot be made."""
         self._path = path
         self._most_bytes = most_bytes
         self._waiting: queue.Queue[Entry | None] = queue.Queue(MOST_WAITING)
@@ -100,7 +100,7 @@ class Recorder:
         self._thread.start()
 
     def add(self, entry: Entry | None) -> None:
-        """Puts down an entry, of which nothing changes any more; None is the last one."""
+        """Queues an entry, which must not change afterwards; None ends the file."""
         if self._ended:
             return
         try:
@@ -109,7 +109,7 @@ class Recorder:
             self._end("the disk is too slow")
 
     def close(self) -> None:
-        """Writes what waits, and returns when the file is whole."""
+        """Writes the queued entries and returns once the file is complete."""
         self.add(None)
         self._thread.join()
 
@@ -133,7 +133,7 @@ class Recorder:
 
 
 class RecordedScheduler(Scheduler):
-    """An engine that puts down each call and each decision."""
+    """An engine that records each call and each decision."""
 
     def __init__(self, settings: EngineSettings, *, order_epoch: int, recorder: Recorder) -> None:
         super().__init__(settings, order_epoch=order_epoch)
@@ -142,7 +142,7 @@ class RecordedScheduler(Scheduler):
         recorder.add(Begun(order_epoch=order_epoch))
 
     def handle(self, batch: Sequence[Stimulus], now_s: float) -> tuple[Decision, float]:
-        """As the engine's."""
+        """Records the call, and does as the engine does."""
         steering = self.steering
         steered = Steered(
             settings=steering.settings,
@@ -152,29 +152,29 @@ class RecordedScheduler(Scheduler):
         if steered != self._steered:
             self._steered = steered
             self._recorder.add(steered)
-        self._recorder.add(Told(now_s=now_s, batch=batch))
+        self._recorder.add(Called(now_s=now_s, batch=batch))
         decision, due_s = super().handle(batch, now_s)
         self._recorder.add(Decided(decision=decision, due_s=due_s))
         return decision, due_s
 
     def forget(self, source: str, now_s: float) -> list[DecisionOutcome]:
-        """As the engine's."""
+        """Records the call, and does as the engine does."""
         self._recorder.add(Forgotten(source=source, now_s=now_s))
         return super().forget(source, now_s)
 
     def reset(self, now_s: float) -> list[DecisionOutcome]:
-        """As the engine's."""
+        """Records the call, and does as the engine does."""
         self._recorder.add(Reset(now_s=now_s))
         return super().reset(now_s)
 
     def restore(self, learned: dict[str, Any]) -> list[str]:
-        """As the engine's."""
+        """Records the call, and does as the engine does."""
         self._recorder.add(Restored(learned=learned))
         return super().restore(learned)
 
 
 def begin(folder: Path, name: str, most_bytes: int) -> Recorder | None:
-    """A recorder of a new file in a folder, of which the newest are kept; None, and a line in the log, if it fails."""
+    """A recorder of a new file in a folder that keeps `KEPT` of them; None, and a line in the log, if it fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for old in sorted(folder.glob(f"[0-9]*{SUFFIX}"))[: 1 - KEPT]:
@@ -186,9 +186,9 @@ def begin(folder: Path, name: str, most_bytes: int) -> Recorder | None:
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """The entries of a recording; where the process died, those that are whole.
+    """The entries of a recording; if the process died, the complete ones.
 
-    Raises OSError or msgspec.MsgspecError for what is no recording of this version.
+    Raises OSError or msgspec.MsgspecError for any other file, and for a recording of another version.
     """
     with gzip.open(path, "rb") as lines:
         try:
@@ -200,7 +200,7 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def replay(entries: Iterable[Entry]) -> Iterator[tuple[Decided, Decided]]:
-    """What was decided, and what this engine decides, cycle by cycle. Raises what the engine does that did not then."""
+    """Each cycle's recorded decision and today's. Raises the error of a cycle that had none when it was recorded."""
     scheduler = Scheduler(EngineSettings())
     answer: Decided | Exception = ValueError("a recording begins with a call")
     for entry in entries:
@@ -213,7 +213,7 @@ def replay(entries: Iterable[Entry]) -> Iterator[tuple[Decided, Decided]]:
                 scheduler.steering.policy_of_source = dict(entry.policy_of_source)
             case Restored():
                 scheduler.restore(entry.learned)
-            case Told():
+            case Called():
                 answer = _answer(scheduler, entry)
             case Decided():
                 if isinstance(answer, Exception):
@@ -225,10 +225,10 @@ def replay(entries: Iterable[Entry]) -> Iterator[tuple[Decided, Decided]]:
                 scheduler.reset(entry.now_s)
 
 
-def _answer(scheduler: Scheduler, told: Told) -> Decided | Exception:
-    """As a recording holds it."""
+def _answer(scheduler: Scheduler, called: Called) -> Decided | Exception:
+    """The engine's answer in the form of a recording, or its error."""
     try:
-        decision, due_s = scheduler.handle(told.batch, told.now_s)
+        decision, due_s = scheduler.handle(called.batch, called.now_s)
     except Exception as error:
         return error
     return msgspec.json.decode(_encode(Decided(decision=decision, due_s=due_s)), type=Decided)

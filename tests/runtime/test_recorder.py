@@ -76,7 +76,7 @@ def test_a_control_plane_records_what_steers_its_engine(tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert is_repeated(path)
         kinds = {type(entry).__name__ for entry in read(path)}
-        assert kinds == {"Begun", "Steered", "Restored", "Told", "Decided", "Forgotten"}
+        assert kinds == {"Begun", "Steered", "Restored", "Called", "Decided", "Forgotten"}
     *_, last = (entry for entry in read(path) if isinstance(entry, recorder.Steered))
     assert last.settings.review_interval_ms == 100
     assert last.policy_of_source == {f"spark:{source}": "srpt+late" for source in ("app-1", "app-3")}
