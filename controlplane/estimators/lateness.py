@@ -34,9 +34,11 @@ WHOLE_LOOK_ERROR = 0.5
 STEADY_S = 3.0
 """A rate that has been watched for this long is believed, however long tasks are."""
 LATE_BY_S = 1.0
-"""An attempt that is late, by its age or with its first progress, is later than is usual by at least this."""
+"""Least margin by which an attempt that is late exceeds the usual age, or the usual time to first progress."""
 LEAST_LATE_BY_S = 0.25
-"""The same while slots are idle, for short tasks are soon over; by its age half the typical time, between both."""
+"""The same while slots are idle: stages of short tasks are soon over. For an age it is half the typical time, but never
+less than this and never more than `LATE_BY_S`.
+"""
 FEWEST_RUNNING = 3
 """Running siblings that must be known before silence can be unusual in a stage where none has finished."""
 
@@ -74,8 +76,8 @@ def usual_startup_s(is_cold: bool, pool: Record) -> float:
 def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
     """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one.
 
-    While slots are idle, what it took to start beyond the usual counts as age. While they are not, a cold attempt's
-    start-up may go on after its first rows: a worker is started once there are rows for it.
+    While slots are idle, start-up beyond the usual counts as age. While none is idle, the start-up of a cold attempt
+    takes at least the usual time, even after its first rows: a Python worker starts only when there are rows for it.
     """
     startup_s = usual_startup_s(attempt["cold"], pool)
     if not math.isnan(attempt["first_s"]):

@@ -9,7 +9,7 @@ from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
 NEXT_WITHIN_S = 0.1
-"""A task on the slot of one that ended is reported as begun this long before that end, at the most."""
+"""Longest time by which a host reports the next start on a slot before the end of the attempt that held it."""
 
 
 def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
@@ -192,9 +192,9 @@ def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
 
 
 def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
-    """Whoever has ended leaves a warm executor; but one that was killed or failed took its Python worker along.
+    """An attempt that succeeded leaves a warm executor; one that was killed or failed took its Python worker along.
 
-    The host starts the next task on its slot at once, and often reports that before the end.
+    The host starts the next task on the slot at once, and often reports that start before this end.
     """
     if not info.in_python or fact.outcome is f.Outcome.SUCCESS:
         info.warm_executors.add(fact.executor)

@@ -1,7 +1,7 @@
-"""How does pytest start at once? A process that has loaded what no change touches forks for each run.
+"""How does pytest start at once? A process that has loaded all that no change touches forks for each run.
 
 `python -P tests/mutants/forks.py MODULE...` loads these modules, reads a `Request` from each line of its input, and
-answers each with a line: what pytest ended with, or the signal that ended it as a negative number.
+answers each with a line: the exit code of pytest, or the signal that ended it as a negative number.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ class Request(TypedDict):
 
     arguments: list[str]
     output: str
-    """The file for what it says."""
+    """The file for its output."""
     cpu_s: int
     """Processor time, at the most."""
     wall_s: int
