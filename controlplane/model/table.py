@@ -46,10 +46,9 @@ class Table:
             if row == len(self.records):
                 self._hold(np.concatenate([self.records, np.full(row, self._empty)]))
             self.size += 1
-        record = self.records[row]
-        record["alive"] = True
+        self.alive[row] = True
         for name, value in values.items():
-            record[name] = value
+            getattr(self, name)[row] = value
         return row
 
     def remove(self, row: int) -> None:

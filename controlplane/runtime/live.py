@@ -248,10 +248,12 @@ class Runtime:
         self.store.save_learned(self.scheduler.learned())
 
     async def _run(self) -> None:
+        """Cycles for ever; other requests get their turn between a cycle and the chores."""
         while True:
             await self._work()
             await self._gather()
             self._cycle()
+            await asyncio.sleep(0)
             try:
                 self._do_chores(self.clock())
             except Exception:

@@ -54,8 +54,8 @@ Runtime.start = watched
 def test_twenty_hostile_sources_harm_themselves_alone(tmp_path, monkeypatch, seconds):
     """One holder of the shim token delayed everybody by 15 s, and the kill switch with them.
 
-    The short run shares the machine with other tests, so it keeps no clock but the loop's own: nothing may take that
-    long in one turn. The long one wants a quiet machine, and measures what drivers and operators see.
+    The short run shares a machine of any speed with other tests, so it looks at the loop's own clock alone, and allows
+    a turn twice the time. The long one wants a quiet machine, and measures what drivers and operators see.
     """
     monkeypatch.setenv("GRASSHOPPER__AUTH__SHIM_TOKEN", SHIM)
     monkeypatch.setenv("GRASSHOPPER__AUTH__OPERATE_TOKEN", OPERATE)
@@ -79,8 +79,9 @@ def test_twenty_hostile_sources_harm_themselves_alone(tmp_path, monkeypatch, sec
     print(f"p99 {p99_s:.3f} s of {len(latencies_s)}, kill switch {slowest_s:.3f} s, longest turn {longest_s:.3f} s")
     assert len(latencies_s) > HONEST * seconds, "and none of them was refused"
     assert peak <= MEMORY_BYTES
-    assert longest_s <= P99_S
+    assert longest_s <= 2 * P99_S
     if seconds > 10:
+        assert longest_s <= P99_S
         assert p99_s <= P99_S
         assert slowest_s <= KILL_S
 
