@@ -32,7 +32,7 @@ def grounds(tmp_path_factory):
         ("external_calls", "hang"),
         ("jvm_rdd", "hang"),
         ("looked_up_rows", "freeze"),
-        ("map_in_pandas", "hang-last"),
+        pytest.param("map_in_pandas", "hang-last", marks=pytest.mark.full),
         ("text_fields", "slow-source"),
     ],
 )
