@@ -27,6 +27,9 @@ def executor_limits(target: Ints, cap: Ints, running: Ints, pending: Ints, limit
     >>> columns = ([2, 6], [-1, -1], [6, 2], [2, 6])
     >>> executor_limits(*(np.array(column) for column in columns), limited=np.zeros(2, dtype=bool)).tolist()
     [2, -1]
+    >>> alone = ([6], [-1], [2], [4])
+    >>> executor_limits(*(np.array(column) for column in alone), limited=np.ones(1, dtype=bool)).tolist()
+    [-1]
     """
     waits = (pending > 0) & (running < target)
     most = np.where(cap >= 0, cap, target)

@@ -109,7 +109,7 @@ def test_a_sick_host_is_named_in_words() -> None:
 
 def test_no_attempts_make_an_empty_timeline() -> None:
     """A job that has just been submitted."""
-    assert place().rows == []
+    assert (place().rows, place().left_out) == ([], 0)
 
 
 @pytest.mark.parametrize("span_s", [0.01, 0.5, 7.0, 59.0, 3000.0, 1e6])
@@ -145,3 +145,9 @@ def test_slots_step_where_they_changed_and_stay_inside_the_chart() -> None:
     assert chart.held == "M0.00 50.00H50.00V75.00H100.00V100H0Z"
     assert chart.target == "M0.00 50.00H50.00V75.00H100.00"
     assert chart.virtual_size == "M0.00 0.00H50.00V75.00H100.00"
+
+
+def test_the_lines_end_at_the_present() -> None:
+    """The axis may be longer."""
+    chart = allocation_chart([(0.0, 1.0)], [grant(0.0, 2.0, 2.0)], begin_s=0.0, span_s=20.0, now_s=5.0)
+    assert chart.target.endswith("H25.00")

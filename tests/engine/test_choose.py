@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controlplane.engine.speculation import N_RIVALS, choose
+from controlplane.engine.speculation import N_RIVALS, choose, keep_best
 from controlplane.model.columns import Tasks
 from controlplane.policies.interfaces import SPECULATION
 
@@ -44,3 +44,11 @@ def test_what_fits_is_what_a_full_sort_puts_first(wishes, for_copies, for_restar
     for row in range(4):
         best = [place for place in best_first if job[place] == row]
         assert rivals[row].tolist() == (best + [-1] * N_RIVALS)[:N_RIVALS]
+
+
+def test_the_highest_scores_are_kept_in_order():
+    """Three places for four; equal ones stay in the order in which they came."""
+    score, best = np.array([1.0, 3.0, 2.0, 3.0]), np.full(3, -1)
+    for place in range(len(score)):
+        keep_best(place, score, best)
+    assert best.tolist() == [1, 3, 2]

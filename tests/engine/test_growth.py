@@ -274,3 +274,10 @@ def test_a_driver_that_is_to_let_executors_go_gets_none_for_a_copy():
     assert crawl(whole) == []
     assert last_reason(whole) is Reason.NO_ROOM_IN_QUEUE
     assert_decided_alike(whole)
+
+
+def test_a_queue_that_allows_no_executor_gets_none():
+    """Zero is a number; as many as it likes is -1."""
+    growth = Growth(executors=1, slots=1, limit=2, queue_limit=0)
+    assert growth.copies(tasks=1) == 0
+    assert replace(growth, queue_limit=-1).copies(tasks=1) == 1

@@ -73,7 +73,9 @@ def test_an_original_ends_that_its_copy_beats_by_far(read, killed):
     for step in range(1, 11):
         scenario.now_s += 0.1
         given += orders(scenario.tell(progress={1: 90 + 3 * step, 3: read * step // 10}))
-    assert [order.attempt for order in given if isinstance(order, KillAttempt)] == killed
+    kills = [order for order in given if isinstance(order, KillAttempt)]
+    assert [order.attempt for order in kills] == killed
+    assert all((order.stage, order.stage_attempt, order.index) == (1, 0, 1) for order in kills)
     reasons = {r.reason for r in scenario.records() if r.action is Action.KILL_ATTEMPT}
     assert reasons == ({Reason.BEATEN} if killed else set())
 

@@ -187,3 +187,10 @@ def test_a_host_on_which_everything_crawls_is_sick_after_a_few_attempts():
     hosts = HostSlowness()
     hosts.review(np.zeros(4, dtype=np.int64), np.log(np.full(4, 4.0)))
     assert hosts.health(10.0, 1).sick[0]
+
+
+def test_stages_are_compared_each_with_its_own():
+    """Two stages on the same two hosts, each four times as slow on the second."""
+    stage, host = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    slowness = log_slowness(stage, host, np.log([1.0, 4.0, 100.0, 400.0]), np.zeros(2, dtype=np.int64), np.zeros(2))
+    assert np.exp(slowness).tolist() == pytest.approx([0.25, 4.0, 0.25, 4.0])

@@ -4,7 +4,7 @@ from math import nan
 
 import pytest
 
-from controlplane.estimators.lateness import net_age_s
+from controlplane.estimators.lateness import is_starting, net_age_s
 
 pytestmark = pytest.mark.unit
 
@@ -27,3 +27,12 @@ def test_start_up_is_no_age(first_s, cold, idle, age_s):
     """Ten seconds after the launch. Beyond the usual it counts while slots are idle; a cold one's may come later."""
     attempt = {"start_s": 100.0, "first_s": first_s, "cold": cold}
     assert net_age_s(now_s=110.0, attempt=attempt, pool=USUAL | {"idle": idle}) == age_s
+
+
+@pytest.mark.parametrize(("idle", "is_early"), [(0, True), (1, False)])
+def test_a_late_start_is_excused_for_longer_while_no_slot_is_idle(idle, is_early):
+    """Starts take 2 s, give or take 0.5 s; this one has taken 3.8 s."""
+    attempt = {"start_s": 100.0, "first_s": nan, "cold": False}
+    cold = {"cold_startup_mean_s": nan, "cold_startup_deviation_s": nan}
+    pool = {"startup_mean_s": 2.0, "startup_deviation_s": 0.5, "idle": idle} | cold
+    assert is_starting(now_s=103.8, startup_prior_s=1.0, attempt=attempt, pool=pool) == is_early

@@ -71,3 +71,10 @@ def test_memory_is_bounded_and_survives_json(learned):
     again.load(state)
     assert again.dump() == state
     assert again.estimate("job 1499", "map", remaining_work_s=9.0) == learned.estimate("job 1499", "map", 9.0)
+
+
+def test_what_is_typical_hardly_moves_with_one_stage(learned):
+    """Two recurring jobs average 250 kB/s; one stage of 2 MB/s is one of about forty that count."""
+    before = learned.typical_bytes_per_work_s
+    learned.observe("new", "map", shuffled_bytes=2e7, work_s=10.0)
+    assert before < learned.typical_bytes_per_work_s < 1.4 * before

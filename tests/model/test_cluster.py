@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -399,3 +400,47 @@ def test_everything_is_gone_after_the_driver_detached():
     assert [len(table) for table in tables] == [0] * 6
     assert not cluster.stage_infos
     assert not cluster.job_infos
+
+
+def test_what_an_executor_took_along_had_run_until_its_loss_was_heard():
+    """Its host tells of no end."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.tell([scenario.started(0, 0)])
+    changes = Changes()
+    lost = f.ExecutorLost(executor="e0", reason="gone")
+    apply(scenario.scheduler.cluster, Report(source=SOURCE, epoch=1, received_s=2.5, facts=[lost]), changes)
+    (ended,) = changes.ended
+    assert (ended.fact.outcome, ended.fact.duration_ms) == (f.Outcome.LOST, 2500)
+
+
+def test_the_end_of_a_stage_changes_its_job():
+    """What it has left decides on its target."""
+    scenario = Scenario()
+    scenario.stage(1)
+    changes = Changes()
+    facts = [f.StageEnded(stage=1, stage_attempt=0)]
+    apply(scenario.scheduler.cluster, Report(source=SOURCE, epoch=1, received_s=0.0, facts=facts), changes)
+    assert changes.jobs == set(scenario.scheduler.cluster.job_infos)
+
+
+def test_a_task_of_one_byte_has_that_size_and_one_of_none_has_an_unknown_one():
+    """Zero bytes is what a host says that knows no better."""
+    scenario = Scenario()
+    scenario.stage(2, input_bytes=[1, 0])
+    scenario.start_all(2)
+    assert scenario.scheduler.cluster.tasks.input_bytes[:2].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
+
+
+def test_a_copy_that_beats_two_saves_what_the_better_of_them_needed():
+    """The better one would have ended 2 s later, the other one 4 s."""
+    scenario = Scenario()
+    scenario.stage(1)
+    attempts = [scenario.started(0, 0), scenario.started(1, 1, index=0), scenario.started(2, 2, index=0)]
+    scenario.tell(attempts)
+    cluster = scenario.scheduler.cluster
+    cluster.attempts.t_rem_s[:2] = 4.0, 2.0
+    changes = Changes()
+    end = scenario.ended(2, 9.0, index=0)
+    apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=[end]), changes)
+    assert changes.ended[0].saved_s == 2.0

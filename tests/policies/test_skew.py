@@ -8,6 +8,7 @@ import pytest
 
 from controlplane.model.reasons import Reason
 from controlplane.policies.registry import speculator
+from controlplane.policies.skew import LONG_LOG, long_from_s
 
 pytestmark = pytest.mark.unit
 
@@ -56,3 +57,10 @@ def test_the_borders_are_not_moved_by_rounding(running):
     rates = {"progress_rate": [0.3, 0.4], "sibling_rate": [0.4, 0.4], "relative_size": [2.0, 1.0]}
     just_slow = running([8.0, 1.0], [9.0, 9.0], **rates)
     assert speculator("ras").speculate(just_slow)["reason"].tolist() == [Reason.SKEW_NOT_STRAGGLER, Reason.ON_SCHEDULE]
+
+
+def test_the_sum_of_logs_is_that_of_huge_times_too():
+    """The product of two is more than a float should hold; the third goes on from there."""
+    lengths_s = np.array([1e60, 1e60, 1e10])
+    found_s = long_from_s(np.zeros(3, dtype=np.int64), lengths_s, np.zeros(3))
+    assert found_s[0] == pytest.approx(np.exp((np.log(lengths_s).sum() + 2 * LONG_LOG) / 3))

@@ -3,7 +3,9 @@
 import pytest
 
 from controlplane.model.decisions import DecisionOutcome, Result
-from controlplane.runtime.metrics import Metrics
+from controlplane.model.facts import Mode
+from controlplane.model.snapshot import HostState, Snapshot
+from controlplane.runtime.metrics import Metrics, pool_gauges
 
 pytestmark = pytest.mark.unit
 
@@ -17,3 +19,11 @@ def test_totals_never_shrink(result, name):
         metrics.count_outcomes([outcome])
         seen.append(metrics.registry.get_sample_value(f"grasshopper_{name}_total"))
     assert seen == [3.0, 3.0]
+
+
+def test_the_slowness_of_every_host_is_a_gauge():
+    """One series a host, by its name."""
+    host = HostState(host="worker-3", slowness=2.5, confidence=1.0, sick=True, slots=4, running=1)
+    snapshot = Snapshot(cycle=1, now_s=0.0, mode=Mode.CONTROL, pools=[], hosts=[host], accuracy={})
+    told = pool_gauges(snapshot).decode()
+    assert 'grasshopper_host_slowness{host="worker-3"} 2.5' in told.splitlines()

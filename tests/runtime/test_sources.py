@@ -69,6 +69,7 @@ def test_an_older_epoch_is_refused(plane):
     response = plane.sync(message(2, epoch=7))
     assert response.status_code == 409
     assert response.json()["errors"][0]["field"] == "source.epoch"
+    assert "spark:app-1 sent source.epoch = 7 after 8" in response.text
 
 
 def test_a_newer_epoch_starts_afresh(plane):

@@ -5,8 +5,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
-from math import factorial, inf
+from dataclasses import asdict, dataclass
+from math import factorial, inf, isnan
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +93,16 @@ VARIED = {
     )
     for policy in ("hopper+late", "fair+mantri")
 }
+GOLDEN = ROOT / "tests/golden/simulated_cluster.json"
+
+
+def figures(scenario: ClusterScenario) -> dict[str, float]:
+    """The numbers of a run's summary that are known, those of its tables by their place."""
+    summary = asdict(scenario.simulate(seed=1))
+    rows = [row.values() for row in summary.pop("bins")]
+    tables = {"bins": [number for row in rows for number in row], "quantiles": summary.pop("slowdown_quantiles")}
+    summary |= {f"{name} {place}": each for name, table in tables.items() for place, each in enumerate(table)}
+    return {name: number for name, number in summary.items() if not isnan(number)}
 
 
 def test_compiled_and_plain_python_give_the_same():
@@ -107,6 +117,12 @@ def test_compiled_and_plain_python_give_the_same():
     )
     for name, theirs_s in json.loads(plain.stdout).items():
         assert response_s(VARIED[name]) == pytest.approx(theirs_s)
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_a_run_comes_to_what_it_came_to_before(name):
+    """Where a rule changes on purpose, the golden file is written anew: `python -m tests.simulator.test_cluster`."""
+    assert figures(VARIED[name]) == pytest.approx(json.loads(GOLDEN.read_text())[name], rel=1e-9)
 
 
 def test_one_compiled_loop_plays_every_policy():
@@ -381,3 +397,7 @@ def test_last_lets_copies_wait_for_every_original():
     )
     assert prio == [2.0, 4.0]
     assert last == [6.0, 5.0]
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps({name: figures(scenario) for name, scenario in VARIED.items()}, indent=2) + "\n")

@@ -382,3 +382,12 @@ def test_sqlites_own_addresses_are_refused_by_a_sentence(tmp_path, url):
     with pytest.raises(BadSettings) as refused:
         settings.load(overrides={"store": {"url": url.format(tmp_path / "store.db")}})
     assert "no file: address" in str(refused.value)
+
+
+def test_a_decision_that_is_no_longer_in_memory_is_read_by_its_number(opened):
+    """One that never was is None, whatever comes before it."""
+    store = opened(recent_rows=1)
+    store.record([record(1), record(3)], [], now_s=5.0)
+    assert store.flush()
+    found = [asyncio.run(store.decision(number)) for number in (1, 2, 3)]
+    assert [each and each.record.id for each in found] == [1, None, 3]

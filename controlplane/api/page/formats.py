@@ -20,8 +20,8 @@ class Figure:
 def seconds(value: float | None) -> str:
     """A duration with the unit that reads best.
 
-    >>> [seconds(v) for v in (0.034, 2.51, 75, 7300, None)]
-    ['34 ms', '2.5 s', '1 min 15 s', '2 h 1 min', '—']
+    >>> [seconds(v) for v in (0.034, 0.1, 2.51, 75, 7300, None)]
+    ['34 ms', '0.1 s', '2.5 s', '1 min 15 s', '2 h 1 min', '—']
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -53,6 +53,8 @@ def quantity(name: str, value: float | None) -> str:
 
     >>> quantity("t_rem_s", 4.25), quantity("bytes_read", 2_500_000), quantity("rate", 4e6), quantity("saving_s", -2)
     ('4.2 s', '2.5 MB', '4 M/s', '-2.0 s')
+    >>> quantity("cost_core_s", 12.0)
+    '12 core-s'
     """
     if name.endswith("_core_s"):
         return f"{number(value)} core-s"
