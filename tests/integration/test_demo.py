@@ -26,7 +26,10 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("chosen", [slice(0, None, 3), pytest.param(slice(None), marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "chosen",
+    [pytest.param(slice(0, None, 3), id="first and last"), pytest.param(slice(None), id="all", marks=pytest.mark.full)],
+)
 def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, chosen) -> None:
     """Stock and Hopper, or all four."""
     playing = contestants()[chosen]
