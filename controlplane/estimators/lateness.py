@@ -36,8 +36,8 @@ STEADY_S = 3.0
 LATE_BY_S = 1.0
 """Least margin by which an attempt that is late exceeds the usual age, or the usual time to first progress."""
 LEAST_LATE_BY_S = 0.25
-"""The same while slots are idle: stages of short tasks are soon over. For a start it is half the usual start-up, for an
-age half the typical time too, but never less than this and never more than `LATE_BY_S`.
+"""The same while slots are idle: stages of short tasks are soon over. For an age it is half the typical time, but never
+less than this and never more than `LATE_BY_S`.
 """
 FEWEST_RUNNING = 3
 """Running siblings that must be known before silence can be unusual in a stage where none has finished."""
@@ -90,16 +90,6 @@ def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
 
 
 @rule
-def least_late_by_s(is_cold: bool, pool: Record) -> float:
-    """Least margin by which an attempt is late; while slots are idle, half of the usual start-up, within bounds.
-
-    >>> [least_late_by_s(is_cold, {"idle": 1, "startup_mean_s": 0.1, "cold_startup_mean_s": 1.2}) for is_cold in (0, 1)]
-    [0.25, 0.6]
-    """
-    return min(max(usual_startup_s(is_cold, pool) / 2, LEAST_LATE_BY_S), LATE_BY_S) if pool["idle"] > 0 else LATE_BY_S
-
-
-@rule
 def is_starting(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
     """Whether an attempt may still be starting, or has only just shown progress.
 
@@ -114,7 +104,7 @@ def is_starting(now_s: float, startup_prior_s: float, attempt: Record, pool: Rec
         cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
         startup_prior_s=startup_prior_s,
     )
-    least_s = usual_startup_s(attempt["cold"], pool) + least_late_by_s(attempt["cold"], pool)
+    least_s = usual_startup_s(attempt["cold"], pool) + (LEAST_LATE_BY_S if pool["idle"] > 0 else LATE_BY_S)
     return now_s - attempt["start_s"] < max(late_s, least_s)
 
 
@@ -174,7 +164,8 @@ def is_old(
     The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
-    if own_s < usual_s + min(max(usual_s / 2, least_late_by_s(attempt["cold"], pool)), LATE_BY_S):
+    late_by_s = min(max(usual_s / 2, LEAST_LATE_BY_S), LATE_BY_S) if pool["idle"] > 0 else LATE_BY_S
+    if own_s < usual_s + late_by_s:
         return False
     if stage["n_finished"] == 0:
         is_alone = (now_s - attempt["start_s"]) * others["n"] > LONGER_TIMES * others["elapsed_sum_s"]

@@ -36,19 +36,3 @@ def test_a_late_start_is_excused_for_longer_while_no_slot_is_idle(idle, is_early
     cold = {"cold_startup_mean_s": nan, "cold_startup_deviation_s": nan}
     pool = {"startup_mean_s": 2.0, "startup_deviation_s": 0.5, "idle": idle} | cold
     assert is_starting(now_s=103.8, startup_prior_s=1.0, attempt=attempt, pool=pool) == is_early
-
-
-@pytest.mark.parametrize(
-    ("cold_startup_s", "late_s"), [(0.1, 0.35), (0.8, 1.2), (5.0, 6.0)], ids=["0.25 s", "half of it", "1 s"]
-)
-def test_while_slots_are_idle_the_margin_of_a_start_grows_with_what_starts_take(cold_startup_s, late_s):
-    """Executors that take seconds to start Python differ by more than those that start at once."""
-    attempt = {"start_s": 100.0, "first_s": nan, "cold": True}
-    pool = {"cold_startup_mean_s": cold_startup_s, "cold_startup_deviation_s": 0.0, "idle": 1}
-    pool |= {"startup_mean_s": nan, "startup_deviation_s": nan}
-
-    def is_early(age_s: float) -> bool:
-        return is_starting(now_s=100.0 + age_s, startup_prior_s=0.0, attempt=attempt, pool=pool)
-
-    assert is_early(late_s - 0.01)
-    assert not is_early(late_s + 0.01)
