@@ -2,6 +2,7 @@
 
 import base64
 import time
+from types import SimpleNamespace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -155,7 +156,7 @@ def test_wrong_tokens_are_counted_told_and_answered_late(guarded, monkeypatch):
     async def sleep(seconds):
         waits.append(seconds)
 
-    monkeypatch.setattr(auth.asyncio, "sleep", sleep)
+    monkeypatch.setattr(auth, "asyncio", SimpleNamespace(sleep=sleep))
     monkeypatch.setattr(complaints._log, "warning", lambda event, **facts: told.append((event, facts)), raising=False)
     for _ in range(3):
         assert guarded.client.get("/api/v1/jobs", headers=with_token("not-the-token-of-anybody")).status_code == 401

@@ -2,15 +2,17 @@
 
 import ast
 import shutil
+import signal
 import tomllib
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.mutants.__main__ import EQUIVALENT, ROOT, equivalent, files, sample
 from tests.mutants.changes import changes
-from tests.mutants.recording import Recording
+from tests.mutants.recording import Recording, give_up
 from tests.mutants.trials import Forks, tried
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
@@ -116,3 +118,14 @@ def test_a_change_that_no_test_minds_is_told_from_one_that_fails(tmp_path, monke
         "return False": (True, "tests/test_toy.py::test_late"),
     }
     assert (tree / "controlplane/toy.py").read_text() == TOY
+
+
+@pytest.mark.parametrize(("line", "given_up"), [(5, True), (None, False)])
+def test_a_slow_test_is_given_up_only_where_pytest_can_tell_the_line(line, given_up, monkeypatch):
+    """The recording of 3,000 tests broke off at an instruction without one."""
+    again = []
+    monkeypatch.setattr(signal, "setitimer", lambda *timer: again.append(timer))
+    frame = SimpleNamespace(f_code=SimpleNamespace(co_filename="toy.py"), f_lineno=line, f_back=None)
+    with pytest.raises(pytest.fail.Exception) if given_up else nullcontext():
+        give_up(signal.SIGALRM, frame)
+    assert bool(again) is not given_up

@@ -181,8 +181,10 @@ def submitted(folder: Path, deploy_mode: str, job: str, *, conf: dict[str, str],
     with (folder / "submit.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
-        yield answer
-        answer.unlink()
+        try:
+            yield answer
+        finally:
+            answer.with_name("left").touch()
         assert process.wait(timeout=SUBMITTED_S) == 0
     finally:
         with contextlib.suppress(ProcessLookupError):

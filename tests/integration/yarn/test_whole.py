@@ -100,8 +100,10 @@ def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_
     with submitted(tmp_path, deploy_mode, "squares", conf=conf, **work) as answer:
         source = f"spark:{whole.queue.named(tmp_path.name)}"
         (original,) = whole.plane.running(source, "submitted", 0)
-        whole.plane.copy(original, source)
-        assert json.loads(eventually(lambda: answer.is_file() and answer.read_text())) == [0, 1, 4, 9]
+        eventually(lambda: len({each["host"] for each in whole.plane.pool(source)["executors"]}) > 1)
+        copy = whole.plane.copy(original, source)
+        text = eventually(lambda: answer.is_file() and answer.read_text(), about=lambda: copy)
+        assert json.loads(text) == [0, 1, 4, 9]
         attempts = whole.plane.ended(source, "group-submitted")
     outcomes = {(attempt["index"], attempt["speculative"]): attempt["outcome"] for attempt in attempts}
     assert (outcomes[0, False], outcomes[0, True]) == ("killed", "success")
