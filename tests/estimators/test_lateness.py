@@ -4,7 +4,7 @@ from math import nan
 
 import pytest
 
-from controlplane.estimators.lateness import is_starting, net_age_s
+from controlplane.estimators.lateness import STEADY_S, WHOLE_LOOK_ERROR, is_starting, is_steady, net_age_s
 
 pytestmark = pytest.mark.unit
 
@@ -36,3 +36,13 @@ def test_a_late_start_is_excused_for_longer_while_no_slot_is_idle(idle, is_early
     cold = {"cold_startup_mean_s": nan, "cold_startup_deviation_s": nan}
     pool = {"startup_mean_s": 2.0, "startup_deviation_s": 0.5, "idle": idle} | cold
     assert is_starting(now_s=103.8, startup_prior_s=1.0, attempt=attempt, pool=pool) == is_early
+
+
+@pytest.mark.parametrize(("error", "whole_s"), [(WHOLE_LOOK_ERROR / 2, STEADY_S / 2), (2 * WHOLE_LOOK_ERROR, STEADY_S)])
+def test_the_worse_first_glances_were_the_longer_a_rate_is_watched_within_its_full_time(error, whole_s):
+    """A cold attempt's full time is three seconds, however wrong first glances have been."""
+    attempt = {"first_s": 0.0, "cold": True, "on_new_executor": False}
+    pool = {"cold_foretold_error": error}
+    looks_s = (whole_s - 0.1, whole_s)
+    steady = [is_steady(s, 10.0, attempt | {"advanced_s": s}, task={}, stage={}, pool=pool) for s in looks_s]
+    assert steady == [False, True]
