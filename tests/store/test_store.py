@@ -7,12 +7,16 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from time import monotonic
+from types import SimpleNamespace
 
 import msgspec
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
 from controlplane import settings
@@ -22,6 +26,7 @@ from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import schema
 from controlplane.store.database import alone, migrate, open_engine
 from controlplane.store.parameters import StoreSettings
+from controlplane.store.recent import Recent
 from controlplane.store.store import Store
 from tests.store.stored import MANY_INPUTS, WALL_MS, count, find, free_pages, ids, outcome, record, sweep
 from tests.waiting import eventually
@@ -79,6 +84,14 @@ def test_the_newest_are_readable_before_they_are_written(opened):
     assert ids(find(store)) == [1]
     assert asyncio.run(store.decision(1)).outcomes == [outcome(1)]
     assert asyncio.run(store.decision(2)) is None
+
+
+def test_no_more_decisions_are_in_memory_than_may_be():
+    """The oldest makes room."""
+    recent = Recent(limit=2)
+    for number in (1, 2, 3):
+        recent.add(record(number), WALL_MS)
+    assert (len(recent), recent.oldest_id) == (2, 2)
 
 
 @pytest.mark.parametrize("recent_rows", [1, 7, 1000])
@@ -242,15 +255,19 @@ def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(opened, tmp_path, is
     store.close()
 
 
-def test_decisions_grow_old_while_the_server_runs(opened):
-    """By the time since the start: of two rows of an earlier run only the one that was old by its end goes."""
+def test_decisions_grow_old_while_the_server_runs(opened, monkeypatch):
+    """By the time since the start: of two rows of an earlier run only the one that was old by its end goes.
+
+    For how long the machine has been up does not matter: here for ten days more than it has.
+    """
     day_s = 86_400.0
+    monkeypatch.setattr("controlplane.store.writer.time", SimpleNamespace(monotonic=lambda: monotonic() + 10 * day_s))
     store = opened()
     store.record([record(1, at_s=0.0), record(2, at_s=2 * day_s)], [], now_s=2 * day_s)
     assert store.flush()
     store.close()
     again = opened(keep_days=1.0, sweep_every_s=0.05, recent_rows=1)
-    eventually(lambda: count(again, schema.decisions) == 1)
+    sweep(again)
     assert ids(find(again)) == [2]
 
 
@@ -307,6 +324,17 @@ def test_migrations_lead_to_the_tables_that_the_code_expects(opened):
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
 
 
+def test_migrations_that_are_taken_back_leave_no_table(opened):
+    """But Alembic's own, which is then empty."""
+    config = Config()
+    config.set_main_option("script_location", "controlplane.store:migrations")
+    with opened().engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+        assert inspect(connection).get_table_names() == ["alembic_version"]
+        assert MigrationContext.configure(connection).get_current_heads() == ()
+
+
 def fill_first_tables(engine):
     """A decision and its outcome, as the first version has written them."""
     with engine.begin() as connection:
@@ -316,6 +344,14 @@ def fill_first_tables(engine):
         connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
         body = msgspec.json.encode(outcome(1))
         connection.execute(text("INSERT INTO outcomes VALUES (1, 1, 1, :body)"), {"body": body})
+
+
+def test_a_closed_store_lets_go_of_its_file(opened, tmp_path):
+    """SQLite puts its log into the file when the last connection goes: the file alone can then be copied."""
+    store = opened()
+    store.record([record(1)], [], now_s=5.0)
+    store.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
 
 
 def test_the_stores_files_are_their_users_alone(opened, tmp_path):
