@@ -3,10 +3,10 @@
 import pytest
 
 from controlplane.model import facts as f
-from controlplane.model.decisions import KillWish, Result
+from controlplane.model.decisions import CopyWish, KillWish, Result
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import COPIED, Reason, sentence
-from tests.scenario import SOURCE, Scenario, with_copy
+from tests.scenario import SOURCE, Scenario, orders, with_copy
 
 pytestmark = pytest.mark.unit
 
@@ -65,7 +65,7 @@ def test_silence_is_an_error_only_while_there_is_something_to_do(facts, result):
     scenario.tell(facts)
     scenario.now_s += 30.0
     (outcome,) = [each for each in scenario.tell().outcomes if each.order == copy.order]
-    assert outcome.result is result
+    assert (outcome.result, outcome.attempt) == (result, -1)
 
 
 @pytest.mark.parametrize(("ends", "result"), [(True, Result.MOOT), (False, Result.EXPIRED)])
@@ -130,3 +130,19 @@ def test_why_no_copy_comes_says_so_where_one_runs():
 def test_a_first_copy_and_what_speaks_for_one_are_told_as_ever(reason, attempts):
     """Only what speaks against a further copy needs to say that there is one."""
     assert COPIED not in sentence(reason, {"running_attempts": attempts})
+
+
+def test_a_late_start_and_a_refusal_leave_no_less_than_no_copy_ordered():
+    """Else the next copy that is ordered would not count, and another one would be ordered beside it."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.tell([scenario.started(0, 0)])
+    wish = CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=0)
+    (expired,) = orders(scenario.handle(wish))
+    scenario.now_s += 30.0
+    (newer,) = orders(scenario.handle(wish))
+    scenario.tell([scenario.started(1, 1, index=0, speculative=True, order=expired.order)])
+    refuse(scenario, newer, "mode")
+    scenario.now_s += 2.0
+    reasons = [record.reason for _ in range(2) for record in scenario.handle(wish).records]
+    assert reasons == [Reason.OPERATOR, Reason.ALREADY_COPIED]
