@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.estimators.host_slowness import HALF_LIFE_S
 from controlplane.model import facts as f
+from controlplane.model.cluster import KEPT_AFTER_CLOSE_S
 from controlplane.model.decisions import CopyWish, ModeSet, Report
 from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -161,6 +162,7 @@ def test_a_host_is_compared_with_the_others_also_by_what_has_ended():
     slowness = {host.host: host.slowness for host in scenario.scheduler.hosts(scenario.now_s)}
     assert slowness["h1"] == pytest.approx(4.0, rel=0.2)
     assert slowness["h0"] == pytest.approx(0.25, rel=0.2)
+    assert {host: round(times, 3) for host, times in slowness.items()} == slowness, "more digits would only be noise"
     assert sick_hosts(scenario) == {"h1"}
 
 
@@ -284,3 +286,28 @@ def test_hosts_whose_attempts_tell_records_only_are_not_compared_by_bytes():
         scenario.tell([scenario.ended(index, 2.0, records_read=10)])
     for host in scenario.scheduler.snapshot(scenario.now_s).hosts:
         assert host.slowness == pytest.approx(1.0, abs=0.1)
+
+
+def test_attempts_are_compared_by_time_only_with_those_that_are_compared_by_time():
+    """Seconds beside seconds per byte: the task of unknown size would look a thousand times slower."""
+    scenario = Scenario(hosts=2)
+    scenario.stage(2, input_bytes=[1000, 0])
+    scenario.start_all(2)
+    scenario.now_s = 1.0
+    scenario.tell([scenario.ended(0, 1.0, bytes_read=1000), scenario.ended(1, 1.0)])
+    assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
+
+
+def test_no_attempt_is_compared_with_those_of_a_stage_that_had_its_row():
+    """A stage of long tasks on one host must not make it slow beside a stage of short ones that is long over."""
+    scenario = Scenario(hosts=2)
+    for stage, seconds in enumerate((1.0, 8.0)):
+        scenario.stage(1, stage=stage)
+        assert scenario.scheduler.cluster.sources[SOURCE].stages == {(stage, 0): 0}
+        scenario.tell([scenario.started(stage, stage, index=0, stage=stage)])
+        scenario.now_s += seconds
+        ended = scenario.ended(stage, seconds, index=0, stage=stage)
+        scenario.tell([ended, f.StageEnded(stage=stage, stage_attempt=0), f.JobEnded(job="job")])
+        assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
+        scenario.now_s += KEPT_AFTER_CLOSE_S + 1
+        scenario.tell()
