@@ -84,6 +84,17 @@ def test_a_sick_host_teaches_no_patience():
     assert pools.cold_startup_mean_s[row] == pytest.approx(mean_s + (late_s - mean_s) / 8)
 
 
+def test_progress_that_is_older_than_its_attempt_counts_as_no_start_up_at_all():
+    """Reports have ages of their own, and a time below zero would call the next start late at once."""
+    scenario = Scenario()
+    scenario.stage(1, input_bytes=1000)
+    scenario.start_all(1)
+    scenario.now_s = 1.0
+    scenario.tell(progress=f.Progress(attempt=[0], age_ms=[6000], bytes_read=[10]))
+    row = scenario.scheduler.cluster.sources[SOURCE].row
+    assert scenario.scheduler.cluster.pools.cold_startup_mean_s[row] == 0.0
+
+
 @pytest.mark.parametrize(("first_s", "taught"), [(1.0, 1), (20.0, 0)])
 def test_only_estimates_from_rates_teach_how_wrong_a_rate_may_be(first_s, taught):
     """An attempt that is late before its first progress is foretold by its siblings' times: no rate was seen."""
@@ -119,6 +130,15 @@ def test_more_applications_than_are_remembered_keep_their_tails_while_they_run()
             scheduler.handle([report], float(index))
     pools = [source.row for source in scheduler.cluster.sources.values()]
     assert {scheduler.learning.tail_samples(pool) for pool in pools} == {3}
+
+
+def test_a_hundred_applications_are_remembered_after_they_have_gone():
+    """The newest ones, beside the one that runs: a recurring application comes back, and the store stays small."""
+    scheduler = Scheduler(EngineSettings())
+    scheduler.restore({"applications": {f"app {number}": {} for number in range(150)}})
+    facts = [f.DriverAttached(application="1", name="runs")]
+    scheduler.handle([Report(source=SOURCE, epoch=1, received_s=0.0, facts=facts, full=True)], 0.0)
+    assert list(scheduler.learned()["applications"]) == [*(f"app {number}" for number in range(50, 150)), "runs"]
 
 
 def test_what_finished_tasks_have_written_raises_the_transfer_ratio():
@@ -169,6 +189,22 @@ def test_a_bushy_dag_sums_transfers_and_work_over_its_open_stages():
     cluster = scenario.scheduler.cluster
     ratio = float(cluster.jobs.transfer_ratio[cluster.sources[SOURCE].jobs["job 1"]])
     assert ratio == pytest.approx((40_000 + 36_000) / 44 / typical)
+
+
+def test_a_task_whose_like_has_never_ended_is_taken_for_one_of_a_second():
+    """Four maps take 4 s each by their past and write 100 bytes a second, four scans write 900 a second."""
+    scenario = Scenario()
+    writes = {"map": {"shuffled_bytes": 100.0, "work_s": 1.0}, "scan": {"shuffled_bytes": 900.0, "work_s": 1.0}}
+    typical = {"typical": {"shuffled_bytes": 100.0, "work_s": 1.0}}
+    scenario.scheduler.restore(
+        {"stages": {"stages": {"map|4|": {"duration_s": 4.0}}}, "transfer": {"classes": writes, "all": typical}}
+    )
+    scenario.tell([f.JobSubmitted(job="job", stages=[1, 2, 3], stage_tasks=[4, 4, 1], edges=[(1, 3), (2, 3)])])
+    scenario.stage(4, stage=1, name="map")
+    scenario.stage(4, stage=2, name="scan")
+    cluster = scenario.scheduler.cluster
+    ratio = float(cluster.jobs.transfer_ratio[cluster.sources[SOURCE].jobs["job"]])
+    assert ratio == pytest.approx((16 * 100 + 4 * 900) / (16 + 4) / 100)
 
 
 def test_transfer_ratios_are_held_against_what_came_out():
