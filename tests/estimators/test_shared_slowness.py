@@ -14,6 +14,8 @@ from tests.scenario import SOURCE, Scenario
 pytestmark = pytest.mark.unit
 
 N_TASKS, STRAGGLER = 8, 3
+STRAGGLES = [10 if task == STRAGGLER else 100 for task in range(N_TASKS)]
+"""Bytes that each task reads in a second."""
 UNLIMITED = EngineSettings(
     mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_tasks=1e6, speculator_settings={"greedy_when_idle": 0.0}
 )
@@ -118,21 +120,42 @@ def test_one_race_counts_no_more_than_its_original_was_slow():
     assert shared.kept == 0.0
 
 
+def raced(rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: int = 10) -> tuple[float, float]:
+    """Tasks read at `rates`, in bytes a second, and for `seconds` a copy of the straggler, until its original ends.
+
+    Returns the share that the pool is estimated by in that cycle, and how much slowness has been seen.
+    """
+    scenario = Scenario(UNLIMITED, hosts=hosts, slots=8)
+    scenario.stage(len(rates), input_bytes=1000)
+    scenario.start_all(len(rates))
+    for step in range(1, 51):
+        scenario.now_s = step / 10
+        scenario.tell(progress={one: round(rate * step / 10) for one, rate in enumerate(rates)})
+    scenario.tell([scenario.started(100, 0, index=STRAGGLER, speculative=True)])
+    for step in range(1, round(5 * seconds) + 1):
+        scenario.now_s += 0.2
+        running = {one: round(rate * scenario.now_s) for one, rate in enumerate(rates)}
+        scenario.tell(progress=running | {100: round(copy_rate * step / 5)})
+    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000)])
+    (learned,) = scenario.scheduler.learned()["applications"].values()
+    return float(scenario.scheduler.cluster.pools.kept_slowness[0]), learned["shared_slowness"]["seen_log"]
+
+
 def test_a_copy_that_has_only_begun_tells_nothing():
     """Until it has been watched for a while, its speed is that of its start."""
-    scenario = Scenario(UNLIMITED)
-    scenario.stage(N_TASKS, input_bytes=1000)
-    scenario.start_all(N_TASKS)
-    for _ in range(50):
-        scenario.now_s += 0.1
-        rates = {one: 10 if one == STRAGGLER else 100 for one in range(N_TASKS)}
-        scenario.tell(progress={one: round(rate * scenario.now_s) for one, rate in rates.items()})
-    scenario.tell([scenario.started(100, 0, index=STRAGGLER, speculative=True)])
-    for _ in range(2):
-        scenario.now_s += 0.2
-        scenario.tell(progress={100: 1})
-    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000)])
-    assert scenario.scheduler.cluster.pools.kept_slowness[0] == 0.0
+    assert raced(STRAGGLES, seconds=0.4) == (0.0, 0.0)
+
+
+def test_a_race_that_has_ended_counts_in_the_same_cycle():
+    """The next straggler may be looked at in it: a copy as slow as its original has kept almost all."""
+    kept, seen_log = raced(STRAGGLES)
+    assert seen_log > 1.0
+    assert kept == pytest.approx(seen_log / (PRIOR_LOG + seen_log), rel=0.2)
+
+
+def test_what_a_sick_host_does_to_an_original_is_none_of_its_own_slowness():
+    """All that run on the second of two hosts are four times slower, one that is copied among them."""
+    assert raced([100, 25] * 8, hosts=2, copy_rate=100) == (0.0, 0.0)
 
 
 def seen(pair, *, times):
