@@ -109,7 +109,8 @@ def test_where_only_the_number_of_finished_tasks_is_known_the_estimate_stands_fo
         assert reasons(scenario)[9] is reason
 
 
-def test_pools_with_other_speculators_are_asked_by_their_own():
+@pytest.mark.parametrize(("n_finished", "reason"), [(9, Reason.RUNS_TOO_LONG), (8, Reason.TOO_FEW_FINISHED)])
+def test_pools_with_other_speculators_are_asked_by_their_own(n_finished, reason):
     """One cycle, two pools: the finished attempts of one are none of the other's."""
     scenario = under("stock-spark")
     other = "spark:other"
@@ -125,7 +126,7 @@ def test_pools_with_other_speculators_are_asked_by_their_own():
         ],
         source=other,
     )
-    assert run(scenario, dict.fromkeys(range(9), 1.0), 10.0) is Reason.RUNS_TOO_LONG
+    assert run(scenario, dict.fromkeys(range(n_finished), 1.0), 10.0) is reason
     pools = {pool.source: pool for pool in scenario.scheduler.snapshot(scenario.now_s).pools}
-    assert [len(each.duration_s) for each in pools[SOURCE].finished] == [9]
+    assert [len(each.duration_s) for each in pools[SOURCE].finished] == [n_finished]
     assert pools[other].finished == []

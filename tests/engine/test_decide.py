@@ -128,6 +128,24 @@ def test_executors_that_come_for_copies_are_decided_alike(policy, hosts, executo
     assert bool(copied) == (executor_limit > 1)
 
 
+def test_a_copy_that_finds_no_room_takes_none_from_a_restart():
+    """Three slots are full. A copied straggler that needs longest would have a third attempt; the other starts anew."""
+    shares = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0}
+    settings = settings_of("fair+mantri", speculator_settings={"kill_margin_s": 5.0}, **shares)
+    scenario = Scenario(settings, hosts=3, slots=1)
+    scenario.stage(3, input_bytes=1000)
+    scenario.start_all(3)
+    scenario.now_s = 1.0
+    copy = scenario.started(3, 0, index=1, speculative=True, attempt_number=1)
+    scenario.tell([scenario.ended(0, 1.0, bytes_read=1000), copy], progress={1: 10, 2: 20})
+    for step in range(2, 5):
+        scenario.now_s = step / 2
+        scenario.tell(progress={1: 5 * step, 2: 20 * step, 3: 5 * step})
+        advice = assert_decides_as_the_engine(scenario, "fair+mantri")
+    assert [(each.index, each.reason) for each in advice.copies] == [(2, Reason.ENDS_SOONER_ANEW.label)]
+    assert [(each.index, each.reason) for each in advice.refusals] == [(1, Reason.NO_SLOT_IN_TARGET.label)]
+
+
 def test_another_policy_may_be_asked_than_the_one_that_ran():
     """The question on call: would `fair+late` have copied this?"""
     scenario = Scenario(settings_of("fifo+none"))
@@ -168,6 +186,8 @@ def test_an_empty_cluster_is_no_special_case():
     """Nothing attached, nothing to say."""
     snapshot = read_snapshot(b'{"cycle":0,"now_s":0,"mode":"shadow","pools":[],"hosts":[],"accuracy":{}}')
     assert decide(snapshot, "hopper+ras", EngineSettings()).pools == []
+    with pytest.raises(BadSetting, match=r"engine.speculator = 'best'"):
+        decide(snapshot, "hopper+best", EngineSettings())
 
 
 @pytest.mark.parametrize(
@@ -195,6 +215,11 @@ def test_a_number_that_nothing_could_hold_is_refused_by_its_place():
 @pytest.mark.parametrize(
     ("policy", "spoil", "place"),
     [
+        (
+            "fifo+relaunch",
+            lambda pool: pool["tasks"][0].update(input_bytes=2**53 + 1),
+            r"input_bytes = 9007199254740993",
+        ),
         ("fifo+relaunch", lambda pool: pool["jobs"][0]["stages"][0].update(n_tasks=-1), r"stages\[0\].n_tasks = -1"),
         ("srpt+redundant-small", lambda pool: pool.update(tail_index=1e308), r"pools\[0\].tail_index = 1e\+308"),
         ("srpt+redundant-small", lambda pool: pool.update(offered_load=-1e308), r"pools\[0\].offered_load = -1e"),
