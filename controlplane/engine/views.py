@@ -114,6 +114,9 @@ class TaskView:
     """The unfinished tasks with live attempts of pools that are due, and what is to be done about each.
 
     Kept from cycle to cycle, for fresh memory costs more than filling it.
+
+    >>> len(TaskView().rows)
+    0
     """
 
     def __init__(self) -> None:
