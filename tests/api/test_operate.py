@@ -163,6 +163,15 @@ def test_a_fixed_target_holds_under_the_allocator_fixed(busy):
     assert busy.client.put(f"/api/v1/jobs/{SOURCE}/other/target", json=wish).status_code == 404
 
 
+@pytest.mark.parametrize(("cap", "told"), [(None, ""), (0, ", at most 0"), (5, ", at most 5")])
+def test_the_page_of_a_job_tells_its_cap(busy, cap, told):
+    """Nothing at all is a cap, too, and the one that people ask about."""
+    busy.client.patch("/api/v1/settings", json={"engine": {"allocator": "fixed"}, "reason": "by hand"})
+    wish = {"target": 0, "cap": cap, "reason": "promised"}
+    assert busy.client.put(f"/api/v1/jobs/{SOURCE}/job-1/target", json=wish).status_code == 200
+    assert f"holds 5{told}</small>" in busy.client.get(f"/jobs/{SOURCE}/job-1").text
+
+
 def test_a_target_beyond_its_own_cap_is_refused(busy):
     """The two cannot both hold."""
     path = f"/api/v1/jobs/{SOURCE}/job-1/target"

@@ -34,3 +34,13 @@ def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
     plane.reply(message(5, [{"type": "driver_detached"}]))
     plane.clock.advance(2.0)
     assert lost(plane) == ("2", "2 core-s")
+
+
+def test_hosts_that_have_gone_are_as_of_the_last_one_that_was_there(plane):
+    """An executor is lost two seconds before its application ends."""
+    plane.reply(message(1, working(), full=True))
+    lost, gone = {"type": "executor_lost", "executor": "3"}, {"type": "driver_detached"}
+    for sequence, facts in enumerate(([], [lost], [gone]), 2):
+        plane.clock.advance(2.0)
+        plane.reply(message(sequence, facts))
+    assert "none sick, as of 2.0 s ago" in plane.client.get("/").text

@@ -2,8 +2,11 @@
 
 import pytest
 
-from controlplane.api.page.told import Told
+from controlplane.api.page.told import Told, why
 from controlplane.model.decisions import DecisionOutcome, Result
+from controlplane.runtime.history import AttemptRecord
+from controlplane.store.recent import RecordedDecision
+from tests.store.stored import record
 
 pytestmark = pytest.mark.unit
 
@@ -38,3 +41,18 @@ def test_what_a_host_has_answered_is_told_in_words():
         "the order has a field that the protocol forbids: target.",
         "no word from the host.",
     ]
+
+
+def test_an_attempt_is_explained_by_the_decision_that_launched_it_before_others():
+    """Those that came to nothing, and newer ones about the same task, are of less interest."""
+    place = {"stage": 1, "stage_attempt": 0, "index": 3, "executor": "1", "host": "h", "start_s": 0.0}
+    records = [record(number, order=order) for number, order in ((3, 0), (2, 9), (1, 5))]
+    decisions = [Told(RecordedDecision(record=each, at_unix_ms=0, outcomes=[])) for each in records]
+
+    def told(order):
+        attempt = AttemptRecord(attempt=7, attempt_number=1, speculative=True, order=order, **place)
+        found = why(attempt, decisions, [], now_s=1.0, sick=False, raced=True)
+        return [each.record.order for each in found.decisions]
+
+    assert told(order=5) == [5, 0, 9]
+    assert told(order=0) == [0, 9, 5], "and nothing is moved where the host itself launched it"

@@ -13,6 +13,7 @@ from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page.formats import job_path
 from tests.browser.conftest import HOSTILE_ID, HOSTILE_NAME, Clock, jobs, local_client, make_app, through
 from tests.browser.scripted_driver import ScriptedDriver
+from tests.plane import message, running, working
 
 pytestmark = pytest.mark.unit
 
@@ -126,6 +127,18 @@ def test_the_timeline_tells_originals_copies_winners_and_kills_apart(played: Tes
     for sign in ("won", "killed", "running", "sick"):
         assert html.count(f'<use href="#sign-{sign}"') > 1
     assert 'class="copy"' in html
+
+
+def test_a_job_of_many_tasks_is_drawn_in_part_at_first(tmp_path: Path) -> None:
+    """A hundred fit on a page that is quick to load; a link shows the others."""
+    with running(tmp_path) as plane:
+        plane.reply(message(1, working(110), full=True))
+        page = job_path(SOURCE, "job-1")
+        html = plane.client.get(page).text
+        assert len(bars(html)) == 100
+        assert "10 tasks not drawn" in html
+        (more,) = [link for link in links(html) if link.startswith("?rows=")]
+        assert len(bars(plane.client.get(page + more).text)) == 110
 
 
 def test_a_winning_copy_explains_itself_behind_a_plain_link(played: TestClient) -> None:
