@@ -105,7 +105,9 @@ def test_a_forgotten_source_is_asked_to_report_first(tmp_path):
     with running(tmp_path, runtime={"forget_after_s": 8.0}) as plane:
         plane.reply(message(1, working(), full=True))
         while_another_reports(plane, 10)
-        assert ask(plane, question()).json()["code"] == "unheard"
+        told = ask(plane, question()).json()
+        assert told["code"] == "unheard"
+        assert told["detail"] == "spark:app-1 has not reported yet, or was silent for too long"
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,14 @@ def test_bodies_are_bounded_before_and_after_decompression(tmp_path):
         assert counted in plane.client.get("/metrics").text, "a driver that never gets through must not go unnoticed"
 
 
+def test_bodies_that_are_not_answered_yet_are_bounded_together(tmp_path):
+    """Who is answered makes room for the next."""
+    with running(tmp_path, server={"max_bodies_bytes": 1024}) as plane:
+        refused = plane.sync(GOOD)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert {plane.sync(message(n, [attached()], full=True)).status_code for n in range(1, 9)} == {200}
+
+
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"no gzip", lambda b: b[:20] + b"\0" * 9 + b[29:]])
 def test_damaged_gzip_is_told_so(plane, damage):
     request = zipped(GOOD)
