@@ -239,10 +239,11 @@ def test_sources_with_running_work_come_often_and_idle_ones_seldom(plane):
     assert idle["next_interval_ms"] == 1000
 
 
-def test_idle_sources_come_before_their_leases_end(tmp_path):
+@pytest.mark.parametrize(("short", "interval_ms"), [({"lease_ms": 900}, 300), ({"grant_ttl_ms": 1000}, 333)])
+def test_idle_sources_come_before_their_leases_and_grants_end(tmp_path, short, interval_ms):
     """What an idle driver was told must still hold when its next job begins."""
-    with running(tmp_path, engine={"idle_interval_ms": 60_000, "lease_ms": 900}) as plane:
-        assert plane.reply(message(1, working()[:1], full=True))["next_interval_ms"] == 300
+    with running(tmp_path, engine={"idle_interval_ms": 60_000} | short) as plane:
+        assert plane.reply(message(1, working()[:1], full=True))["next_interval_ms"] == interval_ms
 
 
 def test_no_source_stays_away_until_it_seems_gone(tmp_path):
@@ -354,3 +355,43 @@ def test_after_a_large_message_others_have_four_times_as_long(tmp_path):
         assert begun_s[1] - begun_s[0] == pytest.approx(0.25, abs=0.04)
 
     run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0, cycle_share=1.0)
+
+
+def test_the_last_room_of_a_cycle_is_enough_for_a_large_message(tmp_path):
+    """It begins its turn while there is any, and so comes with what left it that much."""
+
+    async def scenario(runtime, engine):
+        replies = await asyncio.gather(runtime.sync(large("small", 99)), runtime.sync(large("large", 120)))
+        assert len({reply.cycle for reply in replies}) == 1
+
+    run(tmp_path, scenario, cycle_facts=100)
+
+
+def test_a_cycle_that_rests_begins_when_the_last_source_has_reported(tmp_path):
+    """Nobody else could send anything meanwhile."""
+
+    async def scenario(runtime, engine):
+        await asyncio.gather(runtime.sync(request("one")), runtime.sync(request("two")))
+        take(0.5, runtime, engine)
+        await runtime.sync(request("one", 2))
+        waiting = asyncio.ensure_future(runtime.sync(request("one", 3)))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await asyncio.wait_for(runtime.sync(request("two", 2)), 1.0)
+        await waiting
+
+    run(tmp_path, scenario, cycle_gap_ms=0, longest_wait_ms=5000)
+
+
+def test_nobody_waits_for_a_cycle_after_the_end(tmp_path):
+    """Their drivers go on alone at once."""
+
+    async def scenario(runtime, engine):
+        await runtime.sync(request("first"))
+        waiting = asyncio.ensure_future(runtime.sync(request("second")))
+        await asyncio.sleep(0.01)
+        await runtime.stop()
+        await asyncio.wait([waiting], timeout=1.0)
+        assert waiting.cancelled()
+
+    run(tmp_path, scenario, cycle_gap_ms=1000)

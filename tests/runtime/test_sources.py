@@ -45,7 +45,7 @@ def test_a_gap_asks_for_everything_and_changes_nothing(plane):
     """Facts between the two are missing, so what came after cannot be trusted to add up."""
     plane.reply(message(1, working(), full=True))
     reply = plane.reply(message(3, [started(99)]))
-    assert reply["want_full"]
+    assert (reply["want_full"], reply["next_interval_ms"]) == (True, 0)
     assert "claims" not in reply
     attempts = plane.client.get("/api/v1/attempts").json()["items"]
     assert {each["attempt"] for each in attempts} == {0, 1, 2, 3}
