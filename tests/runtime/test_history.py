@@ -140,10 +140,20 @@ def test_attempts_of_a_job_that_never_ends_are_bounded(history):
     assert job.attempts_left_out == 30
 
 
+def test_attempts_of_which_only_the_end_was_told_are_bounded(history):
+    """They take as much memory as others."""
+    tell(history, [end(n) for n in range(40)])
+    history.prune(11.0)
+    job = history.job("spark:a", "j")
+    assert (len(job.attempts), job.attempts_left_out) == (10, 30)
+
+
 def test_stages_of_a_job_that_never_ends_are_bounded(history):
     for n in range(3000):
         tell(history, [StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=1)])
     assert len(history.job("spark:a", "j").stages) <= 1000
+    tell(history, [start(7, stage=0), start(8, stage=2999)])
+    assert list(history.job("spark:a", "j").attempts) == [8], "a stage that is not kept takes no more attempts in"
 
 
 QUEUE = "yarn:c:root.q"

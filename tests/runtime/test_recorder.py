@@ -160,6 +160,19 @@ def test_a_recording_ends_where_it_is_full_and_stays_readable(tmp_path, monkeypa
     assert [(line["event"], line["why"]) for line in lines] == [("recording_ended", "it has 500 bytes")]
 
 
+def test_a_recording_of_exactly_its_bytes_is_full(tmp_path):
+    """The end of the file takes a few more: an empty block, a checksum and the length."""
+    path, most_bytes = tmp_path / "full.gz", 1
+    for _ in range(2):
+        kept = Recorder(path, most_bytes)
+        for n in range(2):
+            kept.add(Restored(learned={"n": n}))
+        kept.close()
+        assert len(list(read(path))) == 1
+        most_bytes = path.stat().st_size - 10
+        path.unlink()
+
+
 def test_a_disk_that_fails_ends_only_the_recording(tmp_path, monkeypatch):
     """Full in the middle, or without room for a file at all."""
     full = os.open("/dev/full", os.O_WRONLY)

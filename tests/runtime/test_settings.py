@@ -81,6 +81,7 @@ def test_policy_settings_come_from_the_environment_too(monkeypatch):
         ("server: {prot: 1}", "server.prot"),
         ("sever: {port: 1}", "sever"),
         ("runtime: {cycle_share: 0}", "runtime.cycle_share"),
+        ("runtime: {snapshot_age_s: -0.1}", "runtime.snapshot_age_s"),
         ("store: {keep_rows: 0}", "store.keep_rows"),
         ("log: {level: loud}", "log.level"),
         ("store: {url: 'nosuch://host/db'}", "store.url"),
