@@ -89,7 +89,7 @@ def share_out(slots: int, weight: Floats, most: Ints, order: Ints, target: Ints)
     that no slot stays idle that somebody can use.
 
     >>> def shared(slots, weight, most):
-    ...     target = np.zeros(len(most), dtype=np.int64)
+    ...     target = np.full(len(most), 9)
     ...     share_out(slots, np.array(weight), np.array(most), np.arange(len(most)), target)
     ...     return target.tolist()
     >>> shared(10, [3.0, 1.0, 1.0], [2, 9, 9])

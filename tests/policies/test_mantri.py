@@ -64,6 +64,14 @@ def test_a_bigger_task_is_held_against_what_its_work_takes(running):
     assert judge(running, 60.0, [2.0] * 4, work=[10.0]) is Reason.LIKELY_SAVES
 
 
+@pytest.mark.parametrize("work", [0.0, np.nan])
+def test_without_work_to_measure_by_the_estimate_stands_for_the_siblings(running, work):
+    """Nothing to do would take no time, by which every task would be worth a copy."""
+    for t_rem_s, reason in ((40.0, Reason.CHEAPER_TO_WAIT), (40.1, Reason.LIKELY_SAVES)):
+        view = running([t_rem_s], [20.0], finished_from=[0], finished_to=[4], work=[work])
+        assert mantri.speculate(view, {}, finished(*[2.0] * 4))["reason"].tolist() == [reason]
+
+
 FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "attempts_started": [1]}
 
 

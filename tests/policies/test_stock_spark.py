@@ -6,6 +6,7 @@ import pytest
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import FINISHED
 from controlplane.policies.registry import speculator
+from controlplane.policies.whole_slots import TOLERANCE
 
 pytestmark = pytest.mark.unit
 
@@ -70,6 +71,7 @@ def test_short_tasks_are_left_alone_for_the_minimum_runtime(running):
 def test_a_task_as_fast_as_its_siblings_is_excused_until_twice_the_threshold(running):
     """SPARK-32170: it has more to do; `longRunTaskFactor` gives the check up."""
     assert judge(running, 7.0, [2.0] * 9, progress_rate=[0.8]) is Reason.SKEW_NOT_STRAGGLER
+    assert judge(running, 12.0 * (1.0 + TOLERANCE), [2.0] * 9, progress_rate=[0.8]) is Reason.SKEW_NOT_STRAGGLER
     assert judge(running, 12.1, [2.0] * 9, progress_rate=[0.8]) is Reason.RUNS_TOO_LONG
     assert judge(running, 7.0, [2.0] * 9, {"efficiency": 0.0}, progress_rate=[0.8]) is Reason.RUNS_TOO_LONG
 

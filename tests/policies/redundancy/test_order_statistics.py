@@ -95,6 +95,7 @@ def test_moments_that_do_not_exist_are_infinite():
     assert isinf(order_statistic(5, 5, tail_index=2.0, moment=2))
     assert order_statistic(5, 4, tail_index=1.0) < inf
     assert isinf(order_statistic(5, 4, tail_index=0.5))
+    assert isinf(slot_time(5, 4, tail_index=0.5))
 
 
 def test_thousands_of_tasks_do_not_overflow():

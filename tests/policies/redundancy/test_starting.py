@@ -5,6 +5,7 @@ from math import inf, nan
 import pytest
 
 from controlplane.model.reasons import Reason
+from controlplane.policies.redundancy.beforehand import limit_s
 from controlplane.policies.redundancy.execution import small_and_large
 from controlplane.policies.redundancy.of_pool import small_demand_s
 from controlplane.policies.redundancy.queue import response_time_s
@@ -65,8 +66,13 @@ def test_the_limit_is_the_best_one_of_the_pool_as_a_queue(load):
     system = System()
     copied = tuple(replicated(tasks, 2, system.slowdown_tail_index) for tasks in range(1, 11))
 
-    def response_s(limit_s):
-        return response_time_s(system, load, small_and_large(system, limit_s, copied, unexpanded(system)))
+    def response_s(threshold_s):
+        return response_time_s(system, load, small_and_large(system, threshold_s, copied, unexpanded(system)))
 
-    limit_s = small_demand_s(settings, system.slots, load, system.slowdown_tail_index)
-    assert response_s(limit_s) <= min(response_s(float(other)) for other in (0.0, inf, *range(1, 1000, 7))) * (1 + 1e-6)
+    best_s = small_demand_s(settings, system.slots, load, system.slowdown_tail_index)
+    assert response_s(best_s) <= min(response_s(float(other)) for other in (0.0, inf, *range(1, 1000, 7))) * (1 + 1e-6)
+
+
+def test_where_nobody_asks_for_the_limit_no_job_is_small():
+    """A search takes 50 ms; only one speculator has a use for what it finds."""
+    assert limit_s(everyone, {}, slots=200, offered_load=0.2, tail_index=3.0) == 0.0
