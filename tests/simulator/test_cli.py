@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -134,6 +135,37 @@ def test_a_cluster_that_goes_while_it_computes_is_told_in_one_line():
         raise Py4JError("a page of Java")
     with pytest.raises(Py4JError), sweep._told_if_gone("spark://h:7077", running):
         raise Py4JError("a page of Java")
+
+
+def test_each_address_of_a_master_has_five_seconds_to_let_somebody_in(monkeypatch):
+    """A host that answers nothing would hold the command for minutes."""
+    asked = []
+
+    def create_connection(*given):
+        asked.append(given)
+        raise TimeoutError
+
+    monkeypatch.setattr(sweep.socket, "create_connection", create_connection)
+    with pytest.raises(sweep.NoCluster), sweep.computing("spark://a:7077,b:7078"):
+        pass
+    assert asked == [(("a", 7077), 5.0), (("b", 7078), 5.0)]
+
+
+def test_who_stops_early_waits_for_no_cell_that_has_not_begun(monkeypatch):
+    """Only what is under way is cancelled; hours of cells may be queued behind it."""
+    over, begun = threading.Event(), []
+    context = SimpleNamespace(cancelAllJobs=over.set, stop=lambda: None)
+
+    def as_a_job(context, cell):
+        begun.append(cell)
+        return "1", cell()
+
+    monkeypatch.setattr(sweep, "_spark", lambda master: context)
+    monkeypatch.setattr(sweep, "_as_a_job", as_a_job)
+    monkeypatch.setattr(sweep, "provenance", lambda: SimpleNamespace(code="1"))
+    with sweep.computing("local[2]") as compute:
+        assert next(compute([int, *[lambda: over.wait(60)] * 200])) == (0, 0)
+    assert len(begun) <= sweep.JOBS_AT_ONCE + 1
 
 
 @pytest.mark.parametrize("master", ["spark://host", "spark://a:1,b", "mesos://here"])

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
-from controlplane.simulator import cluster
+from controlplane.simulator import cluster, cluster_world
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
 from controlplane.simulator.cluster_events import play
 from controlplane.simulator.cluster_inputs import with_inputs
 from controlplane.simulator.cluster_state import CLEANING, FREE
 from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
-from controlplane.simulator.cluster_world import Workload, attempt_factor
+from controlplane.simulator.cluster_world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
 from controlplane.simulator.draws import job_key
 
 pytestmark = pytest.mark.unit
@@ -156,6 +156,37 @@ def test_a_chain_of_phases_alone_is_not_slowed_down():
     assert ClusterScenario(policy="fifo+none", workload=chain, jobs=1, machines=2, **world).simulate(1).slowdown == 1.0
 
 
+def test_both_bounds_of_a_bin_belong_to_it():
+    """A job is in one bin alone. The last job is not counted."""
+    source = Spaced(sizes=(50, 51, 1))
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=3, machines=1, **STILL)
+    bins = [(one.from_tasks, one.to_tasks, one.jobs) for one in scenario.simulate(1).bins]
+    assert bins == [(1, 50, 1), (51, 150, 1), (151, 500, 0), (501, 10**9, 0)]
+
+
+def test_slots_count_as_busy_between_the_first_counted_arrival_and_the_last():
+    """Of 1019 s of work at half load, 19 gaps are 2 x 1019 slot-seconds; the last job, of 1000 s, comes too late."""
+    scenario = ClusterScenario(
+        policy="fifo+none", workload=Spaced(sizes=(1,)), offered_load=0.5, jobs=20, machines=2, **STILL
+    )
+    assert scenario.simulate(1).busy_share == pytest.approx(19 / 2038)
+
+
+def test_shares_do_not_depend_on_how_long_everything_takes():
+    """A cluster where all times are thousands of times shorter is as busy, and copies as much."""
+    found = [
+        ClusterScenario(
+            policy="srpt+late", workload=Synthetic(least_tasks=2, most_tasks=60, service_s=unit_s), offered_load=0.3,
+            jobs=40, machines=10, detect_s=unit_s / 4, launch_s=unit_s / 4, cycle_s=unit_s / 2,
+        ).simulate(1)
+        for unit_s in (1.0, 2.0**-14)
+    ]  # fmt: skip
+    assert found[0].copy_share > 0
+    assert [(one.busy_share, one.copy_share) for one in found] == [
+        pytest.approx((found[0].busy_share, found[0].copy_share))
+    ] * 2
+
+
 @pytest.mark.parametrize(("sizes", "short_share"), [((2, 8), 1 / 2), ((2, 2, 8), 1 / 3), ((4,), 0.0), ((5,), 1.0)])
 def test_slots_are_short_for_jobs_that_arrive_so(sizes, short_share):
     """On four slots a job alone is short of them if it has more tasks. What comes after the last arrival counts not."""
@@ -171,6 +202,16 @@ def test_jobs_that_wait_make_those_behind_them_short_of_slots():
     source = Listed(original_s=((1.0, 1.0),) * 20, copy_s=1.0)
     scenario = ClusterScenario(policy="hopper+none", workload=source, jobs=20, machines=4, slots_per_machine=1, **STILL)
     assert scenario.simulate(1).short_share == 1.0
+
+
+def test_where_slots_are_held_a_job_without_a_share_borrows_none():
+    """Three tasks may have copies on all four slots, so five wait for them, and then take two rounds."""
+    source = Listed(original_s=((1.0,) * 3, (1.0,) * 5), copy_s=1.0)
+    scenario = ClusterScenario(
+        policy="hopper+none", allocator_settings={"hold_slots": 1.0, "fairness_epsilon": 1.0}, workload=source, jobs=2,
+        machines=2, slots_per_machine=2, allocator_tail_index=1.5, **STILL,
+    )  # fmt: skip
+    assert response_s(scenario).tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize(("transfer_ratio", "took_s"), [(0.0, 3.0), (0.5, 3.25), (2.0, 4.0)])
@@ -260,6 +301,16 @@ def test_copies_help_where_each_draws_its_own_duration_and_never_win_where_the_d
     assert own.response_s < 0.8 * none.response_s
     assert shared.copies_per_task > 0.05
     assert shared.won_share == 0
+
+
+def test_the_noise_of_an_attempt_has_draws_of_its_own(monkeypatch):
+    """Else the duration of another attempt, or the place of an input, would foretell how wrong an estimate is."""
+    drawn = []
+    monkeypatch.setattr(cluster_world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
+    for attempt in range(32):
+        noise_factor(ClusterScenario(noise=0.3)._world(1), np.uint64(1), 0, attempt)
+    assert len(set(drawn)) == 2 * 32
+    assert FIRST_NOISE <= min(drawn) <= max(drawn) < FIRST_HOME
 
 
 def test_a_killed_attempt_holds_its_slot_until_it_is_cleaned_up():

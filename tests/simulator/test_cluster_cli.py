@@ -111,6 +111,8 @@ def test_a_file_that_is_no_trace_is_refused(text, tmp_path):
         (("--set", "kill_s=-1"), "--set kill_s"),
         (("--set", "wanted_only=3"), "--set wanted_only"),
         (("--set", "policy=fair+late"), "--set = 'policy=fair+late'"),
+        (("--set", "kill.s=1"), "--set = 'kill.s=1'"),
+        (("--set", "allocator=1"), "--set = 'allocator=1'"),
         (("--set", "allocator.copy_share=0.3"), "--set allocator.copy_share"),
         (("--set", "speculator.copy_share=7"), "--set speculator.copy_share"),
         (("--set", "kill_s=1", "--model", "masterworker"), "--set"),

@@ -5,21 +5,24 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from controlplane.model.swim import blocks, parse_trace
+from controlplane.model.swim import BLOCK_BYTES, blocks, parse_trace
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
-from controlplane.simulator.cluster_workloads import Facebook, Synthetic
+from controlplane.simulator.cluster_workloads import Facebook, Synthetic, bing_like
 from spark_listener.swim import TRACE_PATH
 
 pytestmark = pytest.mark.unit
 
 
-def test_synthetic_sizes_have_the_tail_they_are_told():
+@pytest.mark.parametrize(
+    ("source", "least", "tail_index"),
+    [(Synthetic(size_tail_index=1.1, most_tasks=100_000), 5, 1.1), (bing_like(phases=1), 2, 0.9)],
+)
+def test_synthetic_sizes_have_the_tail_they_are_told(source, least, tail_index):
     """Between the bounds, P(n > x) falls as x to the minus tail index."""
-    source = Synthetic(size_tail_index=1.1, least_tasks=5, most_tasks=100_000)
     tasks = tasks_of(source.workload(1, 50_000))
     shares = [np.mean(tasks >= size) for size in (10, 40)]
-    assert tasks.min() == 5
-    assert np.log(shares[0] / shares[1]) / np.log(4.0) == pytest.approx(1.1, abs=0.05)
+    assert tasks.min() == least
+    assert np.log(shares[0] / shares[1]) / np.log(4.0) == pytest.approx(tail_index, abs=0.05)
 
 
 def test_more_phases_spread_the_same_tasks():
@@ -50,7 +53,10 @@ def test_half_of_the_jobs_weigh_three_times_as_much_and_are_no_other_jobs_for_th
 
 
 def test_facebook_jobs_are_the_rows_of_the_trace_in_order():
-    """A map task for each block up to the most, a second phase where bytes are shuffled, gaps as published."""
+    """A map task for each block up to the most, a second phase where bytes are shuffled, gaps as published.
+
+    A job that shuffles more than twice what it reads counts as one that shuffles twice as much.
+    """
     rows, source = parse_trace(TRACE_PATH.read_text()), Facebook(most_tasks=300)
     work = source.workload(3, 200)
     maps = work.phase_tasks[work.first_phase[:-1]]
@@ -59,4 +65,6 @@ def test_facebook_jobs_are_the_rows_of_the_trace_in_order():
     assert len(starts) == 1
     mine = rows[starts[0] : starts[0] + 200]
     assert np.diff(work.first_phase).tolist() == [1 + (row.shuffle_bytes > 0) for row in mine]
+    moved = [min(row.shuffle_bytes / max(row.map_input_bytes, BLOCK_BYTES), 2.0) for row in mine]
+    assert work.transfer_ratio.tolist() == moved
     assert np.diff(work.arrival_s).tolist() == [b.submit_s - a.submit_s for a, b in pairwise(mine)]

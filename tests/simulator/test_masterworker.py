@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.system import System, service_moment
+from controlplane.policies.redundancy.system import System, job_size_shares, service_moment
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
 from controlplane.simulator.scenario import PolicyName, Scenario
@@ -209,6 +210,16 @@ def test_a_task_has_all_its_slots_on_one_node():
     assert ended.wait_s.tolist() == [0.0, 0.0, 5.0]
 
 
+def test_what_running_jobs_have_still_to_take_is_unspent():
+    """When the third starts, at 4 s, the first has 6 s to go and itself 10; the slot that was never used owes none."""
+    plan = Plan(expanded_tasks=np.arange(2), threshold_s=0.0, relaunch_factor=np.full(2, inf))
+    ones, service_s = np.ones(3, dtype=np.int64), np.array([10.0, 1.0, 10.0])
+    jobs = Jobs(gap_s=np.array([0, 0, 4.0]), tasks=ones, task_slots=ones, service_s=service_s, estimated_s=service_s)
+    running = MasterWorker(nodes=3, slots_per_node=1, slowdown_tail_index=inf, plan=plan, seed=1)
+    running.run(jobs)
+    assert running.unspent_s() == 16.0
+
+
 def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_length():
     """A run may be cut anywhere."""
     scenario = SCENARIOS[4]
@@ -243,6 +254,24 @@ def test_jobs_come_as_the_system_says():
     assert np.bincount(slots)[1:] / len(slots) == pytest.approx([1 / 3] * 3, abs=0.01)
     log_error = np.log(np.concatenate([block.estimated_s for block in blocks]) / service_s)
     assert (log_error.mean(), log_error.std()) == (pytest.approx(0.0, abs=0.01), pytest.approx(0.6, rel=0.01))
+
+
+def test_a_seed_has_the_jobs_that_it_had_before():
+    """Whoever reports a run by its seed can be answered. The second block is of other jobs than the first."""
+    block = ZipfParetoStream(system=WIDE, offered_load=0.5, service_noise=0.5).block(7, 1)
+    assert len(block.tasks) == 8192
+    assert [block.tasks[:6].tolist(), block.task_slots[:6].tolist()] == [[2, 2, 1, 2, 2, 2], [2, 2, 1, 1, 2, 1]]
+    first_s = block.gap_s[0], block.service_s[0], block.estimated_s[0]
+    assert first_s == pytest.approx((9.484535663, 23.506782496, 21.756855165))
+
+
+def test_the_largest_draw_is_of_the_largest_job(monkeypatch):
+    """The shares of four sizes add up to a little less than 1, and there are draws between."""
+    most = SimpleNamespace(random=lambda n: np.full(n, 1.0 - 2.0**-53), exponential=lambda mean, n: np.full(n, mean))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: most)
+    system = System(max_tasks=4)
+    assert np.cumsum(job_size_shares(system))[-1] < 1.0
+    assert set(ZipfParetoStream(system=system, offered_load=0.5).block(1, 0).tasks.tolist()) == {4}
 
 
 def test_draws_of_neighbouring_jobs_tasks_and_attempts_are_unrelated():

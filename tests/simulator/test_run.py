@@ -98,6 +98,11 @@ def test_measured_load_stands_beside_the_nominal_one():
     assert small.simulate(1).busy_share == pytest.approx(small.predicted().busy_share, rel=0.02)
 
 
+def test_half_of_the_slots_have_work_unless_somebody_says_otherwise():
+    """Where nothing is copied, the load that is offered keeps as many slots busy."""
+    assert Scenario().predicted().busy_share == pytest.approx(0.5)
+
+
 def test_a_threshold_or_factor_that_is_left_out_is_the_best():
     """d* by E[T] at this load; w by E[Latency] for each size."""
     small = Scenario(policy=PolicyName.REDUNDANT_SMALL, offered_load=0.8).plan()
