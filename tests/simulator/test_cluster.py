@@ -158,10 +158,10 @@ def test_a_chain_of_phases_alone_is_not_slowed_down():
 
 def test_both_bounds_of_a_bin_belong_to_it():
     """A job is in one bin alone. The last job is not counted."""
-    source = Spaced(sizes=(50, 51, 1))
-    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=3, machines=1, **STILL)
+    source = Spaced(sizes=(50, 51, 150, 151, 500, 501, 1))
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=7, machines=1, **STILL)
     bins = [(one.from_tasks, one.to_tasks, one.jobs) for one in scenario.simulate(1).bins]
-    assert bins == [(1, 50, 1), (51, 150, 1), (151, 500, 0), (501, 10**9, 0)]
+    assert bins == [(1, 50, 1), (51, 150, 2), (151, 500, 2), (501, 10**9, 1)]
 
 
 def test_slots_count_as_busy_between_the_first_counted_arrival_and_the_last():
