@@ -15,9 +15,10 @@ import pytest
 from controlplane.model.errors import BadSetting
 from controlplane.simulator import cluster, cluster_world
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
+from controlplane.simulator.cluster_decisions import view_claimants
 from controlplane.simulator.cluster_events import play
 from controlplane.simulator.cluster_inputs import with_inputs
-from controlplane.simulator.cluster_state import CLEANING, FREE
+from controlplane.simulator.cluster_state import CLEANING, FREE, empty_state
 from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster_world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
 from controlplane.simulator.draws import job_key
@@ -220,6 +221,28 @@ def test_what_upstream_tasks_have_put_out_moves_while_others_run(transfer_ratio,
     source = Chain(phase_tasks=(4, 2), transfer_ratio=transfer_ratio)
     scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=1, slots_per_machine=2, **STILL)
     assert response_s(scenario).tolist() == [took_s]
+
+
+@pytest.mark.parametrize(("transferred_s", "transfer_ratio"), [(12.0, 1.5), (10.0, 0.5), (9.0, 0.5)])
+def test_what_waits_to_be_moved_counts_over_the_work_that_is_left(transferred_s, transfer_ratio):
+    """Four of eight tasks, of 4 s, are left, and what eight would move in 2 s each; the next phase has five tasks."""
+    scenario = ClusterScenario(policy="hopper+none", jobs=1, machines=1, **STILL | {"launch_s": 3.0})
+    work, state = Chain(phase_tasks=(3, 8, 5), transfer_ratio=0.5).workload(1, 1), empty_state(4, 1)
+    state.counts["now_s"], state.counts["n_active"] = 10.0, 1
+    job = {"phase": 1, "n_phases": 3, "n_tasks": 8, "n_started": 8, "n_done": 4, "transferred_s": transferred_s}
+    for name, value in job.items():
+        state.jobs[name] = value
+    assert view_claimants(work, scenario._world(1), scenario._policy(), state) == 1
+    assert state.claimants[["downstream_tasks", "transfer_ratio"]].tolist() == [(5.0, transfer_ratio)]
+
+
+def test_every_task_of_every_phase_has_a_duration_of_its_own():
+    """Four tasks in a chain take four different factors, one after the other."""
+    chain = Chain(phase_tasks=(1, 1, 1, 1), transfer_ratio=0.0)
+    scenario = ClusterScenario(policy="fifo+none", workload=chain, jobs=1, **STILL | {"slowdown_tail_index": 1.5})
+    with np.errstate(over="ignore"):
+        factors = [attempt_factor(scenario._world(1), job_key(1, 0), task, 0) for task in range(4)]
+    assert response_s(scenario) == pytest.approx([sum(factors)])
 
 
 def test_without_copies_jobs_fare_as_when_tasks_are_put_on_slots_one_by_one():

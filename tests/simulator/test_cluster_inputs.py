@@ -11,6 +11,8 @@ from controlplane.simulator.cluster import ClusterScenario
 from controlplane.simulator.cluster_inputs import home_with_room, near_input, with_inputs
 from controlplane.simulator.cluster_state import empty_state
 from controlplane.simulator.cluster_workloads import Listed, Synthetic
+from controlplane.simulator.cluster_world import home_of
+from controlplane.simulator.draws import job_key
 
 pytestmark = pytest.mark.unit
 
@@ -34,6 +36,16 @@ def test_every_input_lies_on_so_many_machines_each_as_often_as_another():
     counts = np.bincount(homes.ravel(), minlength=MACHINES)
     expected = len(homes) * 3 / MACHINES
     assert np.abs(counts - expected).max() < 5 * expected**0.5
+
+
+def test_a_machine_that_holds_an_input_already_leaves_its_replica_to_the_next():
+    """The last one leaves it to the first."""
+    scenario = ClusterScenario(workload=Synthetic(least_tasks=40, most_tasks=41), jobs=1, machines=3, replicas=2)
+    homes, world = inputs(scenario).homes, scenario._world(1)
+    with np.errstate(over="ignore"):
+        drawn = [[home_of(world, job_key(1, 0), task, at) for at in range(2)] for task in range(len(homes))]
+    assert {a for a, b in drawn if a == b} == {0, 1, 2}
+    assert homes.tolist() == [[a, b if a != b else (a + 1) % 3] for a, b in drawn]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
