@@ -13,6 +13,7 @@ public final class FactQueue {
   private final ArrayBlockingQueue<Runnable> events;
   private final AtomicLong dropped = new AtomicLong();
   private final Runnable wake;
+  private volatile boolean isClosed;
 
   FactQueue(int capacity, Runnable wake) {
     this.events = new ArrayBlockingQueue<>(capacity);
@@ -21,7 +22,7 @@ public final class FactQueue {
 
   /** Leaves an event to be translated with the next exchange. */
   public void offer(Runnable translation) {
-    if (!events.offer(translation)) {
+    if (isClosed || !events.offer(translation)) {
       dropped.incrementAndGet();
     }
   }
@@ -35,6 +36,12 @@ public final class FactQueue {
   /** Wakes the loop for events that were left by a thread that should not: one that holds a lock of the host's. */
   public void hurry() {
     wake.run();
+  }
+
+  /** Nobody translates any more: what waits is dropped, and so is what comes. */
+  void close() {
+    isClosed = true;
+    events.clear();
   }
 
   Runnable poll() {

@@ -31,6 +31,13 @@ public interface Host {
   /** Ends wishes whose time is over; answers nanoseconds until the next one, or {@link Long#MAX_VALUE}. */
   long endOverdue(long nowNanos);
 
-  /** Progress columns by wire name of the attempts that have moved since the last call; empty for none. */
-  Map<String, Object> progress(long nowNanos);
+  /**
+   * Progress columns by wire name, empty for none: of the attempts that have moved since progress last arrived.
+   *
+   * @param all of all attempts instead, for the control plane may know nothing of them
+   */
+  Map<String, Object> progress(long nowNanos, boolean all);
+
+  /** What {@link #progress} last answered has arrived. */
+  default void progressArrived() {}
 }

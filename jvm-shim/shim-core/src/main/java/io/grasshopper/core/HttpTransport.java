@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Its time-outs bound single steps only, so an exchange that is abandoned has its connection closed from outside, until it has
  * ended. That ends it while it connects, writes, and reads the head. A body is read under a lock that closing would wait for; so it
- * must say how long it is, and is cut off between two reads. At most four threads exist; when all hang, further exchanges fail at
+ * must say how long it is, and is cut off between two reads. At most four threads exist for one transport; when all hang, further exchanges fail at
  * once.
  */
 final class HttpTransport implements Transport {

@@ -24,6 +24,7 @@ final class Outbox {
   private boolean batchIsFull;
   private boolean wantFull = true;
   private boolean isBrief;
+  private boolean isRepeat;
   private long sequence;
   private long dropped;
 
@@ -70,6 +71,7 @@ final class Outbox {
 
   /** The unacknowledged batch again, a full report, or what waits. */
   List<Fact> next(Fact attached, LiveState live) {
+    isRepeat = batch != null && !wantFull;
     if (wantFull) {
       sequence += batch == null ? 1 : 2;
       List<Fact> others = new ArrayList<>();
@@ -123,6 +125,16 @@ final class Outbox {
 
   boolean isBatchFull() {
     return batchIsFull;
+  }
+
+  /** Whether the batch is one that was sent before; of a request that repeats a number, only the first counts. */
+  boolean isRepeat() {
+    return isRepeat;
+  }
+
+  /** Whether the batch is a full report that need not be brief. */
+  boolean tellsAll() {
+    return batchIsFull && !isBrief;
   }
 
   long sequence() {

@@ -89,11 +89,11 @@ public final class Settings {
     try {
       URL address = new URL(text("server", "").replaceAll("/+$", "") + path);
       if (!address.getProtocol().equals("http") && !address.getProtocol().equals("https")) {
-        throw new IllegalArgumentException("server is not an address of http or https: " + text("server", ""));
+        throw new IllegalArgumentException("server is not an address of http or https");
       }
       return address;
     } catch (MalformedURLException error) {
-      throw new IllegalArgumentException("server is not an address: " + error.getMessage());
+      throw new IllegalArgumentException("server is not an address: no protocol");
     }
   }
 

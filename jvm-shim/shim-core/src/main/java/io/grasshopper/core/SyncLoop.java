@@ -197,6 +197,7 @@ public final class SyncLoop {
       guard.switchOff("nobody would end any more what was ordered", error);
       throw error;
     } finally {
+      queue.close();
       courier.hangUp();
       doorbell.hangUp();
       ended.countDown();
@@ -298,7 +299,7 @@ public final class SyncLoop {
     request.put("source", source);
     outbox.next(host.attached(), live, now, request);
     request.put("dropped_events", queue.dropped() + outbox.dropped());
-    Map<String, Object> progress = host.progress(now);
+    Map<String, Object> progress = host.progress(now, outbox.tellsAll());
     if (!progress.isEmpty()) {
       request.put("progress", progress);
     }
@@ -341,6 +342,9 @@ public final class SyncLoop {
       toldFailure.over();
     }
     outbox.acknowledge();
+    if (!outbox.isRepeat() && !reply.wantFull) {
+      host.progressArrived();
+    }
     boolean isAskedAgain = reply.wantFull && outbox.isBatchFull();
     if (reply.wantFull) {
       outbox.requireFull();

@@ -10,6 +10,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 final class RecordingHost implements Host {
   final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
   volatile SyncLoop loop;
+  /** Whether its one attempt has moved, and that has not arrived yet. */
+  volatile boolean hasNewProgress;
 
   @Override
   public Fact attached() {
@@ -50,7 +52,12 @@ final class RecordingHost implements Host {
   }
 
   @Override
-  public Map<String, Object> progress(long nowNanos) {
-    return Collections.emptyMap();
+  public Map<String, Object> progress(long nowNanos, boolean all) {
+    return hasNewProgress ? Collections.singletonMap("attempt", Collections.singleton(7L)) : Collections.emptyMap();
+  }
+
+  @Override
+  public void progressArrived() {
+    hasNewProgress = false;
   }
 }

@@ -153,7 +153,7 @@ final class ScriptedPlane {
     }
 
     @Override
-    public Map<String, Object> progress(long nowNanos) {
+    public Map<String, Object> progress(long nowNanos, boolean all) {
       return Collections.emptyMap();
     }
   }

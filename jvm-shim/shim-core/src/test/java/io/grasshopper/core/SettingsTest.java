@@ -81,6 +81,8 @@ class SettingsTest {
       values.put("server", server);
       assertTrue(assertThrows(IllegalArgumentException.class, settings::endpoint).getMessage().contains("server"));
     }
+    values.put("server", "me:secret@plane:7272");
+    assertFalse(assertThrows(IllegalArgumentException.class, settings::endpoint).getMessage().contains("secret"));
   }
 
   /** With 0 an exchange would be given up at once, and the JDK would wait for it without end. */

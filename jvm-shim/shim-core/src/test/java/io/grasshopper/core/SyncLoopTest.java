@@ -112,6 +112,27 @@ class SyncLoopTest extends LoopTest {
     assertEquals(2L, plane.nextRequest().get("sequence"));
   }
 
+  /** An attempt that stands still says nothing again, and a repeated number may have been heard without it. */
+  @Test
+  void tellsProgressUntilItHasArrivedUnderANewNumber() throws Exception {
+    AtomicInteger failures = new AtomicInteger(1);
+    plane.behaviour = (http, request) -> {
+      if (failures.getAndDecrement() > 0) {
+        http.sendResponseHeaders(500, -1);
+      } else {
+        FakePlane.reply(http, FakePlane.acknowledging(request, ""));
+      }
+    };
+    host.hasNewProgress = true;
+    start();
+    for (long sequence : new long[] {1, 1, 2}) {
+      Map<?, ?> request = plane.nextRequest();
+      assertEquals(sequence, request.get("sequence"));
+      assertNotNull(request.get("progress"));
+    }
+    assertNull(plane.nextRequest().get("progress"));
+  }
+
   @Test
   void endsALeaseOnTimeWhileTheControlPlaneHangs() throws Exception {
     AtomicInteger count = new AtomicInteger();
@@ -283,6 +304,9 @@ class SyncLoopTest extends LoopTest {
       throw new OutOfMemoryError("as the test wants");
     });
     assertTrue(off.await(5, TimeUnit.SECONDS));
+    loop.stop("over");
+    loop.queue().offer(() -> { });
+    assertNull(loop.queue().poll(), "nobody would ever take it");
   }
 
   @Test

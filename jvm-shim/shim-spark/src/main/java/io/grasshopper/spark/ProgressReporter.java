@@ -3,8 +3,8 @@ package io.grasshopper.spark;
 
 import io.grasshopper.core.Guard;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.TaskContext;
@@ -56,24 +56,22 @@ final class ProgressReporter implements ExecutorPlugin {
   }
 
   private void sendChanged(PluginContext context) {
-    List<long[]> rows = new ArrayList<>();
+    Map<WatchedTask, long[]> rows = new LinkedHashMap<>();
     for (WatchedTask task : running.values()) {
       long[] row = task.moved();
       if (row != null) {
-        rows.add(row);
+        rows.put(task, row);
       }
     }
     if (rows.isEmpty()) {
       return;
     }
-    long[] message = new long[rows.size() * ProgressTable.ROW];
-    for (int i = 0; i < rows.size(); i++) {
-      System.arraycopy(rows.get(i), 0, message, i * ProgressTable.ROW, ProgressTable.ROW);
-    }
+    long[] message = rows.values().stream().flatMapToLong(Arrays::stream).toArray();
     try {
       context.send(message);
     } catch (IOException error) {
       throw new IllegalStateException(error);
     }
+    rows.forEach(WatchedTask::sent);
   }
 }

@@ -3,9 +3,11 @@ package io.grasshopper.spark;
 
 import io.grasshopper.core.Fact;
 import io.grasshopper.core.LiveState;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.AccumulableInfo;
@@ -13,7 +15,9 @@ import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
 import scala.Tuple4;
 
 /**
- * Totals of attempts that have moved since the last exchange.
+ * The newest totals of each attempt, and whether they have arrived.
+ *
+ * <p>An executor tells nothing of a task that stands still, so what an exchange lost has to be told again from here.
  *
  * <p>They come from our executor half; where only the listener is attached, from Spark's heartbeats.
  */
@@ -25,6 +29,7 @@ final class ProgressTable {
     "bytes_read", "bytes_written", "records_read", "records_written", "rows_out", "cpu_ms"
   };
   private static final long UNKNOWN = -1;
+  private static final long STRAY_NANOS = 10_000_000_000L;
   private static final Map<String, Integer> COLUMN_BY_ACCUMULATOR = new HashMap<>();
 
   static {
@@ -39,7 +44,8 @@ final class ProgressTable {
     COLUMN_BY_ACCUMULATOR.put("internal.metrics.shuffle.write.recordsWritten", 8);
   }
 
-  private final Map<Long, Row> moved = new ConcurrentHashMap<>();
+  private final Map<Long, Row> newest = new ConcurrentHashMap<>();
+  private final List<Row> told = new ArrayList<>();
   private volatile boolean hasExecutorHalf;
 
   /** A message of our executor half. */
@@ -47,7 +53,7 @@ final class ProgressTable {
     hasExecutorHalf = true;
     long now = System.nanoTime();
     for (int at = 0; at + ROW <= rows.length; at += ROW) {
-      moved.put(rows[at], new Row(Arrays.copyOfRange(rows, at + 1, at + ROW), now));
+      newest.put(rows[at], new Row(Arrays.copyOfRange(rows, at + 1, at + ROW), now));
     }
   }
 
@@ -78,17 +84,24 @@ final class ProgressTable {
         hasInput ? sums[1] : sums[5], hasOutput ? sums[2] : sums[7], hasInput ? sums[3] : sums[6], hasOutput ? sums[4] : sums[8],
         rows.fromWorkers(), UNKNOWN
       };
-      moved.put((Long) (Object) task._1(), new Row(totals, now));
+      newest.put((Long) (Object) task._1(), new Row(totals, now));
     }
   }
 
-  /** The columns of what has moved, for attempts that still run. For the sync loop's thread. */
-  Map<String, Object> take(LiveState live, long nowNanos) {
+  /** The columns of attempts that still run: of those whose totals have not arrived, or of all. For the sync loop's thread. */
+  Map<String, Object> columns(LiveState live, long nowNanos, boolean all) {
+    told.clear();
     Map<Long, Row> rows = new LinkedHashMap<>();
-    for (Long attempt : moved.keySet()) {
-      Row row = moved.remove(attempt);
-      if (live.runningAttempt(attempt) != null) {
-        rows.put(attempt, row);
+    for (Map.Entry<Long, Row> each : newest.entrySet()) {
+      Row row = each.getValue();
+      if (live.runningAttempt(each.getKey()) == null) {
+        // A start may still be on its way through the queue.
+        if (nowNanos - row.atNanos > STRAY_NANOS) {
+          newest.remove(each.getKey(), row);
+        }
+      } else if (all || !row.hasArrived) {
+        rows.put(each.getKey(), row);
+        told.add(row);
       }
     }
     Map<String, Object> columns = new LinkedHashMap<>();
@@ -104,9 +117,16 @@ final class ProgressTable {
     return columns;
   }
 
+  /** What {@link #columns} last answered has arrived. For the sync loop's thread. */
+  void arrived() {
+    told.forEach(row -> row.hasArrived = true);
+    told.clear();
+  }
+
   private static final class Row {
     final long[] totals;
     final long atNanos;
+    boolean hasArrived;
 
     Row(long[] totals, long atNanos) {
       this.totals = totals;

@@ -85,8 +85,13 @@ final class SparkHost implements Host {
   }
 
   @Override
-  public Map<String, Object> progress(long nowNanos) {
-    return progress.take(loop.live(), nowNanos);
+  public Map<String, Object> progress(long nowNanos, boolean all) {
+    return progress.columns(loop.live(), nowNanos, all);
+  }
+
+  @Override
+  public void progressArrived() {
+    progress.arrived();
   }
 
   @Override

@@ -30,7 +30,7 @@ final class WatchedTask {
     this.lastRow = new long[] {task.taskAttemptId(), 0, 0, 0, 0, RowsOut.UNKNOWN, cpuBefore < 0 ? UNKNOWN : 0};
   }
 
-  /** A row of {@link ProgressTable}, or null where nothing has moved since the last one. */
+  /** A row of {@link ProgressTable}, or null where nothing has moved since the last one that was sent. */
   long[] moved() {
     task.taskMetrics().mergeShuffleReadMetrics();
     Volumes volumes = new Volumes(task.taskMetrics());
@@ -38,11 +38,12 @@ final class WatchedTask {
       task.taskAttemptId(), volumes.bytesRead, volumes.bytesWritten, volumes.recordsRead, volumes.recordsWritten,
       rowsOut(volumes.recordsWritten), cpuMs()
     };
-    if (Arrays.equals(row, lastRow)) {
-      return null;
-    }
+    return Arrays.equals(row, lastRow) ? null : row;
+  }
+
+  /** A row has been sent. */
+  void sent(long[] row) {
     lastRow = row;
-    return row;
   }
 
   private long rowsOut(long recordsWritten) {

@@ -2,6 +2,7 @@
 package io.grasshopper.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grasshopper.core.Fact;
 import io.grasshopper.core.Guard;
@@ -37,12 +38,35 @@ class ProgressTableTest {
   @Test
   void anAmountBelowNoughtIsNotKnown() {
     table.report(new long[] {7, -5, 3, Long.MAX_VALUE, 0, -1, 300});
-    Map<String, Object> columns = table.take(loop.live(), System.nanoTime());
+    Map<String, Object> columns = table.columns(loop.live(), System.nanoTime(), false);
     assertEquals(-1, told(columns, "bytes_read"));
     assertEquals(3, told(columns, "bytes_written"));
     assertEquals(-1, told(columns, "records_read"));
     assertEquals(-1, told(columns, "rows_out"));
     assertEquals(300, told(columns, "cpu_ms"));
+  }
+
+  /** Its executor says nothing again of an attempt that stands still. */
+  @Test
+  void totalsAreToldUntilTheyHaveArrivedAndWithEveryFullReport() {
+    long now = System.nanoTime();
+    table.report(new long[] {7, 5, 3, 0, 0, -1, 300});
+    assertEquals(5, told(table.columns(loop.live(), now, false), "bytes_read"));
+    assertEquals(5, told(table.columns(loop.live(), now, false), "bytes_read"));
+    table.arrived();
+    assertTrue(table.columns(loop.live(), now, false).isEmpty());
+    assertEquals(5, told(table.columns(loop.live(), now, true), "bytes_read"));
+    table.report(new long[] {7, 6, 3, 0, 0, -1, 300});
+    table.arrived();
+    assertEquals(6, told(table.columns(loop.live(), now, false), "bytes_read"));
+  }
+
+  @Test
+  void totalsWaitForAStartThatIsStillOnItsWay() {
+    table.report(new long[] {8, 5, 3, 0, 0, -1, 300});
+    assertTrue(table.columns(loop.live(), System.nanoTime(), false).isEmpty());
+    loop.emit(Fact.at("attempt_started", 0).with("attempt", 8L));
+    assertEquals(5, told(table.columns(loop.live(), System.nanoTime(), false), "bytes_read"));
   }
 
   /** Who attaches the listener alone has nothing else, and a worker that hangs must not look done there. */
@@ -53,7 +77,7 @@ class ProgressTableTest {
         moved("data sent to Python workers", 488_400));
     table.heartbeat(new SparkListenerExecutorMetricsUpdate("1", seq(Collections.singletonList(
         new Tuple4<Object, Object, Object, Seq<AccumulableInfo>>(7L, 0, 0, seq(moved)))), Map$.MODULE$.empty()));
-    Map<String, Object> columns = table.take(loop.live(), System.nanoTime());
+    Map<String, Object> columns = table.columns(loop.live(), System.nanoTime(), false);
     assertEquals(300_000, told(columns, "records_read"));
     assertEquals(0, told(columns, "rows_out"));
     assertEquals(-1, told(columns, "cpu_ms"));

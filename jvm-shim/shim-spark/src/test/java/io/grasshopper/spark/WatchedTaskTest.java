@@ -50,7 +50,11 @@ class WatchedTaskTest {
     counter(context, 1, "number of output rows").add(300);
     LongAccumulator filtered = counter(context, 2, "number of output rows");
     filtered.add(40);
-    assertEquals(40, task.moved()[5]);
+    long[] row = task.moved();
+    assertEquals(40, row[5]);
+    assertArrayEquals(row, task.moved(), "it has not been sent");
+    task.sent(row);
+    assertNull(task.moved());
     filtered.add(2);
     assertEquals(42, task.moved()[5]);
   }

@@ -126,7 +126,7 @@ final class QueueLink implements Host {
   }
 
   @Override
-  public Map<String, Object> progress(long nowNanos) {
+  public Map<String, Object> progress(long nowNanos, boolean all) {
     if (!isEnded && nowNanos - reportedNanos > SILENCE_NANOS) {
       isEnded = true;
       Daemons.named("grasshopper-retire").newThread(() -> loop.stop("the queue is not reported any more")).start();
