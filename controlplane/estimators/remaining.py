@@ -65,7 +65,7 @@ class RemainingTimes:
     def startup_seen(self, pools: Pools, pool: int, delay_s: float, is_cold: bool) -> None:
         """Time from launch to first progress, kept as smoothed mean and deviation, cold executors apart.
 
-        A delay that would have made its attempt late counts as just late: a sick host shall not teach patience.
+        A delay that would have made its attempt late counts as just late, so that a sick host lengthens no patience.
         """
         means_s = pools.cold_startup_mean_s if is_cold else pools.startup_mean_s
         deviations_s = pools.cold_startup_deviation_s if is_cold else pools.startup_deviation_s
@@ -125,6 +125,7 @@ class RemainingTimes:
             stages.log_cost_sum[stage] += np.log(self.cost(cluster, ended, duration_s, units))
         self.history.learn(
             cluster.stage_infos[stage].fact,
+            net_s,
             float(stages.net_sum_s[stage] / stages.n_finished[stage]),
             float(stages.log_cost_sum[stage] / stages.n_costs[stage]) if stages.n_costs[stage] else math.nan,
             float(stages.tail_sum_s[stage] / stages.n_tails[stage]) if stages.n_tails[stage] else math.nan,

@@ -29,7 +29,7 @@ class StagePrior(Struct):
     tail_s: float = nan
     """After the last sign of progress; nan where none was seen."""
     deviation_s: float = 0.0
-    """Mean deviation of `duration_s`, as finished attempts have moved it."""
+    """Mean deviation of finished attempts from `duration_s`."""
 
     @property
     def late_s(self) -> float:
@@ -40,9 +40,9 @@ class StagePrior(Struct):
         """
         return max(self.duration_s + LATE_DEVIATIONS * self.deviation_s, LATE_TIMES * self.duration_s)
 
-    def blend(self, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Take in a stage's means with one more attempt; what is not known leaves the rest alone."""
-        self.deviation_s += LATEST * (abs(duration_s - self.duration_s) - self.deviation_s)
+    def blend(self, attempt_s: float, duration_s: float, log_cost: float, tail_s: float) -> None:
+        """Take in what one more attempt took, and its stage's means with it; what is not known leaves the rest alone."""
+        self.deviation_s += LATEST * (abs(attempt_s - self.duration_s) - self.deviation_s)
         self.duration_s += LATEST * (duration_s - self.duration_s)
         self.log_cost = _blended(self.log_cost, log_cost)
         self.tail_s = _blended(self.tail_s, tail_s)
@@ -102,15 +102,15 @@ class StageHistory:
         prior = self._priors.get(stage_key(fact)) or self._priors.get(class_key(fact))
         return prior.late_s if prior else max(LATE_TIMES * self._longest_s, otherwise_s)
 
-    def learn(self, fact: StageSubmitted, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Blend in a stage's means so far."""
+    def learn(self, fact: StageSubmitted, attempt_s: float, duration_s: float, log_cost: float, tail_s: float) -> None:
+        """Blend in what an attempt took, and its stage's means so far."""
         self._longest_s = max(self._longest_s, duration_s)
         for key, of_work in ((class_key(fact), (nan, nan)), (stage_key(fact), (log_cost, tail_s))):
             prior = self._priors.pop(key, None)
             if prior is None:
                 prior = StagePrior(duration_s, *of_work)
             else:
-                prior.blend(duration_s, *of_work)
+                prior.blend(attempt_s, duration_s, *of_work)
             self._priors[key] = prior
         while len(self._priors) > STAGES_KEPT:
             self._priors.pop(next(iter(self._priors)))

@@ -16,8 +16,17 @@ def test_as_many_stages_are_kept_as_are_said_and_the_latest_stay():
     """Their class, seen with each of them, is one of the 2,000."""
     history = StageHistory()
     for number in range(STAGES_KEPT):
-        history.learn(stage(str(number)), 1.0, 0.0, 0.0)
+        history.learn(stage(str(number)), 1.0, 1.0, 0.0, 0.0)
     kept = history.dump()["stages"]
     assert len(kept) == STAGES_KEPT
     assert stage_key(stage("0")) not in kept
     assert {stage_key(stage("1")), class_key(stage("1"))} <= kept.keys()
+
+
+def test_where_tasks_differ_much_one_is_late_only_past_them_all():
+    """Of tasks of 1 s and 9 s in turn the mean hardly moves; the deviation is of the tasks."""
+    history, sum_s = StageHistory(), 0.0
+    for n, attempt_s in enumerate([1.0, 9.0] * 100, start=1):
+        sum_s += attempt_s
+        history.learn(stage("varied"), attempt_s, sum_s / n, 0.0, 0.0)
+    assert history.late_s(stage("varied"), 0.0) == pytest.approx(5 + 4 * 4, rel=0.05)

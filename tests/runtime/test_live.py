@@ -290,7 +290,7 @@ def test_the_command_line_goes_before_settings_changed_at_run_time(tmp_path):
 def test_what_was_learned_is_restored(tmp_path):
     with running(tmp_path) as plane:
         plane.reply(message(1, working(), full=True))
-        plane.runtime.scheduler.learning.remaining.history.learn(NIGHTLY, 4.5, 0.5, 0.1)
+        plane.runtime.scheduler.learning.remaining.history.learn(NIGHTLY, 4.5, 4.5, 0.5, 0.1)
     with running(tmp_path) as plane:
         assert plane.runtime.scheduler.learning.remaining.history.get(NIGHTLY).duration_s == 4.5
 
