@@ -15,12 +15,13 @@ DEFAULT_SERVER = "http://127.0.0.1:7272"
 
 def attach(
     builder: SparkSession.Builder,
-    server: str = DEFAULT_SERVER,
+    server: str | None = None,
     mode: str | None = None,
     token: str | None = None,
 ) -> SparkSession.Builder:
-    """Add Grasshopper to a session builder, before `getOrCreate()`; what the user set before is kept.
+    """Add Grasshopper to a session builder, before `getOrCreate()`; what was set on the builder is kept.
 
+    `server` is the control plane's address; None for the builder's own, else `DEFAULT_SERVER`.
     `mode` is the most this application allows (`off`, `shadow`, `control`); None leaves it to the server.
     Jars and plug-ins set on the builder are extended; those of a spark-defaults.conf are not visible here, so
     add ours there too if you use `spark.jars` or `spark.plugins` in that file. Not for `spark-submit`, whose JVM runs
@@ -32,6 +33,8 @@ def attach(
     options: dict[str, str] = builder._options
     builder.config("spark.jars", _appended(options.get("spark.jars"), str(jar_path())))
     builder.config("spark.plugins", _appended(options.get("spark.plugins"), PLUGIN_CLASS))
+    if server is None:
+        server = options.get("spark.grasshopper.server", DEFAULT_SERVER)
     builder.config("spark.grasshopper.server", server)
     if mode is not None:
         builder.config("spark.grasshopper.mode", mode)

@@ -36,7 +36,7 @@ def runtime_of(request: Request) -> Runtime:
 
 
 async def snapshot_of(request: Request) -> Snapshot:
-    """The published state, at most a second old."""
+    """The published state, `runtime.snapshot_age_s` old at most, and older where it takes long to describe."""
     return await runtime_of(request).snapshot()
 
 
@@ -91,7 +91,7 @@ def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobSt
 
 @router.get("/pools", **shows(Page[PoolSummary], 422))
 def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
-    """Pools of slots: one per attached driver."""
+    """Pools of slots: attached drivers, and leaf queues."""
     return answer(page(map(views.pool_summary, live.pools), lambda pool: place(pool.source), cursor, limit))
 
 

@@ -173,7 +173,7 @@ class OutcomeView(Struct, frozen=True, kw_only=True):
     attempt: int
     """The attempt that was launched or ended; -1 for none."""
     saved_s: float
-    """Seconds that the task ended earlier, by estimate."""
+    """Seconds that the task ended earlier, by estimate; no more than the beaten attempt had run."""
     cost_core_s: float
     """Core-seconds that a losing copy took, or a copy in shadow mode would have taken."""
 

@@ -86,8 +86,8 @@ def within_originals(
 ) -> tuple[Ints, Ints]:
     """What is free for copies, and which originals wait for a slot, where originals have a share of their own.
 
-    Shapes (n_jobs,); `originals` is -1 where they have not. `copies` run or are ordered; `running` are all attempts
-    that run. An original beyond its share waits for another original's end, not for a slot.
+    Shapes (n_jobs,); `originals` is -1 where a job has no such limit. `copies` run or are ordered; `running` are all
+    attempts that run. An original beyond its share waits for another original's end, not for a slot.
 
     >>> shares = {"target": np.array([7]), "running": np.array([4]), "copies": np.array([0])}
     >>> within_originals(np.array([3]), np.array([1]), originals=np.array([4]), **shares)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from controlplane.model.cluster import EndedAttempt, TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
-from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult, Outcome
+from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult
 from controlplane.model.host_answers import is_moot
 from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy
 
@@ -149,7 +149,7 @@ class Ledger:
                 saved_s=max(0.0, ended.saved_s),
                 cost_core_s=0.0 if ended.won else ended.cores * fact.duration_ms / 1000,
             )
-        if ended.won and fact.outcome is Outcome.SUCCESS:
+        if ended.won:
             shadows = self.shadows.get((ended.source, fact.stage, fact.stage_attempt), {})
             shadow = shadows.pop(fact.index, None)
             if shadow is not None:

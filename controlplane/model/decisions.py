@@ -134,7 +134,8 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     reason: str = ""
     attempt: int = -1
     saved_s: float = 0.0
-    """Estimate: what the beaten attempt still had to run when the copy won, by the estimate at that moment."""
+    """Estimate: what the beaten attempt still had to run when the copy won, by the estimate at that moment, but no
+    more than it had run."""
     cost_core_s: float = 0.0
     """Core-seconds of the copy that lost; in shadow mode, what the copy would have run for."""
 

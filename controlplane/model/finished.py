@@ -41,8 +41,8 @@ class FinishedSample:
 def take_in(records: Records, kept: int, every: int, seen: int, duration_s: float, unit_s: float) -> tuple[int, int]:
     """Keep a finished attempt if it is the turn of one; returns how many are kept, and of how many each is one.
 
-    `seen` went before it, `kept` of them, every so manyth, are there. With no room left every second goes, which leaves
-    the ranks of the others as they were.
+    `seen` attempts came before it; one in `every` was kept, `kept` in all. With no room left every second goes, which
+    leaves the ranks of the others as they were.
     """
     if seen % every != 0:
         return kept, every

@@ -17,7 +17,7 @@ class HostState(Struct, frozen=True, kw_only=True):
     confidence: float
     """0 (nothing known) to 1."""
     sick: bool
-    """Whether it is so slow, for so long, that originals are better kept off it."""
+    """Whether it is slower than others by more than chance explains: it gets no copies."""
     slots: int
     """Slots of all applications together."""
     running: int

@@ -11,7 +11,7 @@ from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import KnownSource, Sources, Treatment
 from controlplane.wire.envelope import PROTOCOL, SyncReply
 
-LONGEST_INTERVAL_MS = int(300 * SILENT_S)
+LONGEST_INTERVAL_MS = int(0.3 * SILENT_S * 1000)
 """A source told to come again after so long may miss two times and still not seem to be gone."""
 
 

@@ -30,7 +30,7 @@ ABSENT_S = 5.0
 """If nobody has looked for this long, the process was suspended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class StaleReport(GrasshopperError):
     """A message from the past: an older epoch of the source, or an older sequence number."""
 
@@ -43,7 +43,7 @@ class StaleReport(GrasshopperError):
         return f"{self.source} sent {self.field} = {self.got} after {self.newest}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Busy(GrasshopperError):
     """More is waiting than is allowed; come again after `retry_s`."""
 
@@ -55,7 +55,7 @@ class Busy(GrasshopperError):
         return f"{self.what} is at its limit of {self.limit}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class TooMuch(GrasshopperError):
     """A source has sent more than its share; it may come again after `retry_s`."""
 
@@ -68,7 +68,7 @@ class TooMuch(GrasshopperError):
         return f"{self.source} is beyond its limit of {self.limit} {self.what}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class NotYours(GrasshopperError):
     """A source was first heard with another token, or is not of the application that the token is for."""
 
@@ -115,9 +115,9 @@ class Treatment(Enum):
     """As ASK_FULL, but others go first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Unheard(GrasshopperError):
-    """A source asks for what only one that has reported can have."""
+    """A source that has not reported asks for its orders."""
 
     source: str
 

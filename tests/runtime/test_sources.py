@@ -1,11 +1,23 @@
 """Are messages that come twice, late, or not at all dealt with as the protocol says?"""
 
+from contextlib import contextmanager
+
 import pytest
 
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
-from controlplane.runtime.sources import Busy, Caller, Outbox, Sources, StaleReport, TooMuch, Treatment
+from controlplane.runtime.sources import (
+    Busy,
+    Caller,
+    NotYours,
+    Outbox,
+    Sources,
+    StaleReport,
+    TooMuch,
+    Treatment,
+    Unheard,
+)
 from controlplane.wire.envelope import Source, SyncRequest
 from tests.plane import attached, ended, message, running, started, while_another_reports, working
 
@@ -278,3 +290,17 @@ def test_who_is_told_to_come_again_is_told_when(tmp_path):
         plane.reply(message(1, [attached()], full=True))
         response = plane.sync(message(1, [attached()], full=True, source="app-2"))
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+
+
+@pytest.mark.parametrize(
+    "error", [StaleReport("epoch", 1, 2, "s"), Busy("queue", 1), TooMuch("s", "facts", 1), NotYours("s"), Unheard("s")]
+)
+def test_a_refusal_passes_through_a_context(error):
+    """contextlib writes down where it was, which a frozen exception would not have."""
+
+    @contextmanager
+    def context():
+        yield
+
+    with pytest.raises(type(error)), context():
+        raise error

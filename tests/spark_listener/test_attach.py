@@ -35,6 +35,12 @@ def test_a_plain_builder_gets_jar_plugin_and_server_only(jar) -> None:
     }
 
 
+def test_a_server_of_the_builder_stays_unless_another_is_given(jar) -> None:
+    builder = SparkSession.Builder().config("spark.grasshopper.server", "http://plane:7272")
+    assert options(attach_to(builder))["spark.grasshopper.server"] == "http://plane:7272"
+    assert options(attach_to(builder, server="http://other:7272"))["spark.grasshopper.server"] == "http://other:7272"
+
+
 def test_the_users_jars_and_plugins_stay_first_and_attaching_twice_changes_nothing(jar) -> None:
     builder = SparkSession.Builder().config("spark.jars", "/a.jar,/b.jar").config("spark.plugins", "my.Plugin")
     once = options(attach_to(builder, mode="shadow", token="t"))
