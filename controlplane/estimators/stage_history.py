@@ -41,7 +41,7 @@ class StagePrior(Struct):
         return max(self.duration_s + LATE_DEVIATIONS * self.deviation_s, LATE_TIMES * self.duration_s)
 
     def blend(self, attempt_s: float, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Take in what one more attempt took, and its stage's means with it; what is not known leaves the rest alone."""
+        """Take in what one more attempt took, and its stage's means; what is not known leaves the rest alone."""
         self.deviation_s += LATEST * (abs(attempt_s - self.duration_s) - self.deviation_s)
         self.duration_s += LATEST * (duration_s - self.duration_s)
         self.log_cost = _blended(self.log_cost, log_cost)
