@@ -107,6 +107,7 @@ class RemainingTimes:
         stages.duration_sum_s[stage] += duration_s
         stages.net_sum_s[stage] += net_s
         stages.records_sum[stage] += max(fact.records_read, 0)
+        stages.bytes_sum[stage] += max(fact.bytes_read, 0)
         stages.size_sum[stage] += 1.0 if np.isnan(ended.relative_size) else ended.relative_size
         stages.shuffle_bytes[stage] += max(fact.shuffle_bytes_written, 0)
         self._durations[stage, bin_of(net_s)] += 1

@@ -164,7 +164,7 @@ def write_times(
     """
     total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
     startup_s = usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
-    tail_s = tail_of(task, stage)
+    tail_s = tail_of(attempt, task, stage)
     by_work_s = total * math.exp(sibling_log) + (0.0 if math.isnan(tail_s) else tail_s)
     work_known = not math.isnan(by_work_s)
     attempt["relative_size"] = seen_size(attempt, task, stage)

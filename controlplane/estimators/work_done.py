@@ -82,10 +82,16 @@ def size_of(task: Record) -> float:
 
 @rule
 def seen_size(attempt: Record, task: Record, stage: Record) -> float:
-    """A task's size by its input or by the records that it has read, whichever is more, over those of its stage."""
-    if not stage["records_sum"] > 0:
-        return size_of(task)
-    return max(size_of(task), attempt["records_read"] * stage["size_sum"] / stage["records_sum"])
+    """A task's size by its input, or by the records or bytes that it has read, whichever is most, over its stage's.
+
+    Records alone do not tell: a Python task reads batches, and a group of any size may be one.
+    """
+    size = size_of(task)
+    if stage["records_sum"] > 0:
+        size = max(size, attempt["records_read"] * stage["size_sum"] / stage["records_sum"])
+    if stage["bytes_sum"] > 0:
+        size = max(size, attempt["bytes_read"] * stage["size_sum"] / stage["bytes_sum"])
+    return size
 
 
 @rule
@@ -114,10 +120,10 @@ def total_work(attempt: Record, task: Record, stage: Record) -> float:
 
 
 @rule
-def tail_of(task: Record, stage: Record) -> float:
+def tail_of(attempt: Record, task: Record, stage: Record) -> float:
     """What a task needs after it has read, as siblings of its size did; nan where that is not known. Units: seconds."""
     if stage["n_tails"] > 0:
-        return stage["tail_sum_s"] / stage["n_tails"] * size_of(task)
+        return stage["tail_sum_s"] / stage["n_tails"] * seen_size(attempt, task, stage)
     return stage["prior_tail_s"]
 
 

@@ -163,6 +163,8 @@ class Stages(Table):
     net_sum_s = floats(0.0)
     """Of `duration_sum_s`, what came after each attempt's first sign of life."""
     records_sum = floats(0.0)
+    bytes_sum = floats(0.0)
+    """Read by finished attempts, from inputs or shuffles."""
     n_outs = ints()
     """Finished attempts that were seen to produce rows, and the rows."""
     rows_out_sum = floats(0.0)

@@ -382,3 +382,21 @@ def test_a_copy_starts_up_too_where_all_tasks_were_first_on_their_executors():
     row = next(iter(scenario.scheduler.cluster.sources[SOURCE].attempts.values()))
     assert math.isnan(pools.startup_mean_s[0])
     assert attempts.t_new_s[row] > pools.cold_startup_mean_s[0]
+
+
+def test_a_group_that_is_larger_by_its_bytes_alone_is_no_straggler():
+    """A Python task reads batches of rows: eight of each, and one task's hold eighteen times as much."""
+    scenario = Scenario(CONTROL)
+    scenario.stage(8)
+    scenario.start_all(8)
+    large, orders = 262_000, []
+    for tenth in range(1, 160):
+        scenario.now_s = tenth / 10
+        if tenth == 20:
+            sizes = [large] + [15_000] * 7
+            scenario.tell(progress=f.Progress(attempt=list(range(8)), bytes_read=sizes, records_read=[8] * 8))
+        elif tenth == 50:
+            scenario.tell(scenario.ended(i, 5.0, bytes_read=15_000, records_read=8) for i in range(1, 8))
+        else:
+            orders += scenario.tell().orders.get(SOURCE, [])
+    assert not [order for order in orders if isinstance(order, LaunchCopy)]
