@@ -9,10 +9,19 @@ job) and is named by a string; a *stage* is named by (stage, stage_attempt); an 
 source never uses twice.
 """
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+
+MOST_TASKS_OF_STAGE = 1_000_000
+MOST_STAGES_OF_JOB = 100_000
+"""Also edges and Spark jobs; large plans have some ten thousand."""
+MOST_APPLICATIONS = 10_000
+"""Of one leaf queue: what YARN allows a whole cluster, unless told otherwise."""
+MOST_NAMES = 1000
+"""Hosts of a task or of a request, committers of a stage, tags of an application."""
 
 Age = Annotated[int, Meta(ge=0, le=10**12)]
 Count = Annotated[int, Meta(ge=0, le=10**9)]
@@ -20,6 +29,9 @@ Id = Annotated[int, Meta(ge=0, le=2**53)]
 KnownOrMinusOne = Annotated[int, Meta(ge=-1, le=2**62)]
 Key = Annotated[str, Meta(min_length=1, max_length=256)]
 Text = Annotated[str, Meta(max_length=1024)]
+_OF_JOB = Meta(max_length=MOST_STAGES_OF_JOB)
+_OF_STAGE = Meta(max_length=MOST_TASKS_OF_STAGE)
+_NAMES = Meta(max_length=MOST_NAMES)
 
 
 class Mode(StrEnum):
@@ -142,12 +154,12 @@ class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
 
     job: Key
     name: Text = ""
-    host_ids: list[Id] = []
+    host_ids: Annotated[list[Id], _OF_JOB] = []
     """The Spark job ids behind this job so far; of those that have ended the last hundred to start."""
-    stages: list[Id] = []
-    stage_tasks: list[Count] = []
+    stages: Annotated[list[Id], _OF_JOB] = []
+    stage_tasks: Annotated[list[Count], _OF_JOB] = []
     """Number of tasks of each of `stages`; empty where not known yet."""
-    edges: list[tuple[Id, Id]] = []
+    edges: Annotated[list[tuple[Id, Id]], _OF_JOB] = []
     """(parent stage, child stage) pairs of the DAG."""
     weight: Annotated[int, Meta(ge=1, le=1000)] = 1
     copies_enabled: bool = True
@@ -170,18 +182,18 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     job: Key
     stage: Id
     stage_attempt: Id
-    n_tasks: Annotated[int, Meta(ge=0, le=1_000_000)]
+    n_tasks: Annotated[int, Meta(ge=0, le=MOST_TASKS_OF_STAGE)]
     name: Text = ""
-    partitions: list[Id] = []
+    partitions: Annotated[list[Id], _OF_STAGE] = []
     """Task index to partition, where only some partitions run (a retried stage); empty for the identity."""
-    input_bytes: list[KnownOrMinusOne] = []
+    input_bytes: Annotated[list[KnownOrMinusOne], _OF_STAGE] = []
     """Bytes each task will read, by task index; empty where the host cannot know."""
-    relative_bytes: list[KnownOrMinusOne] = []
+    relative_bytes: Annotated[list[KnownOrMinusOne], _OF_STAGE] = []
     """Length of each task's input where reading skips parts of it, as columnar files allow: to compare tasks with one
     another, not with the bytes that they have read."""
-    preferred_hosts: list[list[Key]] = []
+    preferred_hosts: Annotated[list[Annotated[list[Key], _NAMES]], _OF_STAGE] = []
     """Hosts that hold each task's input, by task index; empty for no preference."""
-    done: list[tuple[Id, Id]] = []
+    done: Annotated[list[tuple[Id, Id]], _OF_STAGE] = []
     """Runs of tasks, first and last index, that are finished and whose ends a full report leaves out; they ascend."""
     kind: Text = ""
     """`shuffle_map` or `result`."""
@@ -191,7 +203,7 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     """Names of the stage's operators in the host's plan: stages of one `name` and other operators are other work."""
     writer: Text = ""
     """Class whose function the result tasks run: tells a file commit from a `foreach`."""
-    committers: list[Text] = []
+    committers: Annotated[list[Text], _NAMES] = []
     """Classes that commit a file write, the host's own first; empty where not known."""
     commit_coordinated: bool = False
     """Whether the host arbitrates which attempt may commit its output."""
@@ -224,7 +236,7 @@ class ResourceRequested(Fact, frozen=True, tag="resource_requested"):
     cores: Count = 1
     memory_bytes: KnownOrMinusOne = -1
     priority: KnownOrMinusOne = 0
-    nodes: list[Key] = []
+    nodes: Annotated[list[Key], _NAMES] = []
     """Nodes or racks asked for; empty for any."""
     age_ms: Age = 0
 
@@ -242,7 +254,7 @@ class QueuedApplication(Struct, frozen=True, omit_defaults=True):
     user: Text = ""
     kind: Text = ""
     """`SPARK`, `MAPREDUCE` ..., as it was submitted."""
-    tags: list[Text] = []
+    tags: Annotated[list[Text], _NAMES] = []
     weight: Annotated[int, Meta(ge=1, le=1000)] = 1
     reserved: Count = 0
     """Nodes on which room is being kept for it."""
@@ -260,7 +272,7 @@ class QueueDemand(Fact, frozen=True, tag="queue_demand"):
 
     slots: Count
     """Containers that the queue holds or has room for."""
-    applications: list[QueuedApplication] = []
+    applications: Annotated[list[QueuedApplication], Meta(max_length=MOST_APPLICATIONS)] = []
     cluster_unix_ms: Id = 0
     """The ResourceManager's start, as in its applications' ids; 0 where it has leaf queues that do not report."""
 
@@ -335,6 +347,55 @@ AnyFact = (
     | AttemptEnded
     | OrderOutcome
 )
+
+
+def _in_pairs(pairs: list[tuple[int, int]]) -> int:
+    return 2 * len(pairs)
+
+
+def _in_all(lists: list[list[str]]) -> int:
+    return len(lists) + sum(map(len, lists))
+
+
+_LISTS: dict[type, dict[str, Callable[[Any], int]]] = {
+    JobSubmitted: {"host_ids": len, "stages": len, "stage_tasks": len, "edges": _in_pairs},
+    StageSubmitted: {
+        "partitions": len,
+        "input_bytes": len,
+        "relative_bytes": len,
+        "preferred_hosts": _in_all,
+        "done": _in_pairs,
+        "committers": len,
+    },
+    ResourceRequested: {"nodes": len},
+    QueueDemand: {"applications": len},
+}
+_ELEMENTS_PER_FACT = 200
+_ELEMENTS_PER_FACT_OF = {"applications": 2, "done": 20}
+"""Of lists whose elements are work of their own: an application is a job, and a run of tasks is looked up."""
+
+
+def listed(fact: Fact) -> dict[str, int]:
+    """How many numbers, names or applications the lists of a fact hold, by field.
+
+    >>> listed(JobSubmitted(job="j", stages=[1, 2], edges=[(1, 2)]))
+    {'host_ids': 0, 'stages': 2, 'stage_tasks': 0, 'edges': 2}
+    """
+    return {name: count(getattr(fact, name)) for name, count in _LISTS.get(type(fact), {}).items()}
+
+
+def cost_of_lists(facts: Iterable[Fact]) -> float:
+    """What taking in the lists of facts costs besides the facts themselves, counted in facts without lists.
+
+    >>> cost_of_lists([JobSubmitted(job="j", stages=[1] * 300), StageEnded(stage=1, stage_attempt=0)])
+    1.5
+    """
+    return sum(
+        n / _ELEMENTS_PER_FACT_OF.get(name, _ELEMENTS_PER_FACT)
+        for fact in facts
+        if type(fact) in _LISTS
+        for name, n in listed(fact).items()
+    )
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):

@@ -27,7 +27,7 @@ from prometheus_client import generate_latest
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.snapshot import Moment, describe
 from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
-from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
+from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode, cost_of_lists
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
@@ -170,7 +170,8 @@ class Runtime:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
             source.dropped_events = request.dropped_events
         if treatment is Treatment.APPLY:
-            cost = len(request.facts) + len(request.progress.attempt) / UPDATES_PER_FACT
+            n_facts, n_updates = len(request.facts), len(request.progress.attempt)
+            cost = n_facts + cost_of_lists(request.facts) + n_updates / UPDATES_PER_FACT
             self.sources.charge(source, cost, now_s)
             source.answer = self._enqueue(self._believed(source, request, now_s), source, cost)
             reply = await asyncio.shield(source.answer)

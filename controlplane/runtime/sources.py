@@ -15,7 +15,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from controlplane.model.errors import GrasshopperError
-from controlplane.model.facts import AnyFact, DriverAttached, Mode
+from controlplane.model.facts import AnyFact, DriverAttached, Mode, cost_of_lists
 from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
@@ -302,6 +302,7 @@ class Sources:
             raise NotYours(source.key)
         for what, n, limit in (
             ("facts in a message", len(request.facts), settings.message_facts),
+            ("facts' worth of lists in a message", cost_of_lists(request.facts), settings.message_facts),
             ("attempts in a message", len(request.progress.attempt), settings.source_attempts),
         ):
             if n > limit:

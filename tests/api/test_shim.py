@@ -32,6 +32,8 @@ def replaced(body, value, *path):
 
 GOOD = message(1, working(), full=True)
 STARTED = next(n for n, fact in enumerate(GOOD["facts"]) if fact["type"] == "attempt_started")
+JOB = next(n for n, fact in enumerate(GOOD["facts"]) if fact["type"] == "job_submitted")
+DEMAND = {"type": "queue_demand", "slots": 1, "applications": [{"job": "a", "running": 1, "pending": 0}] * 10_001}
 
 BAD = [
     (without(GOOD, "protocol"), "protocol"),
@@ -54,6 +56,9 @@ BAD = [
     (replaced(GOOD, "quick", "facts", STARTED, "attempt"), f"facts[{STARTED}].attempt"),
     (replaced(GOOD, [ended(1, outcome="great")], "facts"), "facts[0].outcome"),
     (replaced(GOOD, [attached(max_copies="many")], "facts"), "facts[0].capabilities.max_copies"),
+    (replaced(GOOD, [0] * 100_001, "facts", JOB, "stages"), f"facts[{JOB}].stages"),
+    (replaced(GOOD, ["x"] * 1001, "facts", JOB + 1, "committers"), f"facts[{JOB + 1}].committers"),
+    (replaced(GOOD, [DEMAND], "facts"), "facts[0].applications"),
     (GOOD | {"progress": {"attempt": [1, "two"]}}, "progress.attempt[1]"),
     (GOOD | {"progress": {"attempt": [1], "bytes_read": [1.5]}}, "progress.bytes_read[0]"),
     (GOOD | {"progress": [1]}, "progress"),

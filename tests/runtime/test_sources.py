@@ -271,6 +271,24 @@ def test_a_message_with_too_many_facts_is_refused_whole(tmp_path):
         assert plane.sync(message(1, [attached()] * 100, full=True)).status_code == 200
 
 
+def test_lists_count_as_facts(tmp_path):
+    """A quarter of a million applications in one fact stopped everybody for 21 s."""
+    with running(tmp_path, runtime={"message_facts": 100, "source_facts_per_s": 10, "source_burst": 10}) as plane:
+        for n, status in ((201, 429), (104, 200)):
+            applications = [{"job": f"{n}", "running": 1, "pending": 0} for n in range(n)]
+            demand = {"type": "queue_demand", "slots": 1, "applications": applications}
+            body = message(1, [attached(), demand], full=True)
+            response = plane.sync(body | {"source": body["source"] | {"kind": "yarn"}})
+            assert response.status_code == status
+        assert response.json()["next_interval_ms"] == pytest.approx(4400, abs=1)
+        assert "facts' worth of lists" in plane.sync(message(1, [attached(), wide(10_050)], full=True)).text
+
+
+def wide(n_edges):
+    """A job of so many edges."""
+    return {"type": "job_submitted", "job": "j", "edges": [[0, 1]] * n_edges}
+
+
 def test_attempts_of_a_source_and_of_all_are_bounded(tmp_path):
     """Where all have too many, those with more than an equal share are refused."""
     limits = {"source_attempts": 30, "max_attempts": 40}
