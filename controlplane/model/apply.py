@@ -22,6 +22,10 @@ MOST_REQUESTS = 1000
 """Open resource requests kept of one source; the oldest go first."""
 MOST_TASKS = 10_000_000
 """In the open stages of one source; no driver has as many, and each may cost a byte."""
+MOST_OPEN = 20_000
+"""Jobs of one source, stages and executors, each: more than any can report in full."""
+MOST_LISTED = 2_000_000
+"""Numbers and names in the lists of one source's jobs and stages, which are kept for as long as these are."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
@@ -104,6 +108,7 @@ def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
     now.mentioned.add(("executor", fact.executor))
     if fact.executor in now.source.executors:
         return
+    _check_room(now.source, "executor_added.executor", fact.executor, len(now.source.executors))
     cluster, pool = now.cluster, now.source.row
     host = cluster.host_row(fact.host)
     row = cluster.executors.add(pool=pool, host=host, slots=fact.slots, added_s=now.at_s(fact))
@@ -136,13 +141,17 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     now.mentioned.add(("job", fact.job))
     cluster, source = now.cluster, now.source
     row = source.jobs.get(fact.job)
+    n_listed = _check_listed(source, fact, 0 if row is None else cluster.job_infos[row].n_listed)
     if row is None:
+        _check_room(source, "job_submitted.job", fact.job, len(source.jobs))
         row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
     info.name = fact.name or info.name
     info.host_ids, info.edges = fact.host_ids, fact.edges
     info.stage_tasks = dict(zip(fact.stages, fact.stage_tasks, strict=False))
+    source.n_listed += n_listed - info.n_listed
+    info.n_listed = n_listed
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
     cluster.jobs.copies_enabled[row] = fact.copies_enabled
@@ -176,13 +185,15 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     if known is not None:
         _tasks_done(now, fact, known)
         return
+    n_listed = _check_listed(source, fact)
     if fact.job not in source.jobs:
         _job_submitted(now, f.JobSubmitted(job=fact.job, age_ms=fact.age_ms))
     job = source.jobs[fact.job]
     row = cluster.stages.add(pool=source.row, job=job, n_tasks=fact.n_tasks, submitted_s=now.at_s(fact))
     source.stages[key] = row
     source.n_tasks += fact.n_tasks
-    info = cluster.stage_infos[row] = StageInfo(row, source.name, fact)
+    source.n_listed += n_listed
+    info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed)
     cluster.job_infos[job].stage_rows.add(row)
     now.changes.jobs.add(job)
     cluster.jobs.ended[job] = False
@@ -207,6 +218,26 @@ def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo |
     if known is None and source.n_tasks + n_tasks > MOST_TASKS:
         want = f"at most {MOST_TASKS} with those of its {len(source.stages)} other stages"
         raise BadFact("stage_submitted.n_tasks", n_tasks, want, source.name)
+    if known is None:
+        _check_room(source, "stage_submitted.stage", fact.stage, len(source.stages))
+
+
+def _check_room(source: SourceState, field: str, got: object, n_before: int) -> None:
+    """Raises BadFact for one more than a source may have at once."""
+    if n_before >= MOST_OPEN:
+        raise BadFact(field, got, f"at most {MOST_OPEN} at once", source.name)
+
+
+def _check_listed(source: SourceState, fact: f.JobSubmitted | f.StageSubmitted, n_before: int = 0) -> int:
+    """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
+    listed = f.listed(fact)
+    n = sum(listed.values())
+    others = source.n_listed - n_before
+    if n and others + n > MOST_LISTED:
+        longest = max(listed, key=lambda name: listed[name])
+        want = f"at most {MOST_LISTED} in its lists, with the {others} of its other jobs and stages"
+        raise BadFact(f"{fact.__struct_config__.tag}.{longest}", n, want, source.name)
+    return n
 
 
 def _tasks_done(now: Applying, fact: f.StageSubmitted, info: StageInfo) -> None:

@@ -44,6 +44,8 @@ class StageInfo:
     row: int
     source: str
     fact: f.StageSubmitted
+    n_listed: int = 0
+    """Numbers and names in the lists of its fact."""
     done: bytearray = field(default_factory=bytearray)
     """1 for each task that is finished, by its index; empty while none is, so a stage costs nothing in advance."""
     done_unseen_s: float = -math.inf
@@ -101,6 +103,8 @@ class JobInfo:
     stage_tasks: dict[int, int] = field(default_factory=dict)
     """Number of tasks by stage id, also of stages not submitted yet."""
     stage_rows: set[int] = field(default_factory=set)
+    n_listed: int = 0
+    """Numbers and names in the lists of what was told of it last."""
     queued: f.QueuedApplication | None = None
     """What its queue last told of it; None for a driver's jobs."""
 
@@ -123,6 +127,8 @@ class SourceState:
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
     n_tasks: int = 0
     """Of all its stages."""
+    n_listed: int = 0
+    """Numbers and names in the lists of all its jobs and stages."""
     avoided: dict[str, int] = field(default_factory=dict)
     """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
@@ -274,7 +280,9 @@ class Cluster:
     def remove_job(self, source: SourceState, key: str) -> None:
         """Give a job's row back; it has no stages any more."""
         row = source.jobs.pop(key)
-        if self.job_infos.pop(row).queued is not None:
+        info = self.job_infos.pop(row)
+        source.n_listed -= info.n_listed
+        if info.queued is not None:
             self.queued[key].discard(row)
             if not self.queued[key]:
                 del self.queued[key]
@@ -289,6 +297,7 @@ class Cluster:
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
         source.n_tasks -= info.fact.n_tasks
+        source.n_listed -= info.n_listed
         self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
 

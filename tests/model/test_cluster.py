@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from controlplane.model import apply as applying
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_TASKS, apply
 from controlplane.model.cluster import Changes, Cluster
@@ -313,6 +314,59 @@ def test_a_source_has_no_more_tasks_than_any_driver_could():
     assert not scenario.tell(stages[:10]).bad_facts
     scenario.tell([f.StageEnded(stage=4, stage_attempt=0)])
     assert not scenario.tell(stages[10:]).bad_facts
+
+
+@pytest.mark.parametrize(
+    ("field", "one", "end"),
+    [
+        (
+            "executor_added.executor",
+            lambda n: f.ExecutorAdded(executor=f"more-{n}", host="h", slots=1),
+            f.ExecutorLost(executor="more-0"),
+        ),
+        ("job_submitted.job", lambda n: f.JobSubmitted(job=f"{n}"), f.JobEnded(job="0")),
+        (
+            "stage_submitted.stage",
+            lambda n: f.StageSubmitted(job="0", stage=n, stage_attempt=0, n_tasks=0),
+            f.StageEnded(stage=0, stage_attempt=0),
+        ),
+    ],
+)
+def test_a_source_has_no_more_executors_jobs_and_stages_than_any_driver_could(monkeypatch, field, one, end):
+    """A hundred thousand hosts made other drivers wait for seconds; what ends makes room."""
+    scenario = Scenario()
+    n_before = len(scenario.scheduler.cluster.sources[SOURCE].executors) if "executor" in field else 0
+    monkeypatch.setattr(applying, "MOST_OPEN", n_before + 3)
+    assert not scenario.tell([one(n) for n in range(3)]).bad_facts
+    assert not scenario.tell([one(n) for n in range(3)]).bad_facts, "what is known needs no room"
+    ((_, problem),) = scenario.tell([one(3)]).bad_facts
+    assert problem.startswith(f"spark:app reported {field} = ")
+    assert problem.endswith(f"want at most {n_before + 3} at once")
+    scenario.tell([end])
+    assert not scenario.tell([one(3)]).bad_facts
+
+
+def test_a_source_has_no_longer_lists_than_any_driver_could(monkeypatch):
+    """Fourteen messages within all limits held 1.4 GB; what ends, or is told anew, makes room."""
+    monkeypatch.setattr(applying, "MOST_LISTED", 100)
+    scenario = Scenario()
+    edges = [(n, n + 1) for n in range(40)]
+    job = f.JobSubmitted(job="first", edges=edges)
+    stage = f.StageSubmitted(job="first", stage=1, stage_attempt=0, n_tasks=10, preferred_hosts=[["a"]] * 10)
+    assert not scenario.tell([job, stage, job]).bad_facts
+    assert scenario.tell([f.JobSubmitted(job="second", stages=[1], edges=edges)]).bad_facts == [
+        (
+            SOURCE,
+            "spark:app reported job_submitted.edges = 81, "
+            "want at most 100 in its lists, with the 100 of its other jobs and stages",
+        )
+    ]
+    other = f.StageSubmitted(job="first", stage=2, stage_attempt=0, n_tasks=10, input_bytes=[1] * 10)
+    ((_, problem),) = scenario.tell([other]).bad_facts
+    assert problem.startswith("spark:app reported stage_submitted.input_bytes = 10, want at most 100 in its lists")
+    assert not scenario.tell([f.JobSubmitted(job="first"), other]).bad_facts
+    scenario.tell([f.JobEnded(job="first")])
+    assert scenario.scheduler.cluster.sources[SOURCE].n_listed == 0
 
 
 def test_a_job_whose_stages_and_their_tasks_do_not_match_is_refused():
