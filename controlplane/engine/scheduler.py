@@ -30,7 +30,7 @@ from controlplane.engine.write_safety import verdict
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
-from controlplane.model.facts import Mode, OrderResult
+from controlplane.model.facts import Fact, Mode, OrderResult
 from controlplane.model.host_answers import NO_SLOT
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
@@ -66,6 +66,8 @@ class Scheduler:
         self.cycle = 0
         self._decision = Decision(cycle=0)
         """The newest one, as far as it has come."""
+        self.refused: list[Fact] = []
+        """Facts of the newest cycle that changed nothing, as they are bad or speak of what is not known."""
         self._view = views.TaskView()
         self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
@@ -94,6 +96,7 @@ class Scheduler:
             apply(self.cluster, report, changes)
         decision.want_full |= changes.want_full
         decision.bad_facts += [(bad.source, str(bad)) for bad in changes.bad]
+        self.refused = changes.refused
 
         # 2 learn, and settle orders
         for row in changes.stages_submitted:

@@ -37,6 +37,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
     if source is None:
         if not report.full or not report.facts or not isinstance(report.facts[0], f.DriverAttached):
             changes.want_full.add(report.source)
+            changes.refused += report.facts
             return
         source = _new_source(cluster, report, report.facts[0])
     source.heard_s = report.received_s
@@ -46,13 +47,15 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
     steps: list[tuple[_Step, Any]] = [(its_own.get(type(fact), _out_of_place), fact) for fact in report.facts]
     if report.progress.attempt:
         steps.append((apply_progress, report.progress))
-    for step, what in steps:
+    for place, (step, what) in enumerate(steps):
         if source.name not in cluster.sources:
+            changes.refused += report.facts[place:]
             return
         try:
             step(now, what)
         except BadFact as bad:
             changes.bad.append(bad)
+            changes.refused += report.facts[place : place + 1]
     if report.full:
         _sweep(now)
 

@@ -21,6 +21,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     info = _stage_of(now, "attempt_started", fact)
     if info is None or fact.executor not in source.executors:
         now.changes.want_full.add(source.name)
+        now.changes.refused.append(fact)
         return
     if fact.attempt in info.ended:
         return

@@ -205,6 +205,8 @@ class Changes:
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached or started anew; what ended with them teaches nothing."""
     bad: list[BadFact] = field(default_factory=list)
+    refused: list[f.Fact] = field(default_factory=list)
+    """Facts that could not be applied: bad ones, and those that speak of what is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

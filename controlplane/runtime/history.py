@@ -148,8 +148,7 @@ class History:
                 self._drop(key)
         while len(self._jobs) > limits.history_jobs:
             self._drop(next(iter(self._jobs)))
-        if self._n_attempts > limits.history_attempts:
-            self._trim_running(self._n_attempts - limits.history_attempts)
+        self._trim_running()
 
     def forget(self, source: str, now_s: float) -> None:
         """Takes note that the source is gone: its jobs are over, how is not known."""
@@ -165,16 +164,19 @@ class History:
         for stage, stage_attempt in job.stages:
             self._stage_jobs.pop((job.source, stage, stage_attempt), None)
 
-    def _trim_running(self, surplus: int) -> None:
-        for job in self._jobs.values():
-            over = [a.attempt for a in job.attempts.values() if a.end_s is not None][:surplus]
-            for attempt in over:
-                del job.attempts[attempt]
-            job.attempts_left_out += len(over)
-            self._n_attempts -= len(over)
-            surplus -= len(over)
-            if surplus <= 0:
-                return
+    def _trim_running(self) -> None:
+        """Drops attempts of running jobs: ended ones of the oldest jobs first, then those of the largest jobs."""
+        largest_first = sorted(self._jobs.values(), key=lambda job: -len(job.attempts))
+        for jobs, with_open in ((self._jobs.values(), False), (largest_first, True)):
+            for job in jobs:
+                surplus = self._n_attempts - self._settings.history_attempts
+                if surplus <= 0:
+                    return
+                over = [a.attempt for a in job.attempts.values() if with_open or a.end_s is not None][:surplus]
+                for attempt in over:
+                    del job.attempts[attempt]
+                job.attempts_left_out += len(over)
+                self._n_attempts -= len(over)
 
     def _running(self, source: str) -> Iterable[JobRecord]:
         return [job for job in self._jobs.values() if job.source == source and job.ended_s is None]

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, structs
 from prometheus_client import generate_latest
 
 from controlplane.engine.scheduler import Scheduler
@@ -369,9 +369,10 @@ class Runtime:
         for key in decision.want_full:
             if (source := self.sources.get(key)) is not None:
                 source.complete = False
+        refused = set(map(id, self.scheduler.refused))
         for message in batch:
             if isinstance(message.stimulus, Report):
-                self._note(message.stimulus)
+                self._note(message.stimulus, refused)
             if message.done.done():
                 continue
             if (source := message.source) is None:
@@ -385,14 +386,16 @@ class Runtime:
         for key, problem in decision.bad_facts[:10]:
             _log.warning("bad_fact", source=key, problem=problem)
 
-    def _note(self, report: Report) -> None:
-        """Counts and remembers a report."""
+    def _note(self, report: Report, refused: set[int]) -> None:
+        """Counts a report, and remembers it without the facts that the engine refused, which are given by `id`."""
         metrics = self.metrics
         metrics.reports.inc()
         if report.progress.attempt:
             metrics.progress_updates.inc(len(report.progress.attempt))
         if report.facts:
             metrics.facts.inc(len(report.facts))
+            if refused:
+                report = structs.replace(report, facts=[fact for fact in report.facts if id(fact) not in refused])
             self.history.add(report)
 
     def _note_ended(self, outcomes: list[DecisionOutcome], now_s: float) -> None:

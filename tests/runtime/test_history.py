@@ -19,6 +19,7 @@ from controlplane.runtime.history import History
 from controlplane.runtime.holdings import MOST_HOLDINGS, container_seconds, note_change
 from controlplane.runtime.parameters import RuntimeSettings
 from tests.looks import Counted
+from tests.plane import message, started, working
 
 pytestmark = pytest.mark.unit
 
@@ -146,6 +147,40 @@ def test_attempts_of_which_only_the_end_was_told_are_bounded(history):
     history.prune(11.0)
     job = history.job("spark:a", "j")
     assert (len(job.attempts), job.attempts_left_out) == (10, 30)
+
+
+def test_attempts_that_never_end_are_bounded_where_most_are(history):
+    """A hundred and fifty thousand were kept beside a limit of twenty thousand; others' attempts stay."""
+    other = [JobSubmitted(job="other"), StageSubmitted(job="other", stage=2, stage_attempt=0, n_tasks=9)]
+    tell(history, [*other, start(100, stage=2), *map(start, range(30))])
+    history.prune(11.0)
+    job = history.job("spark:a", "j")
+    assert (list(job.attempts), job.attempts_left_out) == (list(range(21, 30)), 21)
+    assert list(history.job("spark:a", "other").attempts) == [100]
+
+
+@pytest.mark.parametrize(
+    ("more", "want"),
+    [
+        ([started(7, index=99)], [0, 1]),
+        ([started(7, index=0, host=9)], [0, 1]),
+        ([started(7, index=0, stage=9)], [0, 1]),
+        ([started(7, index=0)], [0, 1, 7]),
+    ],
+    ids=["no such task", "no such executor", "no such stage", "good"],
+)
+def test_what_the_engine_refuses_is_not_remembered(plane, more, want):
+    """The page showed attempts that were never there, running for ever."""
+    plane.reply(message(1, working(2), full=True))
+    plane.reply(message(2, more))
+    attempts = plane.client.get("/api/v1/jobs/spark:app-1/job-1/history").json()["attempts"]
+    assert [each["attempt"] for each in attempts] == want
+
+
+def test_nothing_is_remembered_after_a_driver_has_said_goodbye(plane):
+    facts = [{"type": "driver_detached"}, {"type": "job_submitted", "job": "late"}]
+    plane.reply(message(1, working(2) + facts, full=True))
+    assert [job.job for job in plane.runtime.history.jobs()] == ["job-1"]
 
 
 def test_stages_of_a_job_that_never_ends_are_bounded(history):

@@ -36,6 +36,7 @@ class Engine:
         self.settings = EngineSettings(mode=Mode.CONTROL)
         self.batches = []
         self.orders = {}
+        self.refused = []
         self.cost_s = 0.0
         self.due_s = float("inf")
         self.clock = None
