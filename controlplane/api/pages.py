@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import heapq
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +37,7 @@ PER_TASK = 20
 GRANTS_DRAWN = 400
 DECISIONS = 10
 HISTORY_JOBS = 20
+HOSTS = 500
 CHANGES = 200
 REFRESH_S = 5
 REPORTS = ("1h", "24h", "7d", "30d")
@@ -310,7 +312,8 @@ async def _overview(
             jobs_before=bool(ended),
         ),
         past_jobs=[jobs.past_job(job) for job in ended[:HISTORY_JOBS]],
-        hosts=hosts,
+        hosts=heapq.nlargest(HOSTS, hosts, key=lambda known: known.state.slowness),
+        hosts_left_out=max(0, len(hosts) - HOSTS),
         decisions=decisions,
         modes=overview.MODES,
         notice=notice,

@@ -175,10 +175,10 @@ class Scheduler:
     def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
         return moment(cluster, self.learning, copy(self.steering), cycle=self.cycle, now_s=now_s, with_tasks=with_tasks)
 
-    def hosts(self, now_s: float) -> list[HostState]:
-        """The hosts that have slots, and how they are."""
+    def hosts(self, now_s: float, part: slice = slice(None)) -> list[HostState]:
+        """The hosts that have slots, and how they are; of those in order of arrival a part."""
         confidence = self.learning.hosts.confidence(now_s, self.cluster.hosts.size)
-        return take_hosts(self.cluster, self.learning.host_health(self.cluster, now_s), confidence)
+        return take_hosts(self.cluster, self.learning.host_health(self.cluster, now_s), confidence, part)
 
     def mode_of(self, name: str) -> Mode:
         """What counts for a source now; for one that is not known, what counts everywhere."""

@@ -74,25 +74,28 @@ def describe(moment: Moment) -> s.Snapshot:
     )
 
 
-def take_hosts(cluster: Cluster, health: HostHealth, confidence: Floats) -> list[s.HostState]:
-    """The hosts that have slots, and how they are."""
+def take_hosts(
+    cluster: Cluster, health: HostHealth, confidence: Floats, part: slice = slice(None)
+) -> list[s.HostState]:
+    """The hosts that have slots, and how they are; of those in order of arrival a part."""
     n = cluster.hosts.size
     slowness, sick = health
     rows = cluster.executors.rows()
     host = cluster.executors.host[rows]
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)
     running = np.bincount(host, weights=cluster.executors.running[rows], minlength=n)
+    has_slots = (slots > 0).tolist()
+    hosts = [row for row in cluster.host_names if has_slots[row]]
     return [
         s.HostState(
-            host=name,
+            host=cluster.host_names[row],
             slowness=round(float(slowness[row]), 3),
             confidence=round(float(confidence[row]), 3),
             sick=bool(sick[row]),
             slots=int(slots[row]),
             running=int(running[row]),
         )
-        for row, name in cluster.host_names.items()
-        if slots[row]
+        for row in hosts[part]
     ]
 
 

@@ -14,6 +14,8 @@ from controlplane.model.reasons import Reason
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
 HOST_KEPT_S = 600.0
 """A host without executors is forgotten after this long: until then, what was learned of it may be wanted again."""
+MOST_LEFT_HOSTS = 10_000
+"""Hosts without executors that are remembered; who left first is forgotten first."""
 SILENT_S = 10.0
 """A source that has not been heard for longer counts as gone; it is told to report more than three times meanwhile."""
 KEPT_AFTER_CLOSE_S = 3600.0
@@ -264,8 +266,12 @@ class Cluster:
         left_s = self.hosts.left_s[: self.hosts.size]
         left_s[np.isnan(left_s)] = now_s
         left_s[self.executors.host[self.executors.rows()]] = NAN
-        gone = self.hosts.rows()
-        gone = gone[now_s - left_s[gone] > HOST_KEPT_S].tolist()
+        left = self.hosts.rows()
+        left = left[~np.isnan(left_s[left])]
+        gone = left[now_s - left_s[left] > HOST_KEPT_S]
+        if len(left) - len(gone) > MOST_LEFT_HOSTS:
+            gone = left[np.argsort(left_s[left], kind="stable")][:-MOST_LEFT_HOSTS]
+        gone = gone.tolist()
         for row in gone:
             del self.host_rows[self.host_names.pop(row)]
             self.hosts.remove(row)

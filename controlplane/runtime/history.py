@@ -27,6 +27,8 @@ from controlplane.runtime.holdings import Holding, note_change
 from controlplane.runtime.parameters import RuntimeSettings
 
 _STAGES_PER_JOB = 1000
+MOST_HOSTS = 10_000
+"""Hosts remembered, those that were seen last."""
 
 
 class AttemptRecord(Struct, frozen=True, kw_only=True):
@@ -97,7 +99,7 @@ class History:
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
         self.hosts: dict[str, KnownHost] = {}
-        """By name, as each was when it last had slots."""
+        """By name, as each was when it last had slots, who was seen last at the end."""
 
     def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
         """Jobs, newest first, of one source or of all."""
@@ -130,7 +132,9 @@ class History:
 
     def note_hosts(self, hosts: Iterable[HostState], now_s: float) -> None:
         """Remembers how hosts are, and with every running job which of them are sick."""
-        self.hosts |= {host.host: KnownHost(state=host, seen_s=now_s) for host in hosts}
+        for host in hosts:
+            self.hosts.pop(host.host, None)
+            self.hosts[host.host] = KnownHost(state=host, seen_s=now_s)
         if sick := {host.host for host in hosts if host.sick}:
             for job in self._jobs.values():
                 if job.ended_s is None:
@@ -140,7 +144,11 @@ class History:
         """Drops what is over its count or its age, ended jobs before running ones, oldest first."""
         limits = self._settings
         old_s = now_s - limits.history_age_s
-        self.hosts = {name: host for name, host in self.hosts.items() if host.seen_s >= old_s}
+        while self.hosts:
+            name, host = next(iter(self.hosts.items()))
+            if len(self.hosts) <= MOST_HOSTS and host.seen_s >= old_s:
+                break
+            del self.hosts[name]
         ended = [(key, job.ended_s) for key, job in self._jobs.items() if job.ended_s is not None]
         for key, ended_s in ended:
             crowded = len(self._jobs) > limits.history_jobs or self._n_attempts > limits.history_attempts

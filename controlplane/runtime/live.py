@@ -51,6 +51,8 @@ UPDATES_PER_FACT = 50
 """This many progress updates cost as much as one other fact."""
 LARGE_REST = 4.0
 """After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
+HOSTS_NOTED = 2000
+"""Hosts that are remembered each second as they are then."""
 GAUGES_AGE_S = 1.0
 """Who scrapes gets pools and hosts at most this old, or a little older where there are many."""
 
@@ -121,6 +123,7 @@ class Runtime:
         self._gap_end_s = 0.0
         self._share_end_s = 0.0
         self._chores_s = 0.0
+        self._hosts_noted = 0
         self._learned_s = clock() + settings.learned_every_s
         self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
         published = partial(Published, clock=clock, thread=self._describer)
@@ -458,11 +461,18 @@ class Runtime:
             _log.info("source_forgotten", source=source.key)
             self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
             self.history.forget(source.key, source.heard_s)
-        self.history.note_hosts(self.scheduler.hosts(now_s), now_s)
+        self._note_hosts(now_s)
         self.history.prune(now_s)
         if now_s >= self._learned_s:
             self._learned_s = now_s + self.settings.learned_every_s
             self.store.save_learned(self.scheduler.learned())
+
+    def _note_hosts(self, now_s: float) -> None:
+        """Remembers how hosts are; of very many the next ones each second, for it takes microseconds each."""
+        first = self._hosts_noted
+        hosts = self.scheduler.hosts(now_s, slice(first, first + HOSTS_NOTED))
+        self._hosts_noted = first + HOSTS_NOTED if len(hosts) == HOSTS_NOTED else 0
+        self.history.note_hosts(hosts, now_s)
 
     def _gauges(self) -> dict[str, tuple[float, str]]:
         stats = self.stats

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from controlplane.api import pages
 from tests.plane import ended, message, started, working
 
 pytestmark = pytest.mark.unit
@@ -44,3 +45,13 @@ def test_hosts_that_have_gone_are_as_of_the_last_one_that_was_there(plane):
         plane.clock.advance(2.0)
         plane.reply(message(sequence, facts))
     assert "none sick, as of 2.0 s ago" in plane.client.get("/").text
+
+
+def test_of_many_hosts_the_slowest_are_shown(plane, monkeypatch):
+    """A hundred thousand made a page of 61 MB."""
+    monkeypatch.setattr(pages, "HOSTS", 3)
+    plane.reply(message(1, working(), full=True))
+    plane.clock.advance(2.0)
+    page = plane.client.get("/").text
+    assert len(re.findall(r'<td class="name">host-\d</td>', page)) == 3
+    assert "The slowest; 1 more host at" in page

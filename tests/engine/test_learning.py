@@ -4,6 +4,7 @@ import pytest
 
 from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
 from controlplane.engine.scheduler import Scheduler
+from controlplane.model import cluster as cluster_of_all
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
 from controlplane.model.decisions import KillWish, Report
@@ -236,6 +237,16 @@ def test_a_host_that_left_long_ago_gives_its_row_back():
     assert set(cluster.host_rows) == {"h0"}
     scenario.tell([f.ExecutorAdded(executor="e2", host="h2", slots=1)])
     assert cluster.hosts.size == 2
+
+
+def test_of_hosts_that_left_those_that_left_first_are_forgotten_first(monkeypatch):
+    """A source that lets executors come and go on ever new hosts would leave millions within ten minutes."""
+    monkeypatch.setattr(cluster_of_all, "MOST_LEFT_HOSTS", 2)
+    scenario = Scenario(hosts=5)
+    for executor in ("e3", "e0", "e1", "e2"):
+        scenario.now_s += 1
+        scenario.tell([f.ExecutorLost(executor=executor)])
+    assert set(scenario.scheduler.cluster.host_rows) == {"h1", "h2", "h4"}
 
 
 def test_a_host_that_comes_back_soon_is_remembered():

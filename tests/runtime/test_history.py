@@ -15,6 +15,8 @@ from controlplane.model.facts import (
     QueueDemand,
     StageSubmitted,
 )
+from controlplane.model.snapshot import HostState
+from controlplane.runtime import history as remembered
 from controlplane.runtime.history import History
 from controlplane.runtime.holdings import MOST_HOLDINGS, container_seconds, note_change
 from controlplane.runtime.parameters import RuntimeSettings
@@ -22,6 +24,8 @@ from tests.looks import Counted
 from tests.plane import message, started, working
 
 pytestmark = pytest.mark.unit
+
+WELL = {"slowness": 1.0, "confidence": 0.0, "sick": False, "slots": 4, "running": 0}
 
 
 def start(attempt, **more):
@@ -181,6 +185,17 @@ def test_nothing_is_remembered_after_a_driver_has_said_goodbye(plane):
     facts = [{"type": "driver_detached"}, {"type": "job_submitted", "job": "late"}]
     plane.reply(message(1, working(2) + facts, full=True))
     assert [job.job for job in plane.runtime.history.jobs()] == ["job-1"]
+
+
+def test_hosts_that_come_and_go_are_bounded(history, monkeypatch):
+    """Those that were seen last stay."""
+    monkeypatch.setattr(remembered, "MOST_HOSTS", 3)
+    for now_s, names in ((20.0, "ab"), (21.0, "cda")):
+        history.note_hosts([HostState(host=name, **WELL) for name in names], now_s)
+        history.prune(now_s)
+    assert list(history.hosts) == ["c", "d", "a"]
+    history.prune(150.0)
+    assert not history.hosts
 
 
 def test_stages_of_a_job_that_never_ends_are_bounded(history):

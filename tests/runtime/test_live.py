@@ -56,7 +56,7 @@ class Engine:
     def learned(self):
         return {}
 
-    def hosts(self, now_s):
+    def hosts(self, now_s, part):
         return []
 
 
@@ -259,6 +259,22 @@ def test_no_source_stays_away_until_it_seems_gone(tmp_path):
 def test_many_sources_come_less_often(tmp_path):
     with running(tmp_path, runtime={"sources_per_s": 1}) as plane:
         assert plane.reply(message(1, working(), full=True))["next_interval_ms"] == 1000
+
+
+def test_of_very_many_hosts_a_part_is_remembered_each_second(plane, monkeypatch):
+    """All of a hundred thousand, each second, made every driver wait."""
+    monkeypatch.setattr(live, "HOSTS_NOTED", 3)
+    hosts = plane.runtime.history.hosts
+    plane.clock.advance(1.0)
+    plane.reply(message(1, working(), full=True))
+    seen = []
+    for sequence in (2, 3, 4, 5):
+        plane.clock.advance(1.1)
+        plane.reply(message(sequence))
+        plane.client.portal.call(plane.runtime._do_chores, plane.clock.now_s)
+        seen.append(sum(host.seen_s == plane.clock.now_s for host in hosts.values()))
+    assert sorted(seen) == [1, 1, 3, 3]
+    assert len(hosts) == 4
 
 
 def test_jobs_are_claimed_in_control_only(plane):
