@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -117,7 +117,8 @@ def serve(
     def tell(address: str) -> None:
         if port_file:
             write_whole(port_file, address.rpartition(":")[2])
-        typer.echo(f"Grasshopper listens on {address}")
+        with suppress(OSError):  # The disk that it goes to may be full: that is no reason not to serve.
+            typer.echo(f"Grasshopper listens on {address}")
 
     from controlplane import main
     from controlplane.store.database import alone, shown_url

@@ -1,6 +1,7 @@
 """How do the parts come together? `build_app` wires them, `serve` runs them on a socket."""
 
 import asyncio
+import atexit
 import gc
 import logging
 import os
@@ -30,6 +31,7 @@ from controlplane.printable import harmless
 from controlplane.processes import operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
+from controlplane.runtime.log_lines import LogLines
 from controlplane.runtime.recorder import RecordedScheduler, begin
 from controlplane.settings import SECTIONS, Settings, holding, in_force
 from controlplane.store.database import shown_url
@@ -242,9 +244,13 @@ class _Server(uvicorn.Server):
 def set_up_logs(settings: Settings) -> None:
     """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on.
 
-    uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`.
+    uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`. Nobody waits for
+    who reads the lines, or fails without him; standard error may even be closed.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
+    place = os.dup(sys.stderr.fileno()) if sys.stderr else os.open(os.devnull, os.O_WRONLY)
+    lines = LogLines(partial(os.write, place))
+    atexit.register(lines.close)
+    logging.basicConfig(stream=lines, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     people = settings.log.format == "console"
     structlog.configure(
@@ -257,7 +263,7 @@ def set_up_logs(settings: Settings) -> None:
             else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(settings.log.level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(lines),  # type: ignore[arg-type]  # it is written to, no more
         cache_logger_on_first_use=True,
     )
 

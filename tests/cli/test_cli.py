@@ -1,5 +1,6 @@
 """Does every command do what its help says, and end with the documented code?"""
 
+import errno
 import json
 import os
 import re
@@ -15,10 +16,11 @@ from typing import get_args
 
 import pytest
 import requests
+import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from controlplane import __version__
+from controlplane import __version__, main
 from controlplane.api.decisions import OutcomeName
 from controlplane.cli import app
 from controlplane.model.reasons import TEXTS, Reason
@@ -55,6 +57,19 @@ def test_the_version_is_told() -> None:
     told = run("--help").stdout
     assert "Speculation-aware scheduling" in told
     assert "--version" in told
+
+
+def test_an_address_that_cannot_be_printed_keeps_no_server_from_serving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may go to a file on a full disk, as the log does."""
+
+    def fail(_line: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(main, "serve", lambda _settings, on_start: on_start("http://127.0.0.1:7"))
+    monkeypatch.setattr(typer, "echo", fail)
+    assert run("serve", "--port", "0", "--store", str(tmp_path / "plane.db")).exit_code == 0
 
 
 def test_decisions_are_listed_and_filtered(server: str) -> None:

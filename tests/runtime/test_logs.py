@@ -1,27 +1,36 @@
-"""Can what others have sent do anything to who reads the log?"""
+"""Can what others have sent do anything to who reads the log, and who reads it to who writes it?"""
 
+import errno
+import logging
 import re
+import threading
+import time
 
 import pytest
 import structlog
 
 from controlplane import main, settings
+from controlplane.runtime import log_lines
 from controlplane.runtime.complaints import COMPLAIN_EVERY_S, Complaints
-from tests.plane import Clock
+from controlplane.runtime.log_lines import LogLines
+from tests.plane import Clock, message, started, working
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("kind", ["console", "json"])
-def test_control_characters_of_callers_reach_no_terminal(kind, capsys):
+def test_control_characters_of_callers_reach_no_terminal(kind, capfd):
     """Escapes move the cursor and hide lines; a line break makes a line that we never wrote."""
-    before = structlog.get_config()
+    before, handlers = structlog.get_config(), logging.root.handlers[:]
+    logging.root.handlers.clear()
     try:
         main.set_up_logs(settings.load(None, {"log": {"format": kind}}))
         structlog.get_logger().warning("bad_fact", source="spark:\x1b[2J\x9b1m\r\nforged [info] all is well")
     finally:
         structlog.configure(**before)
-    (line,) = capsys.readouterr().err.splitlines()
+        logging.root.handlers[:] = handlers
+    (line,) = eventually(lambda: capfd.readouterr().err).splitlines()
     assert "forged" in line
     assert re.sub(r"\x1b\[\d+m", "", line).isprintable(), "but for our own colours"
 
@@ -41,3 +50,98 @@ def test_of_many_complaints_one_is_logged_and_the_rest_counted():
         ("sync_refused", 0),
         ("token_refused", 999),
     ]
+
+
+class Place:
+    """Where lines go: it may refuse with an error, take a few bytes at a time, or keep who writes waiting."""
+
+    def __init__(self, error=None, takes=None):
+        self.error, self.takes = error, takes
+        self.text = ""
+        self.opened = threading.Event()
+        self.opened.set()
+        self.n_calls = 0
+
+    def __call__(self, data):
+        self.n_calls += 1
+        self.opened.wait(30)
+        if self.error:
+            raise OSError(self.error, "no")
+        self.text += data[: self.takes].decode()
+        return len(data[: self.takes])
+
+
+@pytest.mark.parametrize("error", [errno.EPIPE, errno.ENOSPC, errno.EAGAIN])
+def test_a_line_that_cannot_be_written_harms_nobody_and_is_written_once_it_can_be(error, monkeypatch):
+    """A reader that has gone, a full disk: who logs goes on, and after a torn line comes its rest."""
+    monkeypatch.setattr(log_lines, "RETRY_S", 0.001)
+    place = Place(takes=3)
+    lines = LogLines(place)
+    lines.write("one\n")
+    eventually(lambda: place.text == "one\n")
+    place.error = error
+    lines.write("two\n")
+    eventually(lambda: place.n_calls > 5)
+    lines.write("three \ud800\n")
+    place.error = None
+    eventually(lambda: place.text == "one\ntwo\nthree \\ud800\n")
+    lines.close()
+
+
+def test_nobody_waits_for_a_reader_and_lines_dropped_meanwhile_are_told_where_they_are_missing(monkeypatch):
+    """A pipe that nobody reads is full after 64 kB; what is queued then is bounded, too."""
+    monkeypatch.setattr(log_lines, "MOST_CHARACTERS", 100)
+    place = Place()
+    place.opened.clear()
+    lines = LogLines(place)
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[structlog.processors.JSONRenderer(sort_keys=True)],
+        logger_factory=structlog.WriteLoggerFactory(lines),
+    )
+    try:
+        lines.write("in the pipe\n")
+        eventually(lambda: place.n_calls)
+        start_s = time.monotonic()
+        for number in range(1000):
+            lines.write(f"line {number:04}\n")
+        assert time.monotonic() - start_s < 1.0
+        place.opened.set()
+        told = eventually(lambda: place.text if "dropped" in place.text else "").splitlines()
+        lines.write("all is well\n")
+        eventually(lambda: place.text.endswith("all is well\n"))
+    finally:
+        structlog.configure(**before)
+        lines.close()
+    n_kept = 100 // len("line 0000\n")
+    assert told[:-1] == ["in the pipe", *(f"line {number:04}" for number in range(n_kept))]
+    assert told[-1] == f'{{"event": "log_lines_dropped", "lines": {1000 - n_kept}}}'
+
+
+@pytest.mark.parametrize("error", [None, errno.EPIPE])
+def test_the_end_waits_for_the_last_lines_but_not_for_a_reader_that_does_not_come(error, monkeypatch):
+    monkeypatch.setattr(log_lines, "PATIENCE_S", 0.2)
+    place = Place(takes=1)
+    lines = LogLines(place)
+    lines.write("the last words\n")
+    lines.close()
+    assert place.text == "the last words\n"
+    stuck = Place(error)
+    stuck.opened.clear()
+    lines = LogLines(stuck)
+    lines.write("the last words\n")
+    start_s = time.monotonic()
+    lines.close()
+    assert 0.1 < time.monotonic() - start_s < 2.0
+    stuck.opened.set()
+
+
+def test_facts_that_are_refused_fill_no_log(plane):
+    """One source can send thousands of them in a second; they are counted one by one."""
+    plane.reply(message(1, working(), full=True))
+    with structlog.testing.capture_logs() as logs:
+        for sequence in range(2, 6):
+            plane.reply(message(sequence, [started(number, index=99) for number in range(100, 120)]))
+        plane.clock.advance(COMPLAIN_EVERY_S)
+        plane.reply(message(6, [started(100, index=99)]))
+    assert [(each["event"], each["left_out"]) for each in logs] == [("bad_fact", 0), ("bad_fact", 79)]

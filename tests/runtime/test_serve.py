@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from tests.integration.plane_process import eventually
-from tests.plane import message, working
+from tests.plane import message, started, working
 
 pytestmark = pytest.mark.integration
 
@@ -26,10 +26,10 @@ main.serve(settings.load(None, overrides), on_start=lambda address: print(addres
 
 
 @contextmanager
-def serving(store, port=0, *, most_connections=1000, code=SERVE):
+def serving(store, port=0, *, most_connections=1000, code=SERVE, stderr=subprocess.PIPE):
     """A server in a process of its own, and its address."""
     command = [sys.executable, "-c", code, str(store), str(port), str(most_connections)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
         try:
             yield process, process.stdout.readline().strip()
         finally:
@@ -52,6 +52,30 @@ def test_it_serves_until_it_is_told_to_stop_and_keeps_its_decisions(tmp_path):
     with serving(store) as (_, address):
         (grant,) = requests.get(f"{address}/api/v1/decisions?action=grant", timeout=10).json()["items"]
         assert grant["job"] == "job-1"
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_log_that_nobody_takes_stops_neither_the_server_nor_the_kill_switch(tmp_path, is_read):
+    """The reader of its pipe has gone, or it is there and reads nothing, and the pipe is full."""
+    reading, writing = os.pipe()
+    with serving(tmp_path / "plane.db", stderr=writing) as (process, address):
+        if is_read:
+            more = os.open(f"/proc/self/fd/{writing}", os.O_WRONLY | os.O_NONBLOCK)
+            os.write(more, b" " * 2**20)
+            os.close(more)
+        os.close(writing)
+        if not is_read:
+            os.close(reading)
+        sync(address, message(1, working(), full=True))
+        sync(address, message(2, [started(99, index=99)]))
+        wish = {"mode": "off", "reason": "too hot"}
+        told = requests.put(f"{address}/api/v1/mode", json=wish, timeout=10)
+        assert (told.status_code, told.json()["mode"]) == (200, "off")
+        assert sync(address, message(3))["mode"] == "off"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    if is_read:
+        os.close(reading)
 
 
 def test_as_many_drivers_may_hold_connections_as_the_system_allows(tmp_path):

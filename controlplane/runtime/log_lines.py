@@ -1,0 +1,79 @@
+"""How does a log line get out so that nobody waits for it, or fails with it? A bounded queue, which one thread writes.
+
+Where it goes may be a full disk, a pipe without a reader, or one that nobody empties: the kill switch works even so.
+"""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+_log = structlog.get_logger()
+
+MOST_CHARACTERS = 2**20
+"""As much may wait to be written; lines beyond that are dropped."""
+
+RETRY_S = 1.0
+"""Time between two attempts where writing fails: a full disk may have room again."""
+
+PATIENCE_S = 1.0
+"""The end waits no longer than this for the last lines."""
+
+
+class LogLines:
+    """A text stream for loggers. Of lines that had to be dropped, one line tells the number where they are missing.
+
+    `put` takes bytes and returns how many of them it took, as `os.write` does; it may block, or raise OSError.
+    """
+
+    def __init__(self, put: Callable[[bytes], int]) -> None:
+        self._put = put
+        self._lines: list[str] = []
+        self._room = MOST_CHARACTERS
+        self._dropped = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="grasshopper-log", daemon=True)
+        self._thread.start()
+
+    def write(self, line: str) -> None:
+        """Queues a line with its end, or drops it; never waits and never raises."""
+        with self._changed:
+            if len(line) > self._room:
+                self._dropped += 1
+            else:
+                self._room -= len(line)
+                self._lines.append(line)
+            self._changed.notify()
+
+    def flush(self) -> None:
+        """Does nothing: who logs does not wait."""
+
+    def close(self) -> None:
+        """Writes what is queued, as far as that goes within `PATIENCE_S`, and ends the thread."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(PATIENCE_S)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._lines or self._dropped or self._closing)
+                lines, self._lines, self._room = self._lines, [], MOST_CHARACTERS
+                dropped, self._dropped = self._dropped, 0
+            if dropped:
+                _log.error("log_lines_dropped", lines=dropped)
+            elif not lines:
+                return
+            self._put_all("".join(lines).encode(errors="backslashreplace"))
+
+    def _put_all(self, rest: bytes) -> None:
+        """Goes on where writing failed, so that no line is torn; gives up only at the end."""
+        while rest:
+            try:
+                rest = rest[self._put(rest) :]
+            except OSError:
+                with self._changed:
+                    if self._changed.wait_for(lambda: self._closing, RETRY_S):
+                        return
