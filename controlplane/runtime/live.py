@@ -201,12 +201,17 @@ class Runtime:
         return decision
 
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
-        """Sets the mode everywhere, or for one source: at once, audited, and until it is set again."""
-        self.choices.make("mode", source, mode.value, reason=reason, role=role)
-        self.choices.hold(self.scheduler.steering)
-        if not source:
-            self.configure(replace(self.scheduler.settings, mode=mode))
-        await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
+        """Sets the mode everywhere, or for one source: at once, audited, and until it is set again.
+
+        It is in force even where it cannot be noted; what then failed is raised afterwards.
+        """
+        try:
+            self.choices.make("mode", source, mode.value, reason=reason, role=role)
+        finally:
+            if not source:
+                self.configure(replace(self.scheduler.settings, mode=mode))
+            self.choices.hold(self.scheduler.steering)
+            await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
@@ -386,8 +391,8 @@ class Runtime:
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         self.store.record_stock_copies(decision.stock_copies, now_s)
-        for key, problem in decision.bad_facts[:10]:
-            _log.warning("bad_fact", source=key, problem=problem)
+        for key, problem in decision.bad_facts:
+            self.complaints.warn("bad_fact", source=key, problem=problem)
 
     def _note(self, report: Report, refused: set[int]) -> None:
         """Counts a report, and remembers it without the facts that the engine refused, which are given by `id`."""

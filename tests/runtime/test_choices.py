@@ -173,3 +173,22 @@ def test_what_may_be_a_kill_switch_allows_shadow_until_a_mode_is_chosen(tmp_path
     with running(tmp_path) as plane:
         assert plane.runtime.mode is Mode.CONTROL
         assert choices(plane) == {("", "control"), ("spark:app-2", "control")}
+
+
+@pytest.mark.parametrize("what", ["audit", "save_settings"])
+def test_the_kill_switch_works_where_it_cannot_be_noted(plane, what, monkeypatch):
+    """Who asked for it is worth less than that it is off."""
+    plane.reply(message(1, working(), full=True))
+
+    def fail(*_, **__):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(plane.runtime.store, what, fail)
+    told = plane.client.put("/api/v1/mode", json={"mode": "off", "reason": "too hot"})
+    assert told.status_code == 500
+    assert plane.runtime.mode is Mode.OFF
+    assert plane.reply(message(2))["mode"] == "off"
+    plane.client.put("/api/v1/mode", json={"mode": "control", "reason": "go"})
+    plane.client.put("/api/v1/mode", json={"mode": "off", "source": "spark:app-1", "reason": "too hot"})
+    assert plane.reply(message(3))["mode"] == "off"
+    assert plane.runtime.mode is Mode.CONTROL
