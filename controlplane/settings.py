@@ -41,7 +41,16 @@ _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
 _NO_SUCH_NAME = "extra_forbidden"
-_OWN_WORDS = {"missing": "a value", _NO_SUCH_NAME: "a name that exists", "json_invalid": "JSON"}
+_LIST, _NAMES = 'a list, as in ["one", "two"]', 'values by name, as in {"name": 1}'
+_OWN_WORDS = {
+    "missing": "a value",
+    _NO_SUCH_NAME: "a name that exists",
+    "json_invalid": "JSON",
+    "list_type": _LIST,
+    "dict_type": _NAMES,
+    "mapping_type": _NAMES,
+    "model_type": _NAMES,
+}
 _PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
 """What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
 
@@ -319,7 +328,17 @@ def _read_environment() -> dict[str, Any]:
         known = key in _CLIENT_KEYS if section == "CLIENT" else section.lower() in SECTIONS
         if name.upper().startswith(ENV_PREFIX) and not known:
             raise BadSettings((BadSetting(name, HIDDEN, f"one of {', '.join(SECTIONS)} after the prefix"),))
-    return EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
+    return _Environment(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
+
+
+class _Environment(EnvSettingsSource):
+    """Takes lists and mappings as JSON. What is no JSON stays as it is, and is then refused by its name."""
+
+    def decode_complex_value(self, field_name: str, field: Any, value: Any) -> Any:
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except (ValueError, RecursionError):
+            return value
 
 
 def _read_secret(field: str, path: Path) -> str:

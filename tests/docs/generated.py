@@ -91,9 +91,10 @@ def settings() -> str:
     return f"""# Settings
 
 Everything that can be set is in one of the sections at the end of this page: in the YAML file, or in the environment
-(`GRASSHOPPER__SECTION__KEY`). What is read at **Startup** holds until the next one. What is read at **Runtime**, the
-section `engine` and the settings of policies, can also be changed while running: by `PATCH /api/v1/settings`, or in the
-file, which SIGHUP has read again. A file with a mistake is refused whole, and what was in force stays.
+(`GRASSHOPPER__SECTION__KEY`; lists and mappings as JSON). What is read at **Startup** holds until the next one. What is
+read at **Runtime**, the section `engine` and the settings of policies, can also be changed while running: by
+`PATCH /api/v1/settings`, or in the file, which SIGHUP has read again. A file with a mistake is refused whole, and what
+was in force stays.
 
 A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`. Names that are not in the
 table and values out of their range are refused by name. `grasshopper config show` prints what a control plane started

@@ -1,6 +1,7 @@
 """Is every setting found where it was put, checked, and named when it is wrong?"""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -159,6 +160,27 @@ def test_variables_of_the_command_line_are_no_settings_and_no_mistake(monkeypatc
     settings.load()
     monkeypatch.setenv("GRASSHOPPER__CLIENT__TOKN", SECRET)
     assert problems() == ["GRASSHOPPER__CLIENT__TOKN"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "field"),
+    [
+        ("ENGINE__SPECULATOR_SETTINGS", "x", "engine.speculator_settings"),
+        ("ENGINE__SPECULATOR_SETTINGS", "[1]", "engine.speculator_settings"),
+        ("SERVER__TRUSTED_PROXIES", "::/0/1", "server.trusted_proxies"),
+        ("SERVER__TRUSTED_PROXIES", "[" * 50_000, "server.trusted_proxies"),
+        ("ENGINE", "x", "engine"),
+        ("AUTH", SECRET, "auth"),
+        ("AUTH", f'{{"read_token": "{SECRET}"', "auth"),
+    ],
+)
+def test_what_should_be_json_in_the_environment_and_is_not_is_told_by_name(variable, value, field, monkeypatch):
+    """pydantic_settings would raise an error of its own, which ends the command with a traceback."""
+    monkeypatch.setenv(f"GRASSHOPPER__{variable}", value)
+    with pytest.raises(BadSettings) as error:
+        settings.load()
+    assert re.match(rf"{field} = .*, want (a list|values by name), as in \S.*$", str(error.value))
+    assert SECRET not in str(error.value)
 
 
 def test_passwords_of_the_store_are_never_shown():
