@@ -13,9 +13,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    create_model,
+)
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from controlplane.engine.steering import Steering
@@ -51,8 +60,21 @@ _OWN_WORDS = {
     "mapping_type": _NAMES,
     "model_type": _NAMES,
 }
-_PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |, unable to .*$")
+_PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |^Value error, |, unable to .*$")
 """What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
+
+
+def _no_truth(value: Any) -> Any:
+    """Python takes True for 1; whoever wrote it meant something else."""
+    if isinstance(value, bool):
+        raise ValueError("a number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_truth)]
+Real = Annotated[float, BeforeValidator(_no_truth)]
+_NUMBERS: dict[Any, Any] = {int: Whole, float: Real, Mapping[str, float]: Mapping[str, Real]}
+"""By the type that a dataclass names, the one that takes no truth value."""
 
 
 class Section(BaseModel):
@@ -73,7 +95,8 @@ def _section(name: str, source: type) -> Any:
             about["default"] = field.default
         else:
             about["default_factory"] = field.default_factory
-        fields[field.name] = (hints[field.name], Field(**about))
+        kind = hints[field.name]
+        fields[field.name] = (_NUMBERS.get(kind, kind), Field(**about))
     return create_model(name, __base__=Section, **fields)
 
 
@@ -91,18 +114,22 @@ class ServerSection(Section):
     """Where the control plane listens and how much one request may carry."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; beyond loopback only with tokens.")
-    port: int = Field(default=7272, ge=0, le=65535, description="Port to listen on.")
-    max_body_bytes: int = Field(default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression.")
-    max_bodies_bytes: int = Field(
+    port: Whole = Field(default=7272, ge=0, le=65535, description="Port to listen on.")
+    max_body_bytes: Whole = Field(
+        default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression."
+    )
+    max_bodies_bytes: Whole = Field(
         default=64 * 2**20, ge=1024, le=2**34, description="All bodies together that are not answered yet."
     )
-    max_connections: int = Field(default=20_000, ge=1, le=1_000_000, description="Open at once, if files allow it.")
-    max_connections_per_address: int = Field(default=4000, ge=1, le=1_000_000, description="Of those from one address.")
+    max_connections: Whole = Field(default=20_000, ge=1, le=1_000_000, description="Open at once, if files allow it.")
+    max_connections_per_address: Whole = Field(
+        default=4000, ge=1, le=1_000_000, description="Of those from one address."
+    )
     trusted_proxies: list[str] = Field(
         default=[], description="Addresses or networks of proxies whose X-Forwarded-For is believed."
     )
     demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
-    drain_s: float = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
+    drain_s: Real = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
 
     @property
     def loopback(self) -> bool:

@@ -22,7 +22,7 @@ from controlplane.model.snapshot import Snapshot
 from controlplane.policies.registry import parse_policy
 from controlplane.runtime.choices import Choice
 from controlplane.runtime.live import Runtime
-from controlplane.settings import change_engine, in_force
+from controlplane.settings import Whole, change_engine, in_force
 from controlplane.store.store import AuditEntry
 
 router = APIRouter(prefix="/api/v1")
@@ -54,8 +54,8 @@ class ModeWish(_Wish):
 class TargetWish(_Wish):
     """Slots one job should hold, and perhaps the most it may; used by the allocator `fixed`."""
 
-    target: Annotated[int, Field(ge=0, le=10**9)]
-    cap: Annotated[int | None, Field(ge=0, le=10**9)] = None
+    target: Annotated[Whole, Field(ge=0, le=10**9)]
+    cap: Annotated[Whole | None, Field(ge=0, le=10**9)] = None
 
 
 class PolicyWish(_Wish):
@@ -67,7 +67,7 @@ class PolicyWish(_Wish):
 class CopyBody(_Wish):
     """How a task should be copied."""
 
-    copies: Annotated[int, Field(ge=1, le=16)] = 1
+    copies: Annotated[Whole, Field(ge=1, le=16)] = 1
     host: Annotated[str, Field(max_length=256)] = ""
     before_waiting: bool = True
 

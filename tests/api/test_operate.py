@@ -85,6 +85,18 @@ def test_a_bad_mode_is_refused_and_named(busy, body, field):
             '{"engine": {"max_copies_per_task": 99}, "reason": "x"}',
             "engine.max_copies_per_task = 99, want less than or equal to 16",
         ),
+        (
+            "PATCH",
+            "settings",
+            '{"engine": {"job_copy_share": true}, "reason": "x"}',
+            "engine.job_copy_share = True, want a number",
+        ),
+        (
+            "PUT",
+            "jobs/spark:app-1/job-1/target",
+            '{"target": 1, "cap": true, "reason": "x"}',
+            "cap = True, want a number",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence(busy, method, path, body, told):
@@ -103,6 +115,8 @@ def test_what_is_wrong_is_one_sentence(busy, method, path, body, told):
         ({"no_such": 1}, "engine.no_such"),
         ({"mode": "off"}, "engine.mode"),
         ({"losing_share": float("nan")}, "engine.losing_share"),
+        ({"lease_ms": True}, "engine.lease_ms"),
+        ({"allocator_settings": {"fairness_epsilon": True}}, "engine.allocator_settings.fairness_epsilon"),
         ({"lease_ms": 10**4000}, "engine.lease_ms"),
         ({"allocator_settings": {"\ud800": 1}}, "engine.allocator_settings"),
         ({"allocator_settings": {"fairness_epsilon": float("nan")}}, "engine.allocator_settings.fairness_epsilon"),

@@ -79,6 +79,8 @@ def test_policy_settings_come_from_the_environment_too(monkeypatch):
         ("engine: {allocator_settings: {magic: 1}}", "engine.allocator_settings.magic"),
         ("engine: {allocator_settings: {fairness_epsilon: 7}}", "engine.allocator_settings.fairness_epsilon"),
         ("server: {port: 99999}", "server.port"),
+        ("server: {port: true}", "server.port"),
+        ("store: {keep_days: true}", "store.keep_days"),
         ("server: {prot: 1}", "server.prot"),
         ("sever: {port: 1}", "sever"),
         ("runtime: {cycle_share: 0}", "runtime.cycle_share"),
