@@ -4,6 +4,7 @@ Spark's and YARN's local clusters and the command line share it; nothing here im
 """
 
 import contextlib
+import errno
 import ipaddress
 import os
 import shutil
@@ -12,6 +13,9 @@ import socket
 import sys
 from functools import lru_cache
 from pathlib import Path
+
+LONGEST_TOKEN = 2**16
+"""Characters read of a file that should hold a token: it may be a device that never ends."""
 
 
 class ClusterError(RuntimeError):
@@ -99,6 +103,18 @@ def leaving_files_in(folder: Path) -> dict[str, str]:
 def exit_on_sigterm() -> None:
     """Make SIGTERM end the program as an exception does, so that context managers end what they started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+
+
+def read_token(path: Path) -> str:
+    """The token in a file, without the space around it.
+
+    Raises OSError or UnicodeDecodeError where it cannot be read, or does not end within `LONGEST_TOKEN` characters.
+    """
+    with path.open() as file:
+        text = file.read(LONGEST_TOKEN + 1)
+    if len(text) > LONGEST_TOKEN:
+        raise OSError(errno.EFBIG, "more than a token", str(path))
+    return text.strip()
 
 
 def write_whole(path: Path, text: str) -> None:

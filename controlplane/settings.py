@@ -31,7 +31,7 @@ from controlplane.engine.steering import Steering
 from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
-from controlplane.processes import is_loopback
+from controlplane.processes import LONGEST_TOKEN, is_loopback, read_token
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.settings_file import parse, placed, read
 from controlplane.store.database import shown_url, usable
@@ -370,9 +370,10 @@ class _Environment(EnvSettingsSource):
 
 def _read_secret(field: str, path: Path) -> str:
     try:
-        secret = path.read_text().strip()
+        secret = read_token(path)
     except (OSError, UnicodeDecodeError):
-        raise BadSettings((BadSetting(field, str(path), "a readable file of text"),)) from None
+        want = f"a readable file of text, {LONGEST_TOKEN:,} characters at most"
+        raise BadSettings((BadSetting(field, str(path), want),)) from None
     if not secret:
         raise BadSettings((BadSetting(field, str(path), "a file that holds a token"),))
     return secret

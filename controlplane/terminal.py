@@ -17,6 +17,7 @@ import typer
 
 from controlplane.findings import ERROR, HEADINGS, Finding, as_rows
 from controlplane.printable import harmless
+from controlplane.processes import read_token
 
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
 EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
@@ -99,7 +100,7 @@ def token_from_file() -> str | None:
     """The token from the file that the environment names, None if it names none."""
     path = os.environ.get("GRASSHOPPER__CLIENT__TOKEN_FILE")
     try:
-        return Path(path).read_text().strip() if path else None
+        return read_token(Path(path)) if path else None
     except (OSError, UnicodeDecodeError) as error:
         fail(f"GRASSHOPPER__CLIENT__TOKEN_FILE: {error}", USAGE)
 

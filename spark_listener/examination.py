@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 import msgspec
 
 from controlplane.model.facts import Mode, lowest
+from controlplane.processes import read_token
 from controlplane.rest import RestClient, RestError
 from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
 from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
@@ -260,7 +261,7 @@ def _shim_token(seen: Examined) -> tuple[str, str]:
     """The shim's token, empty for none, and why its file cannot be read, empty where it can."""
     file = seen.text(f"{PREFIX}token.file")
     try:
-        return Path(file).read_text().strip() if file else seen.text(f"{PREFIX}token"), ""
+        return read_token(Path(file)) if file else seen.text(f"{PREFIX}token"), ""
     except (OSError, UnicodeDecodeError) as error:
         return "", str(error)
 

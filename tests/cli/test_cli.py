@@ -396,7 +396,7 @@ def test_a_token_comes_from_a_file(server: str, tmp_path: Path) -> None:
     secret.write_text("reader-5d1c83fa97\n")
     assert run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(secret)).exit_code == 0
     secret.write_bytes(b"\xff")
-    for path in (secret, tmp_path / "none", tmp_path):
+    for path in (secret, tmp_path / "none", tmp_path, "/dev/zero"):
         told = run("mode", "get", server=server, GRASSHOPPER__CLIENT__TOKEN_FILE=str(path))
         assert (told.exit_code, type(told.exception)) == (USAGE, SystemExit)
 

@@ -229,13 +229,18 @@ def test_secrets_are_read_from_files_and_never_shown(tmp_path):
     assert "operate-0123456789" not in found.model_dump_json()
 
 
-@pytest.mark.parametrize("content", [None, "", " \n"])
+@pytest.mark.parametrize("content", [None, "", " \n", "0123456789abcdef" * 5000])
 def test_a_secret_that_cannot_be_read_is_told_by_its_setting(tmp_path, content):
     path = tmp_path / "token"
     if content is not None:
         path.write_text(content)
     overrides = {"server": {"host": "0.0.0.0"}, "auth": {"shim_token_file": str(path)}}
     assert problems(None, overrides) == ["auth.shim_token_file"]
+
+
+def test_a_file_that_never_ends_is_no_token():
+    """It is not read until the memory is full."""
+    assert problems(None, {"auth": {"shim_token_file": "/dev/zero"}}) == ["auth.shim_token_file"]
 
 
 def test_engine_settings_are_changed_whole_or_not_at_all():
