@@ -9,9 +9,11 @@ version and the CPU. With NUMBA_DISABLE_JIT=1 both decorators leave the function
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +52,19 @@ def rule(function: F) -> F:
     from numba.extending import register_jitable
 
     return cast(F, register_jitable(**RULE_OPTIONS)(function))
+
+
+def generated(name: str, text: str) -> ModuleType:
+    """The module `name` with kernels in this text. It is a file in the cache, for numba keeps code by file and date."""
+    folder = None if PLAIN else cache_folder()
+    path = folder / f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py" if folder else Path(f"<{name}>")
+    if folder and not path.exists():
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(text)
+        draft.replace(path)
+    module = sys.modules[name] = ModuleType(name)
+    exec(compile(text, str(path), "exec"), module.__dict__)
+    return module
 
 
 @cache

@@ -4,8 +4,8 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
-from controlplane.policies import dispatch
 from controlplane.policies.redundancy.beforehand import factor, limit_s
+from controlplane.policies.redundancy.relaunching import relaunch
 
 
 def look_ahead(cycle: Cycle, source: SourceState) -> None:
@@ -17,7 +17,7 @@ def look_ahead(cycle: Cycle, source: SourceState) -> None:
     pools.small_demand_s[row] = limit_s(
         policy, given, slots=int(pools.slots[row]), offered_load=float(pools.offered_load[row]), tail_index=tail_index
     )
-    if policy.code == dispatch.RELAUNCH:
+    if policy.kernel is relaunch:
         rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
         sizes, which = np.unique(stages.n_tasks[rows], return_inverse=True)
         stages.relaunch_factor[rows] = np.array([factor(policy, size, tail_index) for size in sizes.tolist()])[which]

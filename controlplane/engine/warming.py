@@ -11,8 +11,8 @@ from controlplane.model import facts as f
 from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
-from controlplane.policies.policy import Kind
 from controlplane.policies.registry import TABLE
+from controlplane.policies.row import Kind
 
 SOURCE = "warming"
 

@@ -5,9 +5,18 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import Setting
 
 JOB, LAST = 0.0, 1.0
-"""Values of the setting `copy_priority`."""
+COPY_PRIORITY = Setting(
+    name="copy_priority",
+    default=JOB,
+    low=JOB,
+    high=LAST,
+    about="0: a copy competes at its job's priority; 1: it starts only when no original waits in the pool.",
+    switch=True,
+)
+"""A row that has this setting needs no code for it: whoever asks the policy calls `hold_back` on its answer."""
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.policy import Kind
+from controlplane.policies.row import Kind
 from controlplane.simulator.cluster import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)

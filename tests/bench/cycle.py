@@ -15,7 +15,7 @@ from controlplane.model.columns import Floats
 from controlplane.model.decisions import PolicySet, Report
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies import registry
-from controlplane.policies.policy import Kind
+from controlplane.policies.row import Kind
 from tests.scenario import SPARK
 
 SOURCE = "spark:bench"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controlplane.policies.policy import Kind
 from controlplane.policies.registry import TABLE, allocator
+from controlplane.policies.row import Kind
 
 pytestmark = pytest.mark.unit
 

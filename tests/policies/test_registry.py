@@ -7,8 +7,6 @@ import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Capabilities
-from controlplane.policies import dispatch
-from controlplane.policies.policy import Kind
 from controlplane.policies.registry import (
     TABLE,
     allocator,
@@ -16,6 +14,7 @@ from controlplane.policies.registry import (
     parse_policy,
     speculator,
 )
+from controlplane.policies.row import Kind
 
 pytestmark = pytest.mark.unit
 
@@ -84,7 +83,6 @@ def test_defaults_lie_in_their_ranges_and_needs_are_capabilities():
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_a_kernel_reads_no_other_row_s_settings(row):
     """The settings of all rows are in one record, where another's name is no error."""
-    kernel = getattr(dispatch, row.name.replace("-", "_"))
-    source = inspect.getsource(getattr(kernel, "py_func", kernel))
+    source = inspect.getsource(getattr(row.kernel, "py_func", row.kernel))
     read = {name.strip('"') for name in re.findall(r"settings\[([^]]+)\]", source)}
     assert read <= {setting.name for setting in row.settings}

@@ -18,7 +18,6 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.policies.hopper.virtual_size import copy_multiplier
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
-from controlplane.policies.policy import Keeps, Kind
 from controlplane.policies.redundancy.execution import plain
 from controlplane.policies.redundancy.of_pool import best_factor, small_demand_s
 from controlplane.policies.redundancy.order_statistics import order_statistic, slot_time
@@ -33,6 +32,7 @@ from controlplane.policies.redundancy.relaunch import (
 from controlplane.policies.redundancy.relaunching import relaunch_reason
 from controlplane.policies.redundancy.system import System
 from controlplane.policies.registry import TABLE, allocator, speculator
+from controlplane.policies.row import Keeps, Kind
 from controlplane.policies.whole_slots import whole, whole_up
 from tests.scenario import Scenario
 

@@ -9,8 +9,9 @@ import pytest
 
 from controlplane import compiled
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
-from controlplane.policies.policy import Kind, Policy
+from controlplane.policies.policy import Policy
 from controlplane.policies.registry import TABLE
+from controlplane.policies.row import Kind
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit

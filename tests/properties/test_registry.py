@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from controlplane.model.reasons import WHY_COPIED, Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
-from controlplane.policies.policy import Keeps, Kind
 from controlplane.policies.registry import FORESEEING, TABLE
+from controlplane.policies.row import Keeps, Kind
 
 pytestmark = pytest.mark.unit
 

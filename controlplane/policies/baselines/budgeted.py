@@ -5,6 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import ORDERING, Kind, Row, Setting
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable, whole
 
 
@@ -39,3 +40,22 @@ def budgeted(slots: int, claimants: Records, settings: Record, answer: Records) 
     hand_out(reserved, most - tasks, order, copies)
     answer["target"][:] = answer["originals"] + copies
     answer["cap"][:] = answer["target"]
+
+
+ROW = Row(
+    name="budgeted",
+    kind=Kind.ALLOCATOR,
+    kernel=budgeted,
+    about="The least work left first, and a fixed share of the slots for copies alone.",
+    source="Hopper (SIGCOMM'15), section 3.1",
+    needs=ORDERING,
+    settings=(
+        Setting(
+            name="reserved_share",
+            default=0.1,
+            low=0.0,
+            high=1.0,
+            about="Share of the pool's slots that originals may not use (at least one, never the last).",
+        ),
+    ),
+)

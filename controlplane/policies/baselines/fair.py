@@ -3,6 +3,7 @@
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import ORDERING, Keeps, Kind, Row
 from controlplane.policies.whole_slots import by_arrival, most_usable, share_out
 
 
@@ -14,3 +15,13 @@ def fair(slots: int, claimants: Records, settings: Record, answer: Records) -> N
     row.
     """
     share_out(slots, claimants["weight"], most_usable(claimants), by_arrival(claimants), answer["target"])
+
+
+ROW = Row(
+    name="fair",
+    kind=Kind.ALLOCATOR,
+    kernel=fair,
+    about="Slots in proportion to the jobs' weights.",
+    needs=ORDERING,
+    keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
+)

@@ -5,6 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import ORDERING, Kind, Row
 from controlplane.policies.whole_slots import by_arrival, hand_out, most_usable, share_out
 
 
@@ -23,3 +24,12 @@ def fixed(slots: int, claimants: Records, settings: Record, answer: Records) -> 
     share_out(left, claimants["weight"], np.where(is_set, 0, most), order, others)
     target += others
     answer["cap"][:] = np.maximum(cap, -1)
+
+
+ROW = Row(
+    name="fixed",
+    kind=Kind.ALLOCATOR,
+    kernel=fixed,
+    about="Targets and caps set over REST; jobs without one share the rest fairly.",
+    needs=ORDERING,
+)

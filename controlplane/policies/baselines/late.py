@@ -7,7 +7,9 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
+from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.interfaces import Flags, Floats, Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.skew import EFFICIENT_RATE_SHARE, has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE, whole
 
@@ -119,3 +121,30 @@ def take_first(tasks: Records, candidate: Flags, copy_share: float, answer: Reco
         if n_taken[task["pool"]] < room:
             n_taken[task["pool"]] += 1
             answer["wanted"][row], answer["reason"][row] = True, Reason.LONGEST_TO_END
+
+
+ROW = Row(
+    name="late",
+    kind=Kind.SPECULATOR,
+    kernel=late,
+    about="Tasks slower than most of their stage, the one that ends last first.",
+    source="LATE (OSDI'08), section 4",
+    needs=COPYING,
+    settings=(
+        Setting(
+            name="copy_share",
+            default=0.1,
+            low=0.0,
+            high=1.0,
+            about="Copies that may run at once, as a share of the pool's slots (at least one).",
+        ),
+        Setting(
+            name="slow_task_share",
+            default=0.25,
+            low=0.0,
+            high=1.0,
+            about="Share of a stage's running tasks that count as slow, by progress rate.",
+        ),
+        COPY_PRIORITY,
+    ),
+)

@@ -9,7 +9,9 @@ from math import inf
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
+from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -101,3 +103,38 @@ def mantri(tasks: Records, finished: Records, settings: Record, answer: Records)
         answer["end_last"][row] = attempts > 1 and is_beaten(
             t_rem_s=task["worst_rem_s"], other_s=t_rem_s, margin_s=margin_s
         )
+
+
+ROW = Row(
+    name="mantri",
+    kind=Kind.SPECULATOR,
+    kernel=mantri,
+    about="Tasks whose copy likely saves slot time by what finished siblings took, the longest to run first.",
+    source="Mantri (OSDI'10), section 5.1",
+    needs=COPYING,
+    settings=(
+        Setting(
+            name="confidence",
+            default=0.25,
+            low=0.0,
+            high=1.0,
+            about="A copy must save slot time with more than this probability.",
+        ),
+        Setting(
+            name="max_attempts",
+            default=3.0,
+            low=1.0,
+            high=16.0,
+            about="The most attempts of one task at once, and for a task that starts anew the most ever.",
+        ),
+        COPY_PRIORITY,
+        Setting(
+            name="kill_margin_s",
+            default=60.0,
+            low=0.0,
+            high=1e9,
+            about="Seconds that an attempt ends after another, or in a full pool after a fresh one, to be killed.",
+        ),
+    ),
+    by_finished=True,
+)

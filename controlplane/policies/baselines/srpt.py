@@ -3,6 +3,7 @@
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import ORDERING, Keeps, Kind, Row
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable
 
 
@@ -14,3 +15,13 @@ def srpt(slots: int, claimants: Records, settings: Record, answer: Records) -> N
     """
     order = by_key_and_arrival(claimants["remaining_work_s"], claimants)
     hand_out(slots, most_usable(claimants), order, answer["target"])
+
+
+ROW = Row(
+    name="srpt",
+    kind=Kind.ALLOCATOR,
+    kernel=srpt,
+    about="The job with the least work left first.",
+    needs=ORDERING,
+    keeps=frozenset({Keeps.WORK_CONSERVING}),
+)

@@ -11,7 +11,9 @@ from math import floor, inf
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
+from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 
 NOTHING, MEDIAN, DURATION = 0, 1, 2
@@ -117,3 +119,67 @@ def stock_spark(tasks: Records, finished: Records, settings: Record, answer: Rec
             reason = Reason.RUNS_TOO_LONG if task["running_attempts"] == 1 else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = elapsed_s, reason
         answer["wanted"][row] = reason == Reason.RUNS_TOO_LONG and task["eligible"]
+
+
+ROW = Row(
+    name="stock-spark",
+    kind=Kind.SPECULATOR,
+    kernel=stock_spark,
+    about="Tasks that have run much longer than the median of their stage, as Spark 4 finds them by itself.",
+    source="Spark 4, TaskSetManager.checkSpeculatableTasks",
+    needs=COPYING,
+    settings=(
+        Setting(
+            name="quantile",
+            default=0.9,
+            low=0.0,
+            high=1.0,
+            about="Share of a stage's tasks that must have finished before any is copied.",
+        ),
+        Setting(
+            name="multiplier",
+            default=3.0,
+            low=1.0,
+            high=100.0,
+            about="A task is slow once it has run this many times the median duration.",
+        ),
+        Setting(
+            name="min_runtime_s",
+            default=0.1,
+            low=0.0,
+            high=1e9,
+            about="A task is left alone for at least this long.",
+        ),
+        Setting(
+            name="duration_threshold_s",
+            default=0.0,
+            low=0.0,
+            high=1e9,
+            about="While few have finished of a stage that fits one executor, a task is slow after this long.",
+        ),
+        Setting(
+            name="efficiency",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+            about="1 excuses slow tasks that keep pace with their siblings; 0 does not ask.",
+            switch=True,
+        ),
+        Setting(
+            name="process_rate_multiplier",
+            default=0.75,
+            low=0.0,
+            high=1.0,
+            about="A task keeps pace from this share of its siblings' rate on.",
+        ),
+        Setting(
+            name="long_run_factor",
+            default=2.0,
+            low=1.0,
+            high=100.0,
+            about="After this many thresholds no pace excuses a task.",
+        ),
+        COPY_PRIORITY,
+    ),
+    by_finished=True,
+)

@@ -5,7 +5,9 @@ import math
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
+from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -86,3 +88,39 @@ def ras(tasks: Records, finished: Records, settings: Record, answer: Records) ->
             answer["score"][row] = t_rem_s - t_new_s if is_free else saving_s
         copies = reason == Reason.SAVES_SLOT_TIME or reason == Reason.ENDS_SOONER
         answer["wanted"][row] = copies and task["eligible"]
+
+
+ROW = Row(
+    name="ras",
+    kind=Kind.SPECULATOR,
+    kernel=ras,
+    about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
+    source="GRASS (NSDI'14), section 3.1",
+    needs=COPYING,
+    settings=(
+        Setting(
+            name="greedy_when_idle",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+            about="1 copies whatever ends sooner by it on a slot that no original waits for; 0 never does.",
+            switch=True,
+        ),
+        Setting(
+            name="sooner_by_s",
+            default=0.5,
+            low=0.0,
+            high=1e6,
+            about="On a free slot, a copy must end sooner by more than this, in seconds.",
+        ),
+        Setting(
+            name="sooner_times",
+            default=1.3,
+            low=1.0,
+            high=100.0,
+            about="On a free slot, what runs must need more than this many times as long as the copy.",
+        ),
+        COPY_PRIORITY,
+    ),
+    before_waiting=True,
+)

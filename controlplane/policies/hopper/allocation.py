@@ -7,6 +7,7 @@ from controlplane.model.columns import Record
 from controlplane.policies.hopper.fairness import fair_floor, with_fair_floor
 from controlplane.policies.hopper.virtual_size import precedence, virtual_size
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import ORDERING, Keeps, Kind, Row, Setting
 from controlplane.policies.whole_slots import by_key_and_arrival, most_usable
 
 
@@ -42,3 +43,46 @@ def hopper(slots: int, claimants: Records, settings: Record, answer: Records) ->
     with_fair_floor(slots, floor, size, most, order, round_up, answer["target"])
     if holds:
         answer["cap"][:] = answer["target"]
+
+
+ROW = Row(
+    name="hopper",
+    kind=Kind.ALLOCATOR,
+    kernel=hopper,
+    about="Slots by virtual size, which counts the copies a job will want; smallest first when short.",
+    source="Hopper (SIGCOMM'15), section 4",
+    needs=ORDERING,
+    settings=(
+        Setting(
+            name="fairness_epsilon",
+            default=0.1,
+            low=0.0,
+            high=1.0,
+            about="Part of its fair share that a job may lose to smaller ones; 1 promises nothing.",
+        ),
+        Setting(
+            name="multiplier_cap",
+            default=2.0,
+            low=1.0,
+            high=16.0,
+            about="The most slots counted per task, however heavy the tail of durations is.",
+        ),
+        Setting(
+            name="round_up",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+            about="1 rounds virtual sizes up, so that a last task has a slot for its copy; 0 down, as printed.",
+            switch=True,
+        ),
+        Setting(
+            name="hold_slots",
+            default=0.0,
+            low=0.0,
+            high=1.0,
+            about="1 keeps slots within a target free for copies yet to come, as printed; 0 lends them out.",
+            switch=True,
+        ),
+    ),
+    keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
+)

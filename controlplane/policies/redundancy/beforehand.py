@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from controlplane.policies import dispatch
 from controlplane.policies.policy import Policy
 from controlplane.policies.redundancy.of_pool import best_factor, small_demand_s
+from controlplane.policies.redundancy.relaunching import relaunch
+from controlplane.policies.redundancy.starting import redundant_small
 
 LOAD_STEPS = 20
 TAIL_STEPS = 10
@@ -20,7 +21,7 @@ one with every executor that comes or goes."""
 
 def limit_s(policy: Policy, given: Mapping[str, float], *, slots: int, offered_load: float, tail_index: float) -> float:
     """Demand up to which jobs of a pool start with copies; 0 under speculators that do not ask."""
-    if policy.code != dispatch.REDUNDANT_SMALL:
+    if policy.kernel is not redundant_small:
         return 0.0
     return small_demand_s(
         policy.complete(given),
@@ -32,7 +33,7 @@ def limit_s(policy: Policy, given: Mapping[str, float], *, slots: int, offered_l
 
 def factor(policy: Policy, stage_tasks: int, tail_index: float) -> float:
     """The best age to relaunch a stage's tasks at, over what they are expected to take; infinite likewise."""
-    if policy.code != dispatch.RELAUNCH:
+    if policy.kernel is not relaunch:
         return float("inf")
     return best_factor(_rounded(stage_tasks), _stepped(tail_index))
 

@@ -6,6 +6,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -45,3 +46,23 @@ def relaunch(tasks: Records, finished: Records, settings: Record, answer: Record
         answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
         answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]
         answer["kill"][row] = answer["wanted"][row]
+
+
+ROW = Row(
+    name="relaunch",
+    kind=Kind.SPECULATOR,
+    kernel=relaunch,
+    about="Tasks older than so many times what was expected of them are killed and started anew, once.",
+    source="Redundancy and relaunch, section V",
+    needs=COPYING | {"kill_copy"},
+    settings=(
+        Setting(
+            name="relaunch_factor",
+            default=0.0,
+            low=0.0,
+            high=100.0,
+            about="The age at which they are, over what was expected; 0: the best for the stage's number of tasks.",
+        ),
+    ),
+    before_waiting=True,
+)

@@ -10,7 +10,16 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Records
+from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
+
+ATTEMPTS_AT_START = Setting(
+    name="attempts_at_start",
+    default=2.0,
+    low=1.0,
+    high=16.0,
+    about="Attempts that a task starts with, its original among them.",
+)
 
 
 @rule
@@ -76,3 +85,50 @@ def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: R
     )
     answer["score"][row], answer["reason"][row] = 1.0 / max(task["running_attempts"], 1), reason
     answer["wanted"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]
+
+
+REDUNDANT_ALL = Row(
+    name="redundant-all",
+    kind=Kind.SPECULATOR,
+    kernel=redundant_all,
+    about="Every task starts with copies.",
+    source="Redundancy and relaunch, section III",
+    needs=COPYING,
+    settings=(ATTEMPTS_AT_START,),
+    at_start=True,
+)
+
+
+REDUNDANT_SMALL = Row(
+    name="redundant-small",
+    kind=Kind.SPECULATOR,
+    kernel=redundant_small,
+    about="Tasks of jobs with little demand start with copies; how little follows from the load.",
+    source="Redundancy and relaunch, section IV",
+    needs=COPYING,
+    settings=(
+        ATTEMPTS_AT_START,
+        Setting(
+            name="max_tasks",
+            default=10.0,
+            low=1.0,
+            high=100.0,
+            about="The most tasks that a job of the usual kind has; larger ones are small only where all are.",
+        ),
+        Setting(
+            name="min_service_s",
+            default=10.0,
+            low=1e-3,
+            high=1e9,
+            about="What a task of such a job takes at least.",
+        ),
+        Setting(
+            name="service_tail_index",
+            default=3.0,
+            low=0.1,
+            high=100.0,
+            about="Tail index of what such tasks take, stragglers aside.",
+        ),
+    ),
+    at_start=True,
+)

@@ -1,0 +1,92 @@
+"""What does a policy's file end in? A row: its name, its kernel, what it needs of a host, and what can be set."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from controlplane.model.errors import BadSetting
+
+ORDERING = frozenset({"order_pending"})
+"""What an allocator needs of a host: it starts tasks in the order that it is given."""
+COPYING = frozenset({"max_copies"})
+"""What a speculator needs: the host can start copies of a task."""
+
+
+class Kind(StrEnum):
+    """Which of a policy's two questions a row answers."""
+
+    ALLOCATOR = "allocator"
+    SPECULATOR = "speculator"
+
+
+class Keeps(StrEnum):
+    """Promises that the property tests hold a row to, beyond those that hold for all."""
+
+    WORK_CONSERVING = "work_conserving"
+    """No slot stays idle while a claimant can use it."""
+    FAIR_FLOOR = "fair_floor"
+    """Every claimant gets its weight's share less `fairness_epsilon`, in whole slots, or all it can use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One number that steers a policy."""
+
+    name: str
+    default: float
+    low: float
+    high: float
+    about: str
+    switch: bool = False
+    """Whether it is `low` or `high`, and nothing between."""
+
+    @property
+    def want(self) -> str:
+        """What it may be, for people."""
+        return f"{self.low:g} {'or' if self.switch else 'to'} {self.high:g}"
+
+    def allows(self, value: object) -> bool:
+        """Whether it may be this."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return value in (self.low, self.high) if self.switch else self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What a policy says of itself."""
+
+    name: str
+    kind: Kind
+    kernel: Callable[..., None]
+    """(slots, claimants, settings, answer) of an allocator, (tasks, finished, settings, answer) of a speculator."""
+    about: str
+    source: str = ""
+    needs: frozenset[str] = frozenset()
+    """Capabilities that a host must have for its orders to be given."""
+    settings: tuple[Setting, ...] = ()
+    keeps: frozenset[Keeps] = frozenset()
+    before_waiting: bool = False
+    """Whether a copy this speculator wants goes before the job's own waiting originals."""
+    at_start: bool = False
+    """Whether it copies attempts that are too new to be judged."""
+    by_finished: bool = False
+    """Whether it goes by what finished attempts of a stage took."""
+
+    def complete(self, given: Mapping[str, float]) -> dict[str, float]:
+        """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
+
+        >>> share = Setting(name="share", default=0.1, low=0.0, high=1.0, about="")
+        >>> row = Row(name="some", kind=Kind.ALLOCATOR, kernel=print, about="", settings=(share,))
+        >>> row.complete({}), row.complete({"share": 0.2})
+        ({'share': 0.1}, {'share': 0.2})
+        """
+        known = {setting.name: setting for setting in self.settings}
+        for name, value in given.items():
+            field = f"engine.{self.kind}_settings.{name}"
+            if name not in known:
+                want = " or ".join(known) if known else "nothing to set"
+                raise BadSetting(field, got=value, want=f"{want} for {self.kind} {self.name}")
+            if not known[name].allows(value):
+                raise BadSetting(field, got=value, want=known[name].want)
+        return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
