@@ -1,0 +1,98 @@
+"""Does a policy of another package run live, in `decide` and in the simulator, by its entry point alone?"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+ROOT = Path(__file__).resolve().parents[2]
+ENTRY_POINTS = """[grasshopper.policies]
+eager = toy_policies:EAGER
+last-come = toy_policies:LAST_COME
+"""
+TOY = '''
+import numpy as np
+from controlplane.compiled import kernel
+from controlplane.model.reasons import Reason
+from controlplane.policies.row import COPYING, ORDERING, Kind, Row, Setting
+
+@kernel
+def eager(tasks, finished, settings, answer):
+    """A copy for each task that is older than `patience_s`."""
+    for row in range(len(tasks)):
+        answer["score"][row], answer["reason"][row] = tasks["elapsed_s"][row], Reason.ENDS_SOONER
+        answer["wanted"][row] = (
+            tasks["eligible"][row]
+            and tasks["running_attempts"][row] == 1
+            and tasks["elapsed_s"][row] > settings["patience_s"]
+        )
+
+@kernel
+def last_come(slots, claimants, settings, answer):
+    """All for the job that came last."""
+    for row in np.argsort(-claimants["arrival_s"], kind="mergesort"):
+        answer["target"][row] = min(slots, claimants["usable"][row])
+        slots -= answer["target"][row]
+
+PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
+EAGER = Row(
+    name="eager", kind=Kind.SPECULATOR, kernel=eager, about="Old tasks.", needs=COPYING, settings=(PATIENCE,)
+)
+LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
+'''
+PROGRAM = """
+import json
+from dataclasses import replace
+from controlplane.engine.decide import decide
+from controlplane.model.parameters import EngineSettings
+from controlplane.model import facts as f
+from tests.scenario import Scenario
+from tests.simulator.test_cluster import VARIED
+
+live = Scenario(EngineSettings(mode=f.Mode.CONTROL, allocator="last-come", speculator="eager"))
+copies = live.run_with_straggler()
+watched = Scenario(EngineSettings(speculator="none"))
+watched.run_with_straggler()
+(pool,) = decide(watched.scheduler.snapshot(watched.now_s), "last-come+eager", EngineSettings()).pools
+simulated = replace(next(iter(VARIED.values())), policy="last-come+eager", jobs=4).simulate(1)
+print(json.dumps([[order.index for order in copies], [each.index for each in pool.copies], simulated.copies_per_task]))
+"""
+
+
+def run(code, folder, **environment):
+    """What a process prints, or how it fails, that finds the packages of `folder`."""
+    paths = f"{folder}{os.pathsep}{ROOT}"
+    variables = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore", "NUMBA_DISABLE_JIT": "1"} | environment
+    return subprocess.run([sys.executable, "-c", code], env=variables, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A folder with the toys and what an installer writes of them."""
+    (tmp_path / "toy_policies.py").write_text(TOY)
+    about = tmp_path / "toy_policies-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-policies\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    return tmp_path
+
+
+def test_it_runs_live_and_in_decide_and_simulated(installed):
+    """Task 3 is the straggler; under `last-come` and `eager` each has its target and gets its copy."""
+    done = run(PROGRAM, installed)
+    assert done.returncode == 0, done.stderr
+    live, decided, copies_per_task = json.loads(done.stdout)
+    assert (live, decided) == ([3], [3])
+    assert copies_per_task > 0.0
+
+
+def test_what_is_no_row_is_named(installed):
+    """Whoever has misspelt an entry point learns which."""
+    points = installed / "toy_policies-1.0.dist-info" / "entry_points.txt"
+    points.write_text(ENTRY_POINTS.replace(":EAGER", ":PATIENCE"))
+    done = run("import controlplane.policies.registry", installed)
+    assert "TypeError: entry point eager of grasshopper.policies: got Setting(" in done.stderr
