@@ -100,7 +100,7 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         policy = registry.speculator(name)
         before_waiting[pool_rows] = policy.before_waiting
         if len(shared) == 1:
-            dispatch.speculate(policy.code, view.tasks, finished, policy.setting_record(dict(given)), view.answer)
+            dispatch.speculate(policy.code, view.tasks, finished, policy.setting_values(dict(given)), view.answer)
         else:
             mine = np.flatnonzero(np.isin(view.tasks["pool"], pool_rows))
             view.answer[mine] = policy.speculate(view.tasks[mine], dict(given), finished)

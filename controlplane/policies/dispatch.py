@@ -4,7 +4,7 @@ A policy's number is its place among the rows of its kind. The entries are made 
 under its number, in a file of their own, for numba keeps compiled code by file.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from controlplane.compiled import generated
 from controlplane.policies.copy_priority import COPY_PRIORITY
@@ -12,6 +12,8 @@ from controlplane.policies.row import Kind, Row
 from controlplane.policies.rows import ROWS
 
 HEAD = '''"""The policies by number; made by `controlplane.policies.dispatch`."""
+
+import numpy as np
 
 from controlplane.compiled import kernel
 from controlplane.policies.copy_priority import hold_back
@@ -36,7 +38,6 @@ def speculate(code, tasks, finished, settings, answer):
         answer[row]["wanted"] = answer[row]["kill"] = answer[row]["end_last"] = False
         answer[row]["score"] = 0.0
 '''
-CALLS = {Kind.ALLOCATOR: "slots, claimants, settings, answer", Kind.SPECULATOR: "tasks, finished, settings, answer"}
 
 
 def of_kind(kind: Kind, rows: Iterable[Row] = ROWS) -> list[Row]:
@@ -47,16 +48,26 @@ def of_kind(kind: Kind, rows: Iterable[Row] = ROWS) -> list[Row]:
 def source(rows: Iterable[Row]) -> str:
     """The text of a module that has both entries for these rows."""
     rows = tuple(rows)
-    imports = [f"from {row.kernel.__module__} import {row.kernel.__name__}\n" for row in rows]
     allocators, speculators = (of_kind(kind, rows) for kind in Kind)
-    return "".join([HEAD, *imports, ALLOCATE, *_calls(allocators), SPECULATE, *_calls(speculators)])
+    return "".join([HEAD, *map(_head, rows), ALLOCATE, *_calls(allocators), SPECULATE, *_calls(speculators)])
 
 
-def _calls(rows: Iterable[Row]) -> Iterable[str]:
+def _head(row: Row) -> str:
+    """What it is called with: its kernel, and a type of record for its settings alone."""
+    name = row.kernel.__name__
+    columns = [(setting.name, "f8") for setting in row.settings]
+    return f"from {row.kernel.__module__} import {name}\n{name}_settings = np.dtype({columns})\n"
+
+
+def _calls(rows: Iterable[Row]) -> Iterator[str]:
+    """Each kernel under its number."""
     for code, row in enumerate(rows):
-        yield f"    if code == {code}:\n        {row.kernel.__name__}({CALLS[row.kind]})\n"
+        name = row.kernel.__name__
+        seen = "slots, claimants" if row.kind is Kind.ALLOCATOR else "tasks, finished"
+        settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
+        yield f"    if code == {code}:\n        {name}({seen}, {settings}, answer)\n"
         if COPY_PRIORITY in row.settings:
-            yield '        hold_back(tasks, settings["copy_priority"], answer)\n'
+            yield f"        hold_back(tasks, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
 
 
 _entries = generated(f"{__name__}_entries", source(ROWS))

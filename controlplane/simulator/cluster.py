@@ -143,9 +143,9 @@ class ClusterScenario:
         usual_percent = LOCALITY_PERCENT if is_hopper else 0.0
         return Policy(
             allocator=allocator.code,
-            allocator_settings=allocator.setting_record(self.allocator_settings),
+            allocator_settings=allocator.setting_values(self.allocator_settings),
             speculator=speculator.code,
-            speculator_settings=speculator.setting_record(self.speculator_settings),
+            speculator_settings=speculator.setting_values(self.speculator_settings),
             copies_first=speculator.before_waiting,
             wanted_only=not is_hopper if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,

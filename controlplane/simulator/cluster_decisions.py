@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
 from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
@@ -25,9 +25,9 @@ class Policy(NamedTuple):
     """A pair of policies, and what surrounds them."""
 
     allocator: int
-    allocator_settings: Record
+    allocator_settings: Floats
     speculator: int
-    speculator_settings: Record
+    speculator_settings: Floats
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
     wanted_only: bool

@@ -90,6 +90,24 @@ def test_it_runs_live_and_in_decide_and_simulated(installed):
     assert copies_per_task > 0.0
 
 
+@pytest.mark.full
+def test_it_compiles_only_what_calls_it(installed, tmp_path):
+    """A minute for a policy of one loop would be a minute for every change of it."""
+    compiled = {}
+    for folder in (tmp_path / "nothing", installed):
+        done = run(
+            "from controlplane.engine.warming import warm; warm()",
+            folder,
+            NUMBA_DISABLE_JIT="0",
+            XDG_CACHE_HOME=str(tmp_path / "cache"),
+        )
+        assert done.returncode == 0, done.stderr
+        compiled[folder] = {path.name: path.parent.parent for path in (tmp_path / "cache").rglob("*.nbc")}
+    new = {name.partition("-")[0] for name in compiled[installed].keys() - compiled[tmp_path / "nothing"].keys()}
+    assert {"toy_policies.eager", "toy_policies.last_come"} <= new
+    assert not {name for name in new if name.startswith(("late", "mantri", "running", "views", "host_slowness"))}
+
+
 def test_what_is_no_row_is_named(installed):
     """Whoever has misspelt an entry point learns which."""
     points = installed / "toy_policies-1.0.dist-info" / "entry_points.txt"
