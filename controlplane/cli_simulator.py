@@ -100,9 +100,7 @@ def simulate(
     d: Annotated[float | None, of_masterworker(help="redundant-small: largest demand, s; else the best.")] = None,
     rate: Annotated[float, of_masterworker(help="Tasks started per task needed.")] = 2.0,
     spare: Annotated[int | None, of_masterworker(help="Spare tasks for every job, instead of a rate.")] = None,
-    w: Annotated[
-        float | None, typer.Option(help="relaunch: its time in service times; else the best (cluster: needed).")
-    ] = None,
+    w: Annotated[float | None, typer.Option(help="relaunch: its time in service times; else the best.")] = None,
     jobs: Annotated[int, typer.Option(help="Jobs counted per seed, after a warm-up.")] = 100_000,
     seeds: Annotated[str, typer.Option(help='Seeds, as in "1..20" or "1,5,9".')] = "1..10",
     nodes: Annotated[int, typer.Option(help="Worker nodes.")] = 20,

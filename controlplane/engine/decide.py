@@ -31,8 +31,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason, sentence
 from controlplane.model.snapshot import JobState, PoolState, Snapshot, TaskState
 from controlplane.policies import registry
-from controlplane.policies.interfaces import Records
-from controlplane.policies.redundancy.beforehand import factor, limit_s
+from controlplane.policies.interfaces import Load, Records
 
 SCHEMA_VERSION = 1
 """Of the snapshots that are understood."""
@@ -228,10 +227,8 @@ def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
     free, waiting, ordered = _room(pool, targets)
     spare = dict(zip((job.job for job in pool.jobs), spare_room(free, waiting).tolist(), strict=True))
     tasks, finished = task_records(pool, spare, np.array(standing) == Reason.NONE)
-    tasks["small_demand_s"] = limit_s(
-        speculator, speculator_settings, slots=pool.slots, offered_load=pool.offered_load, tail_index=pool.tail_index
-    )
-    tasks["relaunch_factor"] = [factor(speculator, int(n_tasks), pool.tail_index) for n_tasks in tasks["stage_tasks"]]
+    load = Load(slots=pool.slots, offered_load=pool.offered_load, tail_index=pool.tail_index)
+    tasks["prepared"] = speculator.prepared(load, tasks["stage_tasks"], speculator_settings)
     answer = speculator.speculate(tasks, speculator_settings, finished)
     reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
     originals = dict(zip((job.job for job in jobs), allocation["originals"].tolist(), strict=True))

@@ -9,7 +9,6 @@ from controlplane.engine.budgets import Budgets, copy_room, no_room, restart_roo
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
-from controlplane.engine.redundancy import look_ahead
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.errors import LawBroken
@@ -18,7 +17,7 @@ from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
 from controlplane.policies.baselines.late import order_statistic
 from controlplane.policies.grass.ras import ras_saving_s
-from controlplane.policies.interfaces import UNKNOWN_FINISHED
+from controlplane.policies.interfaces import UNKNOWN_FINISHED, Load
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -71,7 +70,7 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
         pools.executor_slots[row] = source.attached.executor_slots
-        look_ahead(cycle, source)
+        _prepare(cycle, source)
     jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     cycle.cluster.jobs.told_off[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
@@ -81,6 +80,21 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
     pools.n_copies[: pools.size] = budgets.by_pool
+
+
+def _prepare(cycle: Cycle, source: SourceState) -> None:
+    """Write down what the pool's speculator goes by, with the pool and with its stages."""
+    pools, stages, row = cycle.cluster.pools, cycle.cluster.stages, source.row
+    policy, settings = cycle.steering.speculator(source.name)
+    pools.at_start[row] = policy.at_start
+    if policy.prepare:
+        rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
+        load = Load(
+            slots=int(pools.slots[row]),
+            offered_load=float(pools.offered_load[row]),
+            tail_index=float(pools.tail_index[row]),
+        )
+        stages.prepared[rows] = policy.prepared(load, stages.n_tasks[rows], settings)
 
 
 def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:

@@ -214,8 +214,7 @@ def view_tasks(
             at = attempt["older"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan
-        seen["job_tasks"], seen["small_demand_s"] = jobs[task["job"]]["remaining_tasks"], pool["small_demand_s"]
-        seen["relaunch_factor"] = stage["relaunch_factor"]
+        seen["job_tasks"], seen["prepared"] = jobs[task["job"]]["remaining_tasks"], stage["prepared"]
         seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
         seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], pool["executor_slots"]
         seen["stage_tasks"], seen["stage_done"], seen["work"] = stage["n_tasks"], stage["n_done"], task["input_bytes"]

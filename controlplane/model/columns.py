@@ -72,8 +72,6 @@ class Pools(Table):
     load_seen_s = floats(-np.inf)
     at_start = flags()
     """Whether its speculator copies attempts that are too new to be judged."""
-    small_demand_s = floats(0.0)
-    """Slot-seconds up to which a job pays with copies at the start; only where its speculator asks."""
     kept_slowness = floats(0.0)
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
     executor_slots = ints()
@@ -185,8 +183,8 @@ class Stages(Table):
     prior_tail_s = floats()
     prior_late_s = floats(np.inf)
     """Age from which a task of it would have been late in earlier jobs, or one of its class, where it has no past."""
-    relaunch_factor = floats(np.inf)
-    """The best age to relaunch its tasks at, over what they are expected to take; only where its speculator asks."""
+    prepared = floats()
+    """What its speculator has prepared for its tasks; only where that prepares anything."""
 
     def left(self, rows: Any) -> Any:
         """Tasks that are not done, of a row or of rows."""

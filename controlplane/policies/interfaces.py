@@ -5,6 +5,8 @@ kernel: it reads records and its settings, a record with the registry's names, a
 reads no clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from controlplane.model.columns import Flags, Floats, Ints, Records
@@ -20,6 +22,7 @@ __all__ = [
     "Flags",
     "Floats",
     "Ints",
+    "Load",
     "Records",
 ]
 
@@ -71,8 +74,7 @@ RUNNING_TASK = np.dtype(
         ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
         ("job_room", np.int64),  # of its job's target: slots that no attempt holds and no original of it waits for
         ("job_tasks", np.int64),  # of its job, not yet done
-        ("small_demand_s", np.float64),  # slot-seconds up to which jobs of its pool pay with copies at the start
-        ("relaunch_factor", np.float64),  # best one for its stage, in units of expected_s; inf for none
+        ("prepared", np.float64),  # what its policy's row has prepared for its stage; nan where it prepares nothing
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
         ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
         ("stage_done", np.int64),  # of them, those that are done
@@ -83,6 +85,17 @@ RUNNING_TASK = np.dtype(
     align=True,
 )
 """A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
+
+
+class Load(NamedTuple):
+    """What a policy prepares for: a pool as a whole."""
+
+    slots: int
+    offered_load: float
+    """Slot time that arrives per slot and second, stragglers included."""
+    tail_index: float
+    """Of attempts' durations."""
+
 
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 """Where no finished attempts are known, or nobody asks for them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from controlplane.policies import dispatch
-from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Records
+from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Ints, Load, Records
 from controlplane.policies.row import Row
 
 
@@ -30,6 +30,12 @@ class Policy(Row):
         answer = np.zeros(len(tasks), dtype=SPECULATION)
         dispatch.speculate(self.code, tasks, finished, self.setting_values(settings or {}), answer)
         return answer
+
+    def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
+        """What tasks have as `prepared`, shape (n_stages,); nan where the row prepares nothing. Raises BadSetting."""
+        if self.prepare is None:
+            return np.full(len(stage_tasks), np.nan)
+        return self.prepare(load, stage_tasks, self.complete(settings))
 
     def setting_values(self, given: Mapping[str, float]) -> Floats:
         """All settings, shape (n_settings,), in the order of the row. Raises BadSetting."""

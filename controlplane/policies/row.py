@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from controlplane.model.errors import BadSetting
+from controlplane.policies.interfaces import Floats, Ints, Load
 
 ORDERING = frozenset({"order_pending"})
 """What an allocator needs of a host: it starts tasks in the order that it is given."""
@@ -72,6 +73,9 @@ class Row:
     """Whether it copies attempts that are too new to be judged."""
     by_finished: bool = False
     """Whether it goes by what finished attempts of a stage took."""
+    prepare: Callable[[Load, Ints, Mapping[str, float]], Floats] | None = None
+    """(load of a pool, tasks of each stage, settings) -> what tasks of each stage have as `prepared`. It is asked in every
+    cycle and not compiled, so it keeps what takes long."""
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.

@@ -14,7 +14,7 @@ import numpy as np
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
 from controlplane.policies.hopper.locality import LOCALITY_PERCENT
-from controlplane.policies.redundancy.beforehand import limit_s
+from controlplane.policies.interfaces import Load
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.simulator.cluster_decisions import Policy
 from controlplane.simulator.cluster_events import Ended, play
@@ -75,8 +75,7 @@ class ClusterScenario:
     def __post_init__(self) -> None:
         allocator, speculator = parse_policy(self.policy, ROWS)
         allocator.complete(self.allocator_settings)
-        if speculator.complete(self.speculator_settings).get("relaunch_factor") == 0:
-            raise BadSetting("relaunch_factor", got=0, want="a factor; the best for each stage is a live pool's only")
+        speculator.complete(self.speculator_settings)
         for name, low, high in LIMITS:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
@@ -117,7 +116,7 @@ class ClusterScenario:
         state = state._replace(log=log)
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
-        finished = play(work, world, self._policy(), state, window_s, ended)
+        finished = play(work, world, self._policy(work.phase_tasks), state, window_s, ended)
         slowdown = ended.response_s / ideal_s(work, self.launch_s)
         return _summary(work, ended, slowdown, state.counts[0], window_s, self.slots, finished), ended
 
@@ -137,8 +136,9 @@ class ClusterScenario:
             remote_factor=float(self.remote_factor),
         )
 
-    def _policy(self) -> Policy:
+    def _policy(self, phase_tasks: Ints) -> Policy:
         allocator, speculator = parse_policy(self.policy, ROWS)
+        load = Load(self.slots, float(self.offered_load), float(self.slowdown_tail_index))
         is_hopper = allocator.name == "hopper"
         usual_percent = LOCALITY_PERCENT if is_hopper else 0.0
         return Policy(
@@ -151,13 +151,7 @@ class ClusterScenario:
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             at_start=speculator.at_start,
-            small_demand_s=limit_s(
-                speculator,
-                self.speculator_settings,
-                slots=self.slots,
-                offered_load=float(self.offered_load),
-                tail_index=float(self.slowdown_tail_index),
-            ),
+            prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
             foresees_jobs=allocator in FORESEEING,
             foresees_attempts=speculator in FORESEEING,
             locality_percent=float(usual_percent if self.locality_percent is None else self.locality_percent),

@@ -38,8 +38,8 @@ class Policy(NamedTuple):
     """What the allocator takes the tail index of durations for."""
     at_start: bool
     """Whether the speculator copies attempts whose rate cannot be read yet."""
-    small_demand_s: float
-    """Slot time up to which a job pays with copies at the start."""
+    prepared: Floats
+    """What the speculator has prepared for the tasks of each phase, shape (n_phases,)."""
     foresees_jobs: bool
     """Whether the allocator knows what the originals of open phases will take."""
     foresees_attempts: bool
@@ -107,12 +107,13 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         see_attempts(policy, state, slot, typical_s, task)
         task["stage"] = original["job"]
         task["running_attempts"], task["attempts_started"] = original["attempts"], original["n_started"]
-        task["t_new_s"], task["sibling_rate"], task["relaunch_factor"] = typical_s, 1.0 / typical_s, inf
+        task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
         if policy.foresees_attempts:
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
-        task["job_tasks"], task["small_demand_s"] = job["n_tasks"] - job["n_done"], policy.small_demand_s
+        task["job_tasks"] = job["n_tasks"] - job["n_done"]
+        task["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
         task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
         task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)

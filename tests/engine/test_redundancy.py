@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies.redundancy.beforehand import factor, limit_s
+from controlplane.policies.interfaces import Load
 from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.policies.redundancy.relaunch import latency_optimal_factor
 from controlplane.policies.redundancy.relaunch import relaunched as relaunched_run
@@ -128,7 +129,8 @@ def test_a_rounded_number_of_tasks_lengthens_no_stage_by_a_thousandth(tail_index
     """Stages of up to 64 tasks have their own factor, larger ones share theirs with those of nearly as many."""
     policy = speculator("relaunch")
     for tasks in [1, 10, 63, *(65 * 2**doubled for doubled in range(18))]:
-        own, given = latency_optimal_factor(tasks, tail_index), factor(policy, tasks, tail_index)
+        own = latency_optimal_factor(tasks, tail_index)
+        (given,) = policy.prepared(Load(1, 0.5, tail_index), np.array([tasks]), {})
         shared = given * tail_index / (tail_index - 1.0)
         assert (shared == pytest.approx(own)) or tasks > 64
         longer = relaunched_run(tasks, shared, tail_index).latency / relaunched_run(tasks, own, tail_index).latency
@@ -139,7 +141,7 @@ def test_however_many_sizes_stages_have_searches_are_few():
     """A search takes milliseconds, and a pool may bring a new size with every stage."""
     policy, before = speculator("relaunch"), best_factor.cache_info().misses
     for tasks in range(1, 10**7, 4001):
-        factor(policy, tasks, 3.0)
+        policy.prepared(Load(1, 0.5, 3.0), np.array([tasks]), {})
     assert best_factor.cache_info().misses - before < 650
 
 
@@ -147,5 +149,5 @@ def test_however_many_slots_pools_have_searches_are_few():
     """A search takes 50 ms, in which no driver is answered, and executors come and go all the time."""
     policy, before = speculator("redundant-small"), replication_threshold_s.cache_info().misses
     for slots in range(4096, 4352):
-        limit_s(policy, {}, slots=slots, offered_load=0.37, tail_index=3.0)
+        policy.prepared(Load(slots, 0.37, 3.0), np.array([1]), {})
     assert replication_threshold_s.cache_info().misses - before < 4

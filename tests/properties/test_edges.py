@@ -71,7 +71,7 @@ def running(t_rem_s: list[float], t_new_s: list[float]) -> Records:
     view = np.zeros(len(t_rem_s), dtype=RUNNING_TASK)
     view["t_rem_s"], view["t_new_s"], view["expected_s"], view["elapsed_s"] = t_rem_s, t_new_s, t_new_s, 60.0
     view["running_attempts"], view["attempts_started"], view["eligible"] = 1, 1, True
-    view["progress_rate"], view["sibling_rate"], view["relaunch_factor"] = 1.0, 1.0, 3.0
+    view["progress_rate"], view["sibling_rate"], view["prepared"] = 1.0, 1.0, 3.0
     view["pool_slots"], view["job_tasks"], view["finished_from"] = 10, len(t_rem_s), -1
     return view
 

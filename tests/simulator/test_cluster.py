@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
+from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.simulator import cluster, cluster_world
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
 from controlplane.simulator.cluster_decisions import view_claimants
@@ -232,7 +233,7 @@ def test_what_waits_to_be_moved_counts_over_the_work_that_is_left(transferred_s,
     job = {"phase": 1, "n_phases": 3, "n_tasks": 8, "n_started": 8, "n_done": 4, "transferred_s": transferred_s}
     for name, value in job.items():
         state.jobs[name] = value
-    assert view_claimants(work, scenario._world(1), scenario._policy(), state) == 1
+    assert view_claimants(work, scenario._world(1), scenario._policy(work.phase_tasks), state) == 1
     assert state.claimants[["downstream_tasks", "transfer_ratio"]].tolist() == [(5.0, transfer_ratio)]
 
 
@@ -450,10 +451,14 @@ def test_kills_lose_no_task_and_no_slot(policy, settings, monkeypatch):
         assert not any(counts[name] for name in ("copies", "n_beaten", "n_wanted", "n_restarts", "n_waiting"))
 
 
-def test_the_best_age_for_a_relaunch_is_not_simulated_here():
-    """It is found for each stage by a search that no compiled loop runs."""
-    with pytest.raises(BadSetting, match="relaunch_factor"):
-        ClusterScenario(policy="fair+relaunch")
+def test_each_phase_is_relaunched_at_the_age_that_is_best_for_its_tasks():
+    """0 stands for it; with two tasks that is another age than with forty, where one or the other is given."""
+    ages = [best_factor(tasks, 3.0) for tasks in (2, 40)]
+    source = Listed(original_s=((1.0, 1.0), (1.0,) * 40), copy_s=1.0)
+    scenario = ClusterScenario(
+        policy="fifo+relaunch", workload=source, jobs=2, slowdown_tail_index=3.0, machines=2, slots_per_machine=20
+    )
+    assert scenario._policy(np.array([2, 40])).prepared == pytest.approx(ages)
 
 
 def test_a_setting_that_the_allocator_does_not_have_is_refused_before_anything_runs():

@@ -20,11 +20,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from controlplane.engine import redundancy
+from controlplane.engine import speculation
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
-from controlplane.policies.redundancy.beforehand import limit_s
+from controlplane.policies.interfaces import Load
 from controlplane.simulator import cluster_events
 from controlplane.simulator.cluster import ClusterScenario
 from controlplane.simulator.cluster_decisions import decide
@@ -66,9 +66,7 @@ class Twin:
         for name in self.plain:
             monkeypatch.setattr(cluster_events, name, getattr(self, name))
         monkeypatch.setattr(cluster_events, "decide", self.decide)
-        monkeypatch.setattr(
-            redundancy, "limit_s", lambda *policy, **known: limit_s(*policy, **known | {"offered_load": LOAD})
-        )
+        monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         self.starts_are_compared = not self.live.scheduler.steering.speculator(SOURCE)[0].at_start
 

@@ -1,11 +1,16 @@
 """Which running tasks are started anew? Once, those that are older than w times what was expected of them."""
 
 import math
+from collections.abc import Mapping
+
+import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Records
+from controlplane.policies.interfaces import Floats, Ints, Load, Records
+from controlplane.policies.redundancy.of_pool import best_factor
+from controlplane.policies.redundancy.rounding import rounded, rounded_load
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -41,11 +46,18 @@ def relaunch(tasks: Records, finished: Records, settings: Record, answer: Record
             elapsed_s=task["elapsed_s"],
             expected_s=task["expected_s"],
             attempts_started=task["attempts_started"],
-            factor=factor if factor > 0 else task["relaunch_factor"],
+            factor=factor if factor > 0 else task["prepared"],
         )
         answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
         answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]
         answer["kill"][row] = answer["wanted"][row]
+
+
+def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
+    """The best age to relaunch each stage's tasks at, over what they are expected to take."""
+    sizes, which = np.unique(stage_tasks, return_inverse=True)
+    tail_index = rounded_load(load).tail_index
+    return np.array([best_factor(rounded(size), tail_index) for size in sizes.tolist()])[which]
 
 
 ROW = Row(
@@ -65,4 +77,5 @@ ROW = Row(
         ),
     ),
     before_waiting=True,
+    prepare=prepare_factors,
 )

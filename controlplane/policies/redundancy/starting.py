@@ -5,11 +5,16 @@ expected to take.
 """
 
 import math
+from collections.abc import Mapping
+
+import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Records
+from controlplane.policies.interfaces import Floats, Ints, Load, Records
+from controlplane.policies.redundancy.of_pool import small_demand_s
+from controlplane.policies.redundancy.rounding import rounded_load
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -68,10 +73,15 @@ def redundant_small(tasks: Records, finished: Records, settings: Record, answer:
     """
     attempts_at_start, max_tasks = int(settings["attempts_at_start"]), settings["max_tasks"]
     for row in range(len(tasks)):
-        small_s = tasks[row]["small_demand_s"]
+        small_s = tasks[row]["prepared"]
         if tasks[row]["job_tasks"] > max_tasks and small_s < math.inf:
             small_s = 0.0
         answer_start(tasks[row], attempts_at_start, small_s, answer, row)
+
+
+def prepare_small(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
+    """Slot-seconds up to which jobs of a pool start with copies, for each of its stages."""
+    return np.full(len(stage_tasks), small_demand_s(settings, *rounded_load(load)))
 
 
 @rule
@@ -131,4 +141,5 @@ REDUNDANT_SMALL = Row(
         ),
     ),
     at_start=True,
+    prepare=prepare_small,
 )

@@ -2,10 +2,11 @@
 
 from math import inf, nan
 
+import numpy as np
 import pytest
 
 from controlplane.model.reasons import Reason
-from controlplane.policies.redundancy.beforehand import limit_s
+from controlplane.policies.interfaces import Load
 from controlplane.policies.redundancy.execution import small_and_large
 from controlplane.policies.redundancy.of_pool import small_demand_s
 from controlplane.policies.redundancy.queue import response_time_s
@@ -29,20 +30,20 @@ def reasons(policy, running, settings=None, **columns):
 
 def test_demand_up_to_the_threshold_is_small(running):
     """D = k b: four tasks of 10 s are 40 slot-seconds, and "up to d" includes d itself."""
-    columns = {"job_tasks": [4, 4], "expected_s": [10.0, 10.0], "small_demand_s": [40.0, 39.0]}
+    columns = {"job_tasks": [4, 4], "expected_s": [10.0, 10.0], "prepared": [40.0, 39.0]}
     assert reasons(small, running, **columns) == [Reason.STARTS_WITH_COPIES, Reason.NOT_SMALL]
 
 
 def test_what_nobody_knows_is_not_promised_but_where_every_demand_is_small(running):
     """Without a finished sibling or an earlier run the demand is a guess; an infinite threshold does not ask."""
-    columns = {"job_tasks": [1, 1], "expected_s": [nan, nan], "small_demand_s": [1e6, inf]}
+    columns = {"job_tasks": [1, 1], "expected_s": [nan, nan], "prepared": [1e6, inf]}
     assert reasons(small, running, **columns) == [Reason.UNKNOWN_DEMAND, Reason.STARTS_WITH_COPIES]
     assert reasons(everyone, running, **columns) == [Reason.STARTS_WITH_COPIES] * 2
 
 
 def test_more_tasks_than_the_usual_job_has_are_large(running):
     """The threshold was found for jobs of up to max_tasks tasks; of others it says nothing."""
-    columns = {"job_tasks": [11, 11], "expected_s": [0.1, 0.1], "small_demand_s": [40.0, inf]}
+    columns = {"job_tasks": [11, 11], "expected_s": [0.1, 0.1], "prepared": [40.0, inf]}
     assert reasons(small, running, **columns) == [Reason.NOT_SMALL, Reason.STARTS_WITH_COPIES]
 
 
@@ -73,6 +74,6 @@ def test_the_limit_is_the_best_one_of_the_pool_as_a_queue(load):
     assert response_s(best_s) <= min(response_s(float(other)) for other in (0.0, inf, *range(1, 1000, 7))) * (1 + 1e-6)
 
 
-def test_where_nobody_asks_for_the_limit_no_job_is_small():
+def test_who_starts_every_task_with_copies_prepares_nothing():
     """A search takes 50 ms; only one speculator has a use for what it finds."""
-    assert limit_s(everyone, {}, slots=200, offered_load=0.2, tail_index=3.0) == 0.0
+    assert np.isnan(everyone.prepared(Load(200, 0.2, 3.0), np.array([1, 2]), {})).all()

@@ -1,0 +1,34 @@
+"""Which pools and stages count as one? Few enough that what is searched for each is searched once and kept."""
+
+from controlplane.policies.interfaces import Load
+
+LOAD_STEPS = 20
+"""Steps of an offered load of 1."""
+TAIL_STEPS = 10
+"""Steps of a tail index of 1. It is one step at least: of heavier tails, as of a cluster that hangs, no moment exists."""
+COUNT_BITS = 6
+"""Leading binary digits of a number of tasks or slots that count. It is exact below 64 and off by a 64th at most above,
+which lengthens a stage by less than a thousandth; a pool's slots change with each executor that comes or goes."""
+
+
+def rounded(number: int) -> int:
+    """The number of tasks or slots that stands for it.
+
+    >>> [rounded(number) for number in (63, 65, 67, 1_000_000)]
+    [63, 64, 68, 999424]
+    """
+    unit = 2 ** max(number.bit_length() - COUNT_BITS, 0)
+    return round(number / unit) * unit
+
+
+def rounded_load(load: Load) -> Load:
+    """The load that stands for it.
+
+    >>> rounded_load(Load(slots=1001, offered_load=0.37, tail_index=0.01))
+    Load(slots=1008, offered_load=0.35, tail_index=0.1)
+    """
+    return Load(
+        slots=rounded(max(load.slots, 0)),
+        offered_load=round(load.offered_load * LOAD_STEPS) / LOAD_STEPS,
+        tail_index=max(round(load.tail_index * TAIL_STEPS), 1) / TAIL_STEPS,
+    )
