@@ -5,7 +5,7 @@ from controlplane.policies.interfaces import Load
 LOAD_STEPS = 20
 """Steps of an offered load of 1."""
 TAIL_STEPS = 10
-"""Steps of a tail index of 1. It is one step at least: of heavier tails, as of a cluster that hangs, no moment exists."""
+"""Steps of a tail index of 1. It is one step at least: heavier tails, as of a cluster that hangs, have no moments."""
 COUNT_BITS = 6
 """Leading binary digits of a number of tasks or slots that count. It is exact below 64 and off by a 64th at most above,
 which lengthens a stage by less than a thousandth; a pool's slots change with each executor that comes or goes."""
