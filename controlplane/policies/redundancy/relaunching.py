@@ -54,7 +54,9 @@ def relaunch(tasks: Records, finished: Records, settings: Record, answer: Record
 
 
 def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
-    """The best age to relaunch each stage's tasks at, over what they are expected to take."""
+    """The best age to relaunch each stage's tasks at, over what they are expected to take; nan where one is set."""
+    if settings["relaunch_factor"] > 0:
+        return np.full(len(stage_tasks), np.nan)
     sizes, which = np.unique(stage_tasks, return_inverse=True)
     tail_index = rounded_load(load).tail_index
     return np.array([best_factor(rounded(size), tail_index) for size in sizes.tolist()])[which]
