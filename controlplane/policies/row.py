@@ -74,8 +74,10 @@ class Row:
     by_finished: bool = False
     """Whether it goes by what finished attempts of a stage took."""
     prepare: Callable[[Load, Ints, Mapping[str, float]], Floats] | None = None
-    """(load of a pool, tasks of each stage, settings) -> what the tasks of each stage have as `prepared`. It is called in
-    every cycle, and is not compiled, so it keeps what takes long."""
+    """(load of a pool, tasks of each stage, settings) -> what the tasks of each stage have as `prepared`.
+
+    It is called in every cycle, and is not compiled, so it keeps what takes long.
+    """
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
