@@ -72,7 +72,7 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
         fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
     except requests.RequestException as error:
         if isinstance(error, ValueError):
-            fail(f"--server: {error}", USAGE)
+            fail(f"--server: {server} is no address; want one as in http://127.0.0.1:7272", USAGE)
         _not_ours(server)
     if not isinstance(body, dict):
         _not_ours(server)

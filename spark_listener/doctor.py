@@ -144,7 +144,14 @@ def _jar(seen: Examined) -> Iterator[Finding]:
 def _keys(seen: Examined) -> Iterator[Finding]:
     for key in sorted(seen.conf):
         name = key.removeprefix(PREFIX)
-        if not key.startswith(PREFIX) or name in KEYS:
+        if not key.startswith(PREFIX):
+            spark, _, rest = key.partition(".")
+            area, _, rest = rest.partition(".")
+            if difflib.get_close_matches(f"{spark}.{area}.", [PREFIX], cutoff=0.85):
+                told = f"{key} is no setting, and nobody reads it"
+                yield Finding(ERROR, "settings", told, f"did you mean {PREFIX}{rest}?")
+            continue
+        if name in KEYS:
             continue
         if name in LOCAL_PROPERTIES:
             yield Finding(

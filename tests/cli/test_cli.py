@@ -327,6 +327,7 @@ def test_a_server_that_is_not_ours_is_told_and_never_a_traceback(
     ("server", "token", "code"),
     [
         ("no-scheme", "", USAGE),
+        ("127.0.0.1:7272", "", USAGE),
         ("http://[", "", USAGE),
         ("ftp://127.0.0.1", "", USAGE),
         ("http://127.0.0.1:1", "t\u00f6ken", USAGE),

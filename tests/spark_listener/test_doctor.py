@@ -85,6 +85,7 @@ def test_a_fit_application_has_no_complaint(seen) -> None:
     ("conf", "severity", "check", "words"),
     [
         ({"spark_grasshopper_servr": "x"}, "error", "settings", "spark.grasshopper.servr is no setting"),
+        ({"spark_grasshoper_mode": "off"}, "error", "settings", "spark.grasshoper.mode is no setting"),
         ({"spark_grasshopper_weight": "2"}, "warning", "settings", "is a local property"),
         ({"spark_grasshopper_late_job": "maybe"}, "error", "settings", "late.job is maybe"),
         ({"spark_grasshopper_copies_max": "many"}, "error", "settings", "copies.max is not a number: many"),
