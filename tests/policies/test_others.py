@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.unit
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINTS = """[grasshopper.policies]
 eager = toy_policies:EAGER
@@ -81,6 +80,7 @@ def installed(tmp_path):
     return tmp_path
 
 
+@pytest.mark.unit
 def test_it_runs_live_and_in_decide_and_simulated(installed):
     """Task 3 is the straggler; under `last-come` and `eager` each has its target and gets its copy."""
     done = run(PROGRAM, installed)
@@ -108,6 +108,7 @@ def test_it_compiles_only_what_calls_it(installed, tmp_path):
     assert not {name for name in new if name.startswith(("late", "mantri", "running", "views", "host_slowness"))}
 
 
+@pytest.mark.unit
 def test_what_is_no_row_is_named(installed):
     """Whoever has misspelt an entry point learns which."""
     points = installed / "toy_policies-1.0.dist-info" / "entry_points.txt"
