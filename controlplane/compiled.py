@@ -135,7 +135,7 @@ def _calls_others(path: Path) -> bool:
 
 @cache
 def _callers() -> dict[Path, bool]:
-    """Of each file of ours, whether what it imports leads to the policies by number."""
+    """Whether each file of ours imports the policies by number, itself or through others."""
     texts = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
     found, imports = {PACKAGE / DISPATCH}, {path: _imported(path, texts) for path in texts}
     while more := {path for path in texts if path not in found and not found.isdisjoint(imports[path])}:

@@ -184,7 +184,7 @@ class Stages(Table):
     prior_late_s = floats(np.inf)
     """Age from which a task of it would have been late in earlier jobs, or one of its class, where it has no past."""
     prepared = floats()
-    """What its speculator has prepared for its tasks; only where that prepares anything."""
+    """Number that its speculator has prepared for its tasks; of no meaning where it prepares none."""
 
     def left(self, rows: Any) -> Any:
         """Tasks that are not done, of a row or of rows."""

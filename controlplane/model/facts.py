@@ -19,7 +19,7 @@ MOST_TASKS_OF_STAGE = 1_000_000
 MOST_STAGES_OF_JOB = 100_000
 """Also edges and Spark jobs; large plans have some ten thousand."""
 MOST_APPLICATIONS = 10_000
-"""Of one leaf queue: what YARN allows a whole cluster, unless told otherwise."""
+"""Applications of one leaf queue; YARN's default maximum for a whole cluster."""
 MOST_NAMES = 1000
 """Hosts of a task or of a request, committers of a stage, tags of an application."""
 
@@ -371,8 +371,9 @@ _LISTS: dict[type, dict[str, Callable[[Any], int]]] = {
     QueueDemand: {"applications": len},
 }
 _ELEMENTS_PER_FACT = 200
+"""Elements of lists that cost as much as one fact."""
 _ELEMENTS_PER_FACT_OF = {"applications": 2, "done": 20}
-"""Of lists whose elements are work of their own: an application is a job, and a run of tasks is looked up."""
+"""The same where an element is work of its own: an application is a job, and a run of tasks is looked up."""
 
 
 def listed(fact: Fact) -> dict[str, int]:
@@ -385,7 +386,7 @@ def listed(fact: Fact) -> dict[str, int]:
 
 
 def cost_of_lists(facts: Iterable[Fact]) -> float:
-    """What taking in the lists of facts costs besides the facts themselves, counted in facts without lists.
+    """Cost of the lists in facts, in units of one fact without lists.
 
     >>> cost_of_lists([JobSubmitted(job="j", stages=[1] * 300), StageEnded(stage=1, stage_attempt=0)])
     1.5
