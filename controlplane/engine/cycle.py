@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import TaskView
@@ -21,7 +20,6 @@ class Cycle:
     """One cycle's tools. `ids` numbers orders and decisions alike and never gives a number twice."""
 
     cluster: Cluster
-    learning: Learning
     ledger: Ledger
     steering: Steering
     ids: count

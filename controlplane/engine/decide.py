@@ -1,39 +1,33 @@
 """What would a policy do now? Asked of a snapshot, so anybody may ask it anywhere; nothing is ordered or changed.
 
-The policy sees what the snapshot tells, through the same records as in the engine, and its wishes meet the same targets
-and budgets. Three things a snapshot does not tell: the sizes of stages not submitted yet (taken as none), targets that
-an operator has fixed (none), and how long tasks of a stage take before any has finished (its running tasks' `t_new_s`
-stand for it).
+The snapshot becomes a cluster again (`loading.py`), on which the steps of the engine's own cycle decide: what it says
+is what the engine would do with that state, without looking at a clock or learning anything.
 """
 
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
-from controlplane.engine.allocation import shares
-from controlplane.engine.budgets import copy_room, no_room, over_budget, restart_room, spare_room, within_originals
-from controlplane.engine.growth import Growth, slots_each
-from controlplane.engine.snapshot_records import (
-    claimant_records,
-    is_claimant,
-    is_pending,
-    task_key,
-    task_records,
-)
+from controlplane.engine.allocation import allocate
+from controlplane.engine.applications import claimants_of
+from controlplane.engine.cycle import Cycle
+from controlplane.engine.loading import load
+from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
-from controlplane.model.columns import Ints
+from controlplane.engine.views import JobSums, TaskView, job_sums
+from controlplane.model.cluster import SourceState, TaskKey
+from controlplane.model.decisions import Decision
 from controlplane.model.errors import BadSetting
+from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
-from controlplane.model.reasons import Reason, sentence
-from controlplane.model.snapshot import JobState, PoolState, Snapshot, TaskState
+from controlplane.model.reasons import Action, Reason, sentence
+from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.policies import registry
-from controlplane.policies.interfaces import Load, Records
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the snapshots that are understood."""
 LARGEST = 2**53
 """Whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
@@ -54,23 +48,6 @@ _COUNTED = frozenset(
         "n_waiting",
     }
 )
-_STANDING = {
-    reason.label: reason
-    for reason in (
-        Reason.UNSAFE_OUTPUT,
-        Reason.UNKNOWN_OUTPUT,
-        Reason.OPTED_OUT,
-        Reason.BARRIER,
-        Reason.PIPELINED,
-        Reason.STREAMING,
-        Reason.MODE,
-        Reason.HOST_CANNOT,
-        Reason.TOO_NEW,
-        Reason.ORDER_PENDING,
-        Reason.LEFT_ALONE,
-    )
-}
-"""The engine's own reasons for leaving a task alone, which hold under any policy."""
 
 
 class ClaimantAdvice(Struct, frozen=True, kw_only=True):
@@ -96,6 +73,8 @@ class TaskAdvice(Struct, frozen=True, kw_only=True):
     running_attempts: int
     score: float
     """Orders the tasks of one job, higher first."""
+    host: str
+    """Where its copy would go; empty for any host that has no attempt of it, and where it gets none."""
     reason: str
     sentence: str
 
@@ -134,12 +113,36 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     """What the pair "allocator+speculator" would do in every pool. Raises BadSetting for what it does not know."""
     if snapshot.schema_version != SCHEMA_VERSION:
         raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
-    _check(msgspec.to_builtins(snapshot), "snapshot")
-    _check_jobs(snapshot)
     registry.parse_policy(policy)
-    books = _Books(snapshot=snapshot, settings=settings)
-    pools = [_decide_pool(pool, policy, books) for pool in snapshot.pools]
+    _check(msgspec.to_builtins(snapshot), "snapshot")
+    cycle = _cycle(snapshot, policy, settings)
+    sources = list(cycle.cluster.sources.values())
+    sums = job_sums(cycle.cluster)
+    for source in sources:
+        allocate(cycle, source, sums)
+    running = [source for source in sources if source.attempts]
+    if running:
+        speculate(cycle, running, sums, prepare(cycle, running, sums))
+    pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
     return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
+
+
+def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
+    """A cycle at the moment of the snapshot, in the modes that held then."""
+    loaded, steering = load(snapshot), Steering(replace(settings, mode=Mode.CONTROL))
+    for pool in snapshot.pools:
+        steering.set_mode(pool.mode, pool.source)
+        steering.set_policy(pool.source, policy)
+    return Cycle(
+        cluster=loaded.cluster,
+        ledger=loaded.ledger,
+        steering=steering,
+        ids=loaded.ids,
+        view=TaskView(),
+        health=loaded.health,
+        now_s=snapshot.now_s,
+        decision=Decision(cycle=snapshot.cycle),
+    )
 
 
 def _check(value: object, place: str) -> None:
@@ -161,211 +164,61 @@ def _check(value: object, place: str) -> None:
         raise BadSetting(place, got=value, want=f"{-MOST_MEASURED:g} to {MOST_MEASURED:g}")
 
 
-def _check_jobs(snapshot: Snapshot) -> None:
-    """Raises BadSetting for a job that is there twice, or a task whose job is not."""
-    for number, pool in enumerate(snapshot.pools):
-        jobs = Counter(job.job for job in pool.jobs)
-        for job, times in jobs.items():
-            if times > 1:
-                raise BadSetting(f"snapshot.pools[{number}].jobs", got=f"{job} {times} times", want="each job once")
-        for place, task in enumerate(pool.tasks):
-            if task.job not in jobs:
-                where = f"snapshot.pools[{number}].tasks[{place}].job"
-                raise BadSetting(where, got=task.job, want="one of the pool's jobs")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Books:
-    """Copies by (source, job), those of this answer included; and which hosts are sick."""
-
-    snapshot: Snapshot
-    settings: EngineSettings
-    by_job: Counter[tuple[str, str]] = field(default_factory=Counter)
-    sick: set[str] = field(default_factory=set)
-    slots_everywhere: int = 0
-
-    def __post_init__(self) -> None:
-        self.sick = {host.host for host in self.snapshot.hosts if host.sick}
-        for pool in self.snapshot.pools:
-            self.slots_everywhere += 0 if pool.is_queue else pool.slots
-            self.by_job.update({(pool.source, job.job): job.n_copies for job in pool.jobs})
-            self.by_job.update((pool.source, task.job) for task in pool.tasks if is_pending(task))
-
-    def over_budget(self, pool: PoolState, task: TaskState) -> Reason:
-        """Why one more copy is over budget; `NONE` if it is not."""
-        of_pool = sum(n for (source, _), n in self.by_job.items() if source == pool.source)
-        return over_budget(
-            self.settings,
-            losing_core_s=pool.likely_loss_core_s,
-            total_core_s=pool.total_core_s,
-            task_core_s=pool.task_core_s,
-            copies=(self.by_job[pool.source, task.job], of_pool, self.by_job.total()),
-            slots=(pool.slots, self.slots_everywhere),
-        )
-
-    def has_other_host(self, pool: PoolState, task: TaskState, hosts: set[str]) -> bool:
-        """Whether a copy has somewhere to go as it is; `hosts` run the task."""
-        all_hosts = {executor.host for executor in pool.executors if executor.slots}
-        if len(all_hosts) == 1:
-            return len(pool.executors) > task.running_attempts
-        return bool(all_hosts - hosts - self.sick)
-
-
-def _decide_pool(pool: PoolState, policy: str, books: _Books) -> PoolAdvice:
-    steering = Steering(books.settings)
-    steering.set_policy(pool.source, policy)
-    max_copies = min(books.settings.max_copies_per_task, pool.capabilities.max_copies)
-    jobs = sorted(filter(is_claimant, pool.jobs), key=lambda job: -job.age_s)
-
-    allocator, allocator_settings = steering.allocator(pool.source)
-    claimants = claimant_records(pool, jobs, max_copies)
-    allocation = shares(allocator, allocator_settings, pool.slots, claimants, pool.capabilities)
-    targets = {job.job: int(target) for job, target in zip(jobs, allocation["target"], strict=True)}
-
-    speculator, speculator_settings = steering.speculator(pool.source)
-    standing = [_standing_reason(task, max_copies, speculator.at_start) for task in pool.tasks]
-    free, waiting, ordered = _room(pool, targets)
-    spare = dict(zip((job.job for job in pool.jobs), spare_room(free, waiting).tolist(), strict=True))
-    tasks, finished = task_records(pool, spare, np.array(standing) == Reason.NONE)
-    load = Load(slots=pool.slots, offered_load=pool.offered_load, tail_index=pool.tail_index)
-    tasks["prepared"] = speculator.prepared(load, tasks["stage_tasks"], speculator_settings)
-    answer = speculator.speculate(tasks, speculator_settings, finished)
-    reasons = [own or Reason(code) for own, code in zip(standing, answer["reason"].tolist(), strict=True)]
-    originals = dict(zip((job.job for job in jobs), allocation["originals"].tolist(), strict=True))
-    free, waiting = within_originals(
-        free,
-        waiting,
-        target=np.array([targets.get(job.job, 0) for job in pool.jobs], dtype=np.int64),
-        originals=np.array([originals.get(job.job, -1) for job in pool.jobs], dtype=np.int64),
-        running=np.array([job.n_running for job in pool.jobs], dtype=np.int64),
-        copies=np.array([job.n_copies for job in pool.jobs], dtype=np.int64) + ordered,
-    )
-    before = np.full(len(free), speculator.before_waiting)
-    room = copy_room(free, waiting, ordered, before)
-    in_target = np.stack([room, np.maximum(room, restart_room(free, ordered))])
-    _pick(pool, answer, reasons, _Rooms.of(pool, in_target, waiting, no_room(waiting, before)), books)
-    verdicts = [
-        _verdict(task, float(score), reason, targets.get(task.job, 0))
-        for task, score, reason in zip(pool.tasks, answer["score"], reasons, strict=True)
-    ]
-    wanted = answer["wanted"].tolist()
+def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
+    """What the cycle has decided about one pool."""
+    source = cycle.cluster.sources[pool.source]
+    hosts = {
+        (record.stage, record.stage_attempt, record.index): record.to_host
+        for record in cycle.decision.records
+        if record.source == pool.source and record.action is Action.LAUNCH_COPY
+    }
+    verdicts = dict(_verdicts(cycle, pool, hosts))
+    copies = [verdict for key, verdict in verdicts.items() if key in hosts]
     return PoolAdvice(
         source=pool.source,
         slots=pool.slots,
-        targets=[_target(job, share) for job, share in zip(jobs, allocation, strict=True)],
-        copies=sorted((v for v, copy in zip(verdicts, wanted, strict=True) if copy), key=lambda v: -v.score),
-        refusals=[v for v, copy in zip(verdicts, wanted, strict=True) if not copy],
+        targets=list(_targets(cycle, sums, source)),
+        copies=sorted(copies, key=lambda verdict: -verdict.score),
+        refusals=[verdict for key, verdict in verdicts.items() if key not in hosts],
     )
 
 
-def _standing_reason(task: TaskState, max_copies: int, at_start: bool) -> Reason:
-    """The engine's own reason for leaving a task alone; `NONE` where it has none. `at_start` nothing is too new."""
-    if max_copies == 0:
-        return Reason.HOST_CANNOT
-    if task.reason in _STANDING and not (at_start and task.reason == Reason.TOO_NEW.label):
-        return _STANDING[task.reason]
-    return Reason.ALREADY_COPIED if task.running_attempts > max_copies else Reason.NONE
-
-
-def _room(pool: PoolState, targets: dict[str, int]) -> Records:
-    """What is free of each job's target, its waiting originals, and its copies on their way; shape (3, n_jobs)."""
-    pending = Counter(task.job for task in pool.tasks if is_pending(task))
-    rooms = [
-        (
-            targets.get(job.job, 0) - job.n_running - pending[job.job],
-            sum(stage.n_waiting for stage in job.stages),
-            pending[job.job],
-        )
-        for job in pool.jobs
-    ]
-    return np.array(rooms, dtype=np.int64).reshape(-1, 3).T
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rooms:
-    """How many more copies each job of a pool may have, by its key."""
-
-    in_target: list[dict[str, int]]
-    """For copies, and for restarts."""
-    to_come: dict[str, int]
-    """Those that executors would come for."""
-    full: dict[str, Reason]
-    """Why there are no more."""
-    growth: Growth
-    tasks: int
-    """What runs, waits or is ordered in the pool."""
-
-    @classmethod
-    def of(cls, pool: PoolState, in_target: Ints, waiting: Ints, full: Ints) -> "_Rooms":
-        """Of a job whose originals wait, executors that come are theirs; shapes (2, n_jobs) and (n_jobs,)."""
-        executors = len(pool.executors)
-        growth = Growth(
-            executors=executors,
-            slots=slots_each(slots=pool.slots, executors=executors),
-            limit=pool.executor_limit,
-            queue_limit=pool.queue_limit,
-        )
-        tasks = sum(job.n_running + sum(stage.n_waiting for stage in job.stages) for job in pool.jobs)
-        tasks += sum(map(is_pending, pool.tasks))
-        no_slot = growth.refusal(tasks, Reason.NO_SLOT_IN_TARGET) or Reason.NO_SLOT_IN_TARGET
-        keys = [job.job for job in pool.jobs]
-        return cls(
-            in_target=[dict(zip(keys, room.tolist(), strict=True)) for room in in_target],
-            to_come={key: 0 if n else growth.copies(tasks) for key, n in zip(keys, waiting.tolist(), strict=True)},
-            full={
-                key: Reason(code) if n else no_slot
-                for key, n, code in zip(keys, waiting.tolist(), full.tolist(), strict=True)
-            },
-            growth=growth,
-            tasks=tasks,
+def _targets(cycle: Cycle, sums: JobSums, source: SourceState) -> Iterator[ClaimantAdvice]:
+    cluster, jobs = cycle.cluster, cycle.cluster.jobs
+    rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
+    for row, claimant in zip(rows.tolist(), claimants, strict=True):
+        yield ClaimantAdvice(
+            job=cluster.job_infos[row].key,
+            target=int(jobs.target[row]),
+            cap=int(jobs.cap[row]),
+            virtual_size=float(jobs.virtual_size[row]),
+            running=int(claimant["running"]),
+            remaining_tasks=int(sums.remaining_tasks[row]),
         )
 
 
-def _pick(pool: PoolState, answer: Records, reasons: list[Reason], rooms: _Rooms, books: _Books) -> None:
-    """Of the wanted copies keep those with room and budget, best first; the others' reasons say what is in the way."""
-    hosts, taken, ordered = defaultdict(set), Counter[str](), Counter[str]()
-    for attempt in pool.attempts:
-        hosts[task_key(attempt)].add(attempt.host)
-    for row in np.argsort(-answer["score"], kind="stable").tolist():
-        if not answer["wanted"][row]:
-            continue
-        task = pool.tasks[row]
-        in_target = rooms.in_target[int(answer["kill"][row])][task.job]
-        room = in_target + rooms.to_come[task.job]
-        is_full = taken[task.job] >= room
-        taken[task.job] += room > 0
-        refusal = rooms.full[task.job] if is_full else books.over_budget(pool, task)
-        if not refusal and ordered[task.job] >= in_target:
-            refusal = rooms.growth.refusal(rooms.tasks + ordered.total(), Reason.NO_SLOT_IN_TARGET)
-        elif not refusal and not books.has_other_host(pool, task, hosts[task_key(task)]):
-            refusal = rooms.growth.refusal(rooms.tasks + ordered.total(), Reason.NO_OTHER_HOST)
-        if refusal:
-            answer["wanted"][row], reasons[row] = False, refusal
-        else:
-            books.by_job[pool.source, task.job] += 1
-            ordered[task.job] += 1
-
-
-def _target(job: JobState, share: Records) -> ClaimantAdvice:
-    return ClaimantAdvice(
-        job=job.job,
-        target=int(share["target"]),
-        cap=int(share["cap"]),
-        virtual_size=float(share["virtual_size"]),
-        running=job.n_running,
-        remaining_tasks=job.remaining_tasks,
-    )
-
-
-def _verdict(task: TaskState, score: float, reason: Reason, target: int) -> TaskAdvice:
-    inputs = {**task.inputs, "target": float(target)}
-    return TaskAdvice(
-        job=task.job,
-        stage=task.stage,
-        stage_attempt=task.stage_attempt,
-        index=task.index,
-        running_attempts=task.running_attempts,
-        score=score,
-        reason=reason.label,
-        sentence=sentence(reason, inputs),
-    )
+def _verdicts(cycle: Cycle, pool: PoolState, hosts: dict[TaskKey, str]) -> Iterator[tuple[TaskKey, TaskAdvice]]:
+    """About every running task that is not done, in a stage that is not over; `hosts` are those of the copies."""
+    cluster, view = cycle.cluster, cycle.view
+    place_of = {int(row): place for place, row in enumerate(view.rows.tolist())}
+    source = cluster.sources[pool.source]
+    for task in pool.tasks:
+        key, stage = (task.stage, task.stage_attempt, task.index), source.stages[task.stage, task.stage_attempt]
+        place = place_of.get(cluster.stage_infos[stage].task_rows[task.index])
+        if place is not None:
+            reason = Reason(int(view.answer["reason"][place]))
+            inputs = {**task.inputs, "target": float(cluster.jobs.target[cluster.stages.job[stage]])}
+            yield (
+                key,
+                TaskAdvice(
+                    job=task.job,
+                    stage=task.stage,
+                    stage_attempt=task.stage_attempt,
+                    index=task.index,
+                    running_attempts=task.running_attempts,
+                    score=float(view.answer["score"][place]),
+                    host=hosts.get(key, ""),
+                    reason=reason.label,
+                    sentence=sentence(reason, inputs),
+                ),
+            )

@@ -170,6 +170,11 @@ class Learning:
         """What is believed of every host of the cluster."""
         return self.hosts.health(now_s, cluster.hosts.size)
 
+    def estimate(self, cluster: Cluster, health: HostHealth, now_s: float) -> None:
+        """Estimate every live attempt of the pools that are due, and weigh hosts by them."""
+        self.remaining.estimate(cluster, health.certain_log, now_s)
+        self.watch_hosts(cluster, now_s)
+
     def watch_hosts(self, cluster: Cluster, now_s: float) -> None:
         """Every so often, weigh running attempts of pools that are due, and judge hosts by all that run."""
         if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:

@@ -102,6 +102,10 @@ class Ledger:
             if name == source and order.task == task and order.expires_s > now_s
         }
 
+    def all_dying(self, now_s: float) -> set[tuple[str, int]]:
+        """(source, attempt) of every such attempt."""
+        return {kill for kill, order in self._kills.items() if order.expires_s > now_s}
+
     def on_their_way(self, now_s: float) -> dict[str, list[OpenOrder]]:
         """By source, the launches on a named host that have not started yet."""
         launches: dict[str, list[OpenOrder]] = {}

@@ -22,7 +22,7 @@ from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.snapshot import Moment, describe, moment, take_hosts
-from controlplane.engine.speculation import speculate
+from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.still import still
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
@@ -108,7 +108,6 @@ class Scheduler:
         self._settle(changes, decision, now_s)
         cycle = Cycle(
             cluster=self.cluster,
-            learning=self.learning,
             ledger=self.ledger,
             steering=self.steering,
             ids=self._ids,
@@ -137,7 +136,11 @@ class Scheduler:
                 avoid_sick_hosts(cycle, source)
                 drain_executors(cycle, source)
         views.follow_pools(self.cluster, due, sums, now_s)
-        speculate(cycle, due, sums)
+        running = [source for source in due if source.attempts]
+        if running:
+            budgets = prepare(cycle, running, sums)
+            self.learning.estimate(self.cluster, cycle.health, now_s)
+            speculate(cycle, running, sums, budgets)
 
         # 6 answer
         purged = self.cluster.purge(now_s)
@@ -173,7 +176,15 @@ class Scheduler:
         return self._moment(still(self.cluster), now_s, with_tasks)
 
     def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
-        return moment(cluster, self.learning, copy(self.steering), cycle=self.cycle, now_s=now_s, with_tasks=with_tasks)
+        return moment(
+            cluster,
+            self.learning,
+            self.ledger,
+            copy(self.steering),
+            cycle=self.cycle,
+            now_s=now_s,
+            with_tasks=with_tasks,
+        )
 
     def hosts(self, now_s: float, part: slice = slice(None)) -> list[HostState]:
         """The hosts that have slots, and how they are; of those in order of arrival a part."""

@@ -7,15 +7,16 @@ import numpy as np
 from msgspec import structs
 
 from controlplane.engine import applications
-from controlplane.engine.budgets import Budgets, copy_limit, task_core_s
+from controlplane.engine.budgets import Budgets, copy_limit
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.learning import Learning
+from controlplane.engine.ledger import Ledger
 from controlplane.engine.steering import Steering
-from controlplane.engine.views import JobSums, is_known, job_sums
+from controlplane.engine.views import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.write_safety import verdict
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model import snapshot as s
-from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.grass.ras import ras_saving_s
@@ -38,15 +39,30 @@ class Moment:
     with_tasks: bool
     health: HostHealth
     confidence: Floats
+    ordered_hosts: dict[tuple[str, TaskKey], list[str]]
+    """By source and task, the hosts that orders name whose copies have not started."""
+    dying: set[tuple[str, int]]
+    """(source, attempt) of the attempts whose end has been ordered."""
     tail_samples: dict[int, int]
     """By row of a pool."""
     accuracy: dict[str, float]
 
 
 def moment(
-    cluster: Cluster, learning: Learning, steering: Steering, *, cycle: int, now_s: float, with_tasks: bool = True
+    cluster: Cluster,
+    learning: Learning,
+    ledger: Ledger,
+    steering: Steering,
+    *,
+    cycle: int,
+    now_s: float,
+    with_tasks: bool = True,
 ) -> Moment:
     """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time to tell."""
+    ordered_hosts: dict[tuple[str, TaskKey], list[str]] = {}
+    for orders in ledger.on_their_way(now_s).values():
+        for order in orders:
+            ordered_hosts.setdefault((order.source, order.task), []).append(order.host)
     return Moment(
         cluster=cluster,
         steering=steering,
@@ -55,6 +71,8 @@ def moment(
         with_tasks=with_tasks,
         health=learning.host_health(cluster, now_s),
         confidence=learning.hosts.confidence(now_s, cluster.hosts.size),
+        ordered_hosts=ordered_hosts,
+        dying=ledger.all_dying(now_s),
         tail_samples={source.row: learning.tail_samples(source.row) for source in cluster.sources.values()},
         accuracy=learning.accuracy.summary(),
     )
@@ -89,7 +107,7 @@ def take_hosts(
     return [
         s.HostState(
             host=cluster.host_names[row],
-            slowness=round(float(slowness[row]), 3),
+            slowness=float(slowness[row]),
             confidence=round(float(confidence[row]), 3),
             sick=bool(sick[row]),
             slots=int(slots[row]),
@@ -128,8 +146,8 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
         likely_loss_core_s=budgets.likely_loss_core_s(row),
-        task_core_s=task_core_s(cluster, row),
         total_core_s=float(pools.total_core_s[row]),
+        n_ended=int(pools.n_ended[row]),
         tail_index=float(pools.tail_index[row]),
         offered_load=float(pools.offered_load[row]),
         tail_samples=moment.tail_samples[row],
@@ -147,7 +165,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
             for name, executor in source.executors.items()
         ],
         jobs=_jobs(moment, source, sums),
-        tasks=[_task(moment, task, rows) for task, rows in live.items()],
+        tasks=[_task(moment, task, live[task]) for task in sorted(live)],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
         finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
@@ -225,19 +243,20 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
     reason = applications.standing(cluster, driver, moment.now_s) if driver else Reason.NO_DRIVER
     inputs = applications.join_inputs(cluster, driver) if driver else {}
     is_joined = reason is Reason.JOINED
+    running, pending = int(cluster.jobs.containers_running[row]), int(cluster.jobs.containers_pending[row])
     wanted = 0.0 if claimant is None else float(claimant["remaining_tasks"])
     return structs.replace(
         job,
-        remaining_tasks=int(inputs["remaining_tasks"]) if is_joined else queued.running + queued.pending,
-        n_running=queued.running,
+        remaining_tasks=int(inputs["remaining_tasks"]) if is_joined else running + pending,
+        n_running=running,
         tail_index=float(claimant["tail_index"]) if is_joined and claimant is not None else job.tail_index,
         transfer_ratio=1.0 if claimant is None else float(claimant["transfer_ratio"]),
         queued=s.QueuedState(
             user=queued.user,
             kind=queued.kind,
             tags=queued.tags,
-            running=queued.running,
-            pending=queued.pending,
+            running=running,
+            pending=pending,
             reserved=queued.reserved,
             driver=driver.name if driver and is_joined else "",
             wanted=wanted,
@@ -259,6 +278,7 @@ def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobSt
         host_ids=info.host_ids,
         mode=moment.steering.mode_of_job(cluster, source, row),
         weight=float(jobs.weight[row]),
+        copies_enabled=bool(jobs.copies_enabled[row]),
         age_s=float(moment.now_s - jobs.submitted_s[row]),
         stages=stages,
         edges=info.edges,
@@ -271,9 +291,12 @@ def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobSt
         losing_core_s=float(jobs.losing_core_s[row]),
         virtual_size=float(jobs.virtual_size[row]),
         transfer_ratio=float(jobs.transfer_ratio[row]),
+        downstream_tasks=float(jobs.downstream_tasks[row]),
         tail_index=float(cluster.pools.tail_index[source.row]),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
+        fixed_target=int(jobs.fixed_target[row]),
+        fixed_cap=int(jobs.fixed_cap[row]),
         leased=leased,
     )
 
@@ -294,6 +317,10 @@ def _stage(moment: Moment, row: int) -> s.StageState:
         n_copies=int(stages.n_copies[row]),
         verdict=word.label,
         verdict_reason=word.because,
+        refusal=Reason(int(stages.verdict[row])).label,
+        closing=bool(stages.closing[row]),
+        cores=int(stages.cores[row]),
+        mean_s=_known(mean_s(stages, row)),
         age_s=float(moment.now_s - stages.submitted_s[row]),
     )
 
@@ -330,6 +357,10 @@ def _task(moment: Moment, row: int, live: list[int]) -> s.TaskState:
         running_attempts=int(tasks.n_live[row]),
         input_bytes=int(tasks.input_bytes[row]) if isfinite(tasks.input_bytes[row]) else -1,
         preferred_hosts=preferred[index] if preferred else [],
+        done=bool(tasks.done[row]),
+        ordered_copies=int(tasks.ordered_copies[row]) if tasks.ordered_until_s[row] > moment.now_s else 0,
+        ordered_hosts=moment.ordered_hosts.get((info.source, cluster.task_key(row)), []),
+        retry_s=max(0.0, float(tasks.not_before_s[row] - moment.now_s)),
         reason=reason.label,
         sentence=sentence(reason, inputs),
         inputs={name: _known(value) for name, value in inputs.items()},
@@ -362,4 +393,9 @@ def _attempt(moment: Moment, row: int) -> s.AttemptState:
         cpu_s=float(attempts.cpu_s[row]),
         t_rem_s=_known(attempts.t_rem_s[row]),
         t_new_s=_known(attempts.t_new_s[row]),
+        rate=float(attempts.rate[row]),
+        sibling_rate=float(np.nan_to_num(attempts.sibling_rate[row])),
+        relative_size=float(attempts.relative_size[row]),
+        too_new=bool(attempts.too_new[row]),
+        dying=(info.source, int(attempts.id[row])) in moment.dying,
     )

@@ -43,15 +43,8 @@ for _reason, _text in TEXTS.items():
 _RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR]] = False
 
 
-def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None:
-    """Estimate, ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
-    due = [source for source in due if source.attempts]
-    if not due:
-        return
-    budgets = Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
-    _prepare_pools(cycle, due, sums, budgets)
-    cycle.learning.remaining.estimate(cycle.cluster, cycle.health.certain_log, cycle.now_s)
-    cycle.learning.watch_hosts(cycle.cluster, cycle.now_s)
+def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums, budgets: Budgets) -> None:
+    """Ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
     cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
         before_waiting = _ask(cycle, due)
@@ -60,9 +53,9 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> None
         _note_reasons(cycle)
 
 
-def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, budgets: Budgets) -> None:
-    """Write what the kernels need to know of each pool into its columns."""
-    pools = cycle.cluster.pools
+def prepare(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> Budgets:
+    """Write what the kernels need to know of each pool into its columns; returns the account of copies."""
+    pools, budgets = cycle.cluster.pools, Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     pools.due[:] = False
     for source in due:
         row = source.row
@@ -80,6 +73,7 @@ def _prepare_pools(cycle: Cycle, due: list[SourceState], sums: views.JobSums, bu
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
     pools.n_copies[: pools.size] = budgets.by_pool
+    return budgets
 
 
 def _prepare(cycle: Cycle, source: SourceState) -> None:

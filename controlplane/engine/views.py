@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.columns import Floats, Ints, Record, Records
+from controlplane.model.columns import Floats, Ints, Record, Records, Stages
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION, UNKNOWN_FINISHED
 
@@ -42,9 +43,7 @@ def job_sums(cluster: Cluster) -> JobSums:
     job = stages.job[rows]
     is_open = ~stages.closing[rows]
     left = stages.left(rows) * is_open
-    finished = stages.n_finished[rows]
-    prior_s = np.nan_to_num(stages.prior_duration_s[rows], nan=1.0)
-    mean_s = np.where(finished > 0, stages.duration_sum_s[rows] / np.maximum(finished, 1), prior_s)
+    task_s = np.nan_to_num(mean_s(stages, rows), nan=1.0)
 
     def total(values: Ints | Floats) -> Floats:
         return np.bincount(job, weights=values, minlength=size).astype(np.float64)
@@ -56,8 +55,14 @@ def job_sums(cluster: Cluster) -> JobSums:
         active=total(stages.n_active[rows] * is_open).astype(np.int64) + held,
         running=total(stages.n_running[rows]).astype(np.int64) + held,
         copies=total(stages.n_copies[rows]).astype(np.int64),
-        remaining_work_s=total(left * mean_s) + held + asked,
+        remaining_work_s=total(left * task_s) + held + asked,
     )
+
+
+def mean_s(stages: Stages, rows: Any) -> Any:
+    """What tasks of a stage took on average, else those of the stage in earlier jobs; of a row or of rows."""
+    n = stages.n_finished[rows]
+    return np.where(n > 0, stages.duration_sum_s[rows] / np.maximum(n, 1), stages.prior_duration_s[rows])
 
 
 def pool_view(

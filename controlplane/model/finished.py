@@ -23,6 +23,16 @@ class FinishedSample:
         self._n_tasks, self._records = n_tasks, _NONE
         self._kept, self._every, self._seen = 0, 1, 0
 
+    @classmethod
+    def of(cls, duration_s: list[float], unit_s: list[float]) -> "FinishedSample":
+        """A sample that was told: seconds, and seconds per byte of those whose input is known. It takes no more in."""
+        sample = cls(0)
+        sample._records, sample._kept = np.zeros(len(duration_s), dtype=FINISHED), len(duration_s)
+        sample._records["duration_s"], sample._records["unit_s"] = np.sort(duration_s), inf
+        known_s = np.sort(unit_s)[: len(duration_s)]
+        sample._records["unit_s"][: len(known_s)] = known_s
+        return sample
+
     @property
     def records(self) -> Records:
         """`FINISHED` records, shape (n,); seconds per byte of input are infinite where it is not known."""

@@ -61,6 +61,16 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     """CPU time of its own thread, in seconds; -1 where unknown."""
     t_rem_s: float | None
     t_new_s: float | None
+    rate: float
+    """Work per second from launch to foreseen end."""
+    sibling_rate: float
+    """The same of a fresh attempt."""
+    relative_size: float
+    """Its work over that of its stage's other tasks; 1 where nothing tells."""
+    too_new: bool
+    """Whether it is too early to judge it."""
+    dying: bool
+    """Whether its end has been ordered."""
 
 
 class TaskState(Struct, frozen=True, kw_only=True):
@@ -76,6 +86,14 @@ class TaskState(Struct, frozen=True, kw_only=True):
     """Bytes of input; -1 where unknown."""
     preferred_hosts: list[str]
     """Hosts that hold its input; empty for no preference."""
+    done: bool
+    """Whether one of its attempts has finished it, so that those that run are for nothing."""
+    ordered_copies: int
+    """Copies that have been ordered and have not started."""
+    ordered_hosts: list[str]
+    """Hosts that those orders name."""
+    retry_s: float
+    """Seconds for which it is left alone after a refused or expired order; 0 for none."""
     reason: str
     """Label of the current reason code."""
     sentence: str
@@ -102,6 +120,14 @@ class StageState(Struct, frozen=True, kw_only=True):
     """`safe`, `unsafe` or `unknown`: may its tasks run twice?"""
     verdict_reason: str
     """What the verdict rests on."""
+    refusal: str
+    """Label of the reason for which none of its tasks is copied; `none` where they may be."""
+    closing: bool
+    """Whether it is over but for attempts that still run."""
+    cores: int
+    """CPU cores that each of its attempts holds."""
+    mean_s: float | None
+    """What its tasks took on average, else those of the stage in earlier jobs; null where neither is known."""
     age_s: float
 
 
@@ -150,6 +176,8 @@ class JobState(Struct, frozen=True, kw_only=True):
     """The Spark jobs that it is made of; of those that have ended the last hundred to start."""
     mode: Mode
     weight: float
+    copies_enabled: bool
+    """Whether its user allows copies."""
     age_s: float
     stages: list[StageState]
     """Its stages, also those that are over and still have attempts."""
@@ -166,11 +194,17 @@ class JobState(Struct, frozen=True, kw_only=True):
     """Slots that the job wants once its copies are counted."""
     transfer_ratio: float
     """Transfer left to do downstream over the work left upstream; 1 where unknown."""
+    downstream_tasks: float
+    """Tasks of the stages that its open stages feed and that have not been submitted yet."""
     tail_index: float
     """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     target: int
     cap: int
     """-1 for none."""
+    fixed_target: int
+    """Target that an operator has fixed; -1 for none."""
+    fixed_cap: int
+    """Cap that an operator has fixed; -1 for none."""
     leased: bool
     queued: QueuedState | None = None
 
@@ -230,9 +264,9 @@ class PoolState(Struct, frozen=True, kw_only=True):
     losing_core_s: float
     likely_loss_core_s: float = 0.0
     """The same, and half of what copies that run have cost so far."""
-    task_core_s: float = 1.0
-    """Core-seconds of a typical attempt."""
     total_core_s: float
+    n_ended: int
+    """Attempts that `total_core_s` is the sum of."""
     tail_index: float
     """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     tail_samples: int
@@ -265,7 +299,7 @@ class PoolState(Struct, frozen=True, kw_only=True):
 class Snapshot(Struct, frozen=True, kw_only=True):
     """Everything that is live, at one moment."""
 
-    schema_version: int = 1
+    schema_version: int = 2
     """Of this document."""
     cycle: int
     now_s: float

@@ -123,7 +123,7 @@ def test_lists_are_paged_without_gap_or_repetition(busy):
 
 def test_the_dump_is_the_snapshot(busy):
     dump = busy.client.get("/api/v1/state:dump").json()
-    assert dump["schema_version"] == 1
+    assert dump["schema_version"] == 2
     assert dump["pools"][0]["jobs"][0]["stages"][0]["name"] == ""
 
 
@@ -434,7 +434,7 @@ def test_orders_given_are_those_that_have_ended_and_those_that_are_open(tmp_path
         assert [order["type"] for order in plane.reply(message(2, [told]))["orders"]] == ["container_grant"]
         assert order_counts(plane) == (2.0, {"applied": 1.0}, 1.0)
         if end == "failure":
-            monkeypatch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+            monkeypatch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
             assert plane.sync(message(3)).status_code == 500
         elif end == "good-bye":
             plane.reply(message(3, [{"type": "driver_detached"}]))

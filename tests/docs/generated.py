@@ -159,10 +159,11 @@ refused by its path, for example `$.pools[0].slots`; fields that are not known a
 mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
 
 The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
-would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence. A dump says
-nothing of stages not submitted yet, of targets fixed by an operator, and of how long tasks took in earlier runs of a
-stage, which is estimated from its running tasks before any has finished: under `srpt` and `budgeted` the order of jobs
-can differ from the engine's. `seed` is repeated in the answer, for policies that draw by chance; none of today's does.
+would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence.
+The dump is loaded into the engine, whose own cycle decides: under the policy and the settings in force it says what the
+engine would do at that moment. A copy that has been ordered is on its way, and is not ordered again; a driver whose
+queue has been cut out of the dump counts as one without a queue. `seed` is repeated in the answer, for policies that
+draw by chance; none of today's does.
 
 {NOTE}
 {chr(10).join(parts)}"""

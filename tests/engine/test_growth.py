@@ -64,13 +64,14 @@ def last_reason(scenario: Scenario) -> Reason:
 
 
 def assert_decided_alike(scenario: Scenario) -> None:
-    """A dump of this moment says of every task of the driver what the engine said."""
+    """A dump of this moment says of every task what the engine said; copies that it has ordered are on their way."""
     snapshot = read_snapshot(msgspec.json.encode(scenario.scheduler.snapshot(scenario.now_s)))
     policy = scenario.scheduler.steering.policy_name(scenario.source)
     advice = decide(snapshot, policy, scenario.scheduler.settings).pools
     (mine,) = (pool for pool in advice if pool.source == scenario.source)
     (pool,) = (pool for pool in snapshot.pools if pool.source == scenario.source)
-    assert {(task.stage, task.index): task.reason for task in pool.tasks} == {
+    pending = Reason.ORDER_PENDING.label
+    assert {(task.stage, task.index): pending if task.ordered_copies else task.reason for task in pool.tasks} == {
         (each.stage, each.index): each.reason for each in mine.copies + mine.refusals
     }
 

@@ -162,7 +162,6 @@ def test_a_host_is_compared_with_the_others_also_by_what_has_ended():
     slowness = {host.host: host.slowness for host in scenario.scheduler.hosts(scenario.now_s)}
     assert slowness["h1"] == pytest.approx(4.0, rel=0.2)
     assert slowness["h0"] == pytest.approx(0.25, rel=0.2)
-    assert {host: round(times, 3) for host, times in slowness.items()} == slowness, "more digits would only be noise"
     assert sick_hosts(scenario) == {"h1"}
 
 

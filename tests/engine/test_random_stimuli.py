@@ -231,7 +231,7 @@ def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
 def fail_halfway(scheduler: Scheduler, heard: Stimulus, now_s: float) -> None:
     """A cycle that applies its facts, gives its orders, and then fails."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+        patch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             scheduler.handle([heard], now_s)
 

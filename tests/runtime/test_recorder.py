@@ -106,11 +106,11 @@ def test_a_cycle_that_fails_fails_again(tmp_path, monkeypatch):
     kept = Recorder(path, 2**30)
     scheduler = RecordedScheduler(CONTROL, order_epoch=7, recorder=kept)
 
-    def fail(cycle, due, sums):
-        if cycle.now_s == 2.0:
+    def fail(cluster, due, sums, now_s):
+        if now_s == 2.0:
             raise ZeroDivisionError
 
-    monkeypatch.setattr("controlplane.engine.scheduler.speculate", fail)
+    monkeypatch.setattr("controlplane.engine.views.follow_pools", fail)
     scheduler.handle([stimulus("s:a", word, 1.0) for word in RUNNING], 1.0)
     with pytest.raises(ZeroDivisionError):
         scheduler.handle([], 2.0)
@@ -119,7 +119,7 @@ def test_a_cycle_that_fails_fails_again(tmp_path, monkeypatch):
     kept.close()
     assert len(list(replay(read(path)))) == 2
     assert is_repeated(path)
-    monkeypatch.setattr("controlplane.engine.scheduler.speculate", lambda *_: 1 / 0)
+    monkeypatch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         list(replay(read(path)))
 

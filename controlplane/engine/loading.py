@@ -1,0 +1,261 @@
+"""How does a snapshot become a cluster again? The other way round from `describe`.
+
+What hosts told is applied as the facts of a full report; what was estimated, ordered or fixed is written into its
+columns as it was.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import count
+from math import inf, nan
+
+import numpy as np
+
+from controlplane.engine.ledger import Ledger, OpenOrder
+from controlplane.estimators.host_slowness import HostHealth
+from controlplane.model import facts as f
+from controlplane.model.apply import apply
+from controlplane.model.cluster import Changes, Cluster, SourceState
+from controlplane.model.decisions import Report
+from controlplane.model.errors import BadSetting
+from controlplane.model.finished import FinishedSample
+from controlplane.model.orders import KillAttempt, LaunchCopy
+from controlplane.model.reasons import Reason
+from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, StageState, TaskState
+
+REASONS = {reason.label: reason for reason in Reason}
+StageKey = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What a snapshot tells."""
+
+    cluster: Cluster
+    health: HostHealth
+    ledger: Ledger
+    """Launches on named hosts, and kills, that were on their way."""
+    ids: count
+    """Of further orders."""
+
+
+def load(snapshot: Snapshot) -> Loaded:
+    """The cluster as it was. Raises BadSetting, naming the place, where the snapshot contradicts itself."""
+    cluster, ledger, ids = Cluster(), Ledger(), count(1)
+    for host in snapshot.hosts:
+        cluster.host_row(host.host)
+    _check_once([pool.source for pool in snapshot.pools], "snapshot.pools")
+    for number, pool in enumerate(snapshot.pools):
+        place = f"snapshot.pools[{number}]"
+        _check(pool, place)
+        _apply(cluster, pool, snapshot.now_s, place)
+        source = cluster.sources[pool.source]
+        _write_pool(cluster, source, pool, place)
+        _write_jobs(cluster, source, pool, snapshot.now_s, place)
+        _write_tasks(cluster, source, pool, snapshot.now_s)
+        for order in _open_orders(pool, ids):
+            ledger.ordered(order)
+    slowness, sick = np.ones(cluster.hosts.size), np.zeros(cluster.hosts.size, dtype=bool)
+    for host in snapshot.hosts:
+        slowness[cluster.host_rows[host.host]], sick[cluster.host_rows[host.host]] = host.slowness, host.sick
+    return Loaded(cluster=cluster, health=HostHealth(slowness, sick), ledger=ledger, ids=ids)
+
+
+def stage_key(of: StageState | TaskState | AttemptState) -> StageKey:
+    """How the host tells a stage from others."""
+    return (of.stage, of.stage_attempt)
+
+
+def _reason(label: str, place: str) -> Reason:
+    if label not in REASONS:
+        raise BadSetting(place, got=label, want="the label of a reason code")
+    return REASONS[label]
+
+
+def _check_once(named: list[str] | list[int], place: str) -> None:
+    for name, times in Counter(named).items():
+        if times > 1:
+            raise BadSetting(place, got=f"{name} {times} times", want="each once")
+
+
+def _check(pool: PoolState, place: str) -> None:
+    """Raises BadSetting for what is there twice, and for a task without its job, its stage or an attempt."""
+    _check_once([job.job for job in pool.jobs], f"{place}.jobs")
+    _check_once([attempt.attempt for attempt in pool.attempts], f"{place}.attempts")
+    stages = {job.job: set(map(stage_key, job.stages)) for job in pool.jobs}
+    for number, job in enumerate(pool.jobs):
+        if pool.is_queue and job.queued is None:
+            raise BadSetting(f"{place}.jobs[{number}].queued", got=None, want="what the queue tells of it")
+    running = {(*stage_key(attempt), attempt.index) for attempt in pool.attempts}
+    for number, task in enumerate(pool.tasks):
+        if task.job not in stages:
+            raise BadSetting(f"{place}.tasks[{number}].job", got=task.job, want="one of the pool's jobs")
+        if stage_key(task) not in stages[task.job]:
+            raise BadSetting(f"{place}.tasks[{number}].stage", got=stage_key(task), want=f"one of job {task.job}")
+        if (*stage_key(task), task.index) not in running:
+            raise BadSetting(f"{place}.tasks[{number}]", got=task.index, want="a task of one of the pool's attempts")
+
+
+def _apply(cluster: Cluster, pool: PoolState, now_s: float, place: str) -> None:
+    """Apply the facts of one source. Raises BadSetting for those that cannot be true together."""
+    attached = f.DriverAttached(
+        application=pool.application,
+        name=pool.name,
+        user=pool.user,
+        mode=pool.user_mode,
+        capabilities=pool.capabilities,
+        stock_speculation=pool.stock_speculation,
+        executor_slots=pool.executor_slots,
+        executor_limit=pool.executor_limit,
+    )
+    told = _queue_facts(pool) if pool.is_queue else _driver_facts(pool)
+    changes = Changes()
+    report = Report(
+        source=pool.source, epoch=pool.epoch, received_s=now_s - pool.last_heard_s, facts=[attached, *told], full=True
+    )
+    apply(cluster, report, changes)
+    for bad in changes.bad:
+        raise BadSetting(f"{place}, told as {bad.field}", got=bad.got, want=bad.want)
+    for fact in changes.refused:
+        if isinstance(fact, f.AttemptStarted):
+            raise BadSetting(f"{place}.attempts", got=fact.attempt, want="attempts of its stages on its executors")
+
+
+def _queue_facts(pool: PoolState) -> list[f.AnyFact]:
+    applications = [
+        f.QueuedApplication(
+            job=job.job,
+            name=job.name,
+            user=job.queued.user,
+            kind=job.queued.kind,
+            tags=job.queued.tags,
+            running=job.queued.running,
+            pending=job.queued.pending,
+            reserved=job.queued.reserved,
+        )
+        for job in pool.jobs
+        if job.queued
+    ]
+    return [f.QueueDemand(slots=pool.slots, applications=applications)]
+
+
+def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
+    tasks: dict[StageKey, list[TaskState]] = {}
+    for task in pool.tasks:
+        tasks.setdefault(stage_key(task), []).append(task)
+    closing = [stage for job in pool.jobs for stage in job.stages if stage.closing]
+    return [
+        *(f.ExecutorAdded(executor=each.executor, host=each.host, slots=each.slots) for each in pool.executors),
+        *(f.JobSubmitted(job=job.job, name=job.name, edges=job.edges, mode=job.mode) for job in pool.jobs),
+        *(_submitted(job, stage, tasks.get(stage_key(stage), [])) for job in pool.jobs for stage in job.stages),
+        *(_started(attempt) for attempt in pool.attempts),
+        *(f.StageEnded(stage=stage.stage, stage_attempt=stage.stage_attempt) for stage in closing),
+    ]
+
+
+def _submitted(job: JobState, stage: StageState, tasks: list[TaskState]) -> f.StageSubmitted:
+    preferred: list[list[str]] = []
+    if any(task.preferred_hosts for task in tasks):
+        by_index = {task.index: task.preferred_hosts for task in tasks}
+        preferred = [by_index.get(index, []) for index in range(stage.n_tasks)]
+    return f.StageSubmitted(
+        job=job.job,
+        stage=stage.stage,
+        stage_attempt=stage.stage_attempt,
+        n_tasks=stage.n_tasks,
+        name=stage.name,
+        preferred_hosts=preferred,
+        done=[(task.index, task.index) for task in sorted(tasks, key=lambda task: task.index) if task.done],
+    )
+
+
+def _started(attempt: AttemptState) -> f.AttemptStarted:
+    return f.AttemptStarted(
+        attempt=attempt.attempt,
+        stage=attempt.stage,
+        stage_attempt=attempt.stage_attempt,
+        index=attempt.index,
+        executor=attempt.executor,
+        host=attempt.host,
+        attempt_number=attempt.attempt_number,
+        speculative=attempt.speculative,
+        order=attempt.order,
+    )
+
+
+def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: str) -> None:
+    pools, row = cluster.pools, source.row
+    pools.slots[row], pools.tail_index[row], pools.offered_load[row] = pool.slots, pool.tail_index, pool.offered_load
+    pools.losing_core_s[row], pools.total_core_s[row] = pool.losing_core_s, pool.total_core_s
+    pools.n_ended[row] = pool.n_ended
+    source.standing = _reason(pool.listed.reason, f"{place}.listed.reason") if pool.listed else Reason.NONE
+    source.most_executors = None if pool.queue_limit < 0 else pool.queue_limit
+
+
+def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: float, place: str) -> None:
+    jobs, stages = cluster.jobs, cluster.stages
+    finished = {(each.stage, each.stage_attempt): each for each in pool.finished}
+    for job in pool.jobs:
+        row = source.jobs[job.job]
+        jobs.submitted_s[row], jobs.weight[row] = now_s - job.age_s, job.weight
+        jobs.copies_enabled[row], jobs.downstream_tasks[row] = job.copies_enabled, job.downstream_tasks
+        jobs.cap[row], jobs.fixed_target[row], jobs.fixed_cap[row] = job.cap, job.fixed_target, job.fixed_cap
+        if not job.queued:
+            jobs.transfer_ratio[row] = job.transfer_ratio
+        for stage in job.stages:
+            at = source.stages[stage_key(stage)]
+            stages.n_done[at], stages.cores[at] = stage.n_done, stage.cores
+            stages.prior_duration_s[at] = nan if stage.mean_s is None else stage.mean_s
+            stages.verdict[at] = _reason(stage.refusal, f"{place}.jobs.stages.refusal")
+            if stage_key(stage) in finished:
+                told = finished[stage_key(stage)]
+                cluster.stage_infos[at].finished = FinishedSample.of(told.duration_s, told.unit_s)
+
+
+def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: float) -> None:
+    attempts, tasks = cluster.attempts, cluster.tasks
+    for attempt in pool.attempts:
+        row = source.attempts[attempt.attempt]
+        attempts.start_s[row], attempts.too_new[row] = now_s - attempt.elapsed_s, attempt.too_new
+        attempts.t_rem_s[row] = inf if attempt.t_rem_s is None else attempt.t_rem_s
+        attempts.t_new_s[row] = inf if attempt.t_new_s is None else attempt.t_new_s
+        attempts.progress[row] = nan if attempt.progress < 0 else attempt.progress
+        attempts.rate[row], attempts.sibling_rate[row] = attempt.rate, attempt.sibling_rate
+        attempts.relative_size[row] = attempt.relative_size
+    for task in pool.tasks:
+        row = cluster.stage_infos[source.stages[stage_key(task)]].task_rows[task.index]
+        tasks.input_bytes[row] = task.input_bytes if task.input_bytes > 0 else nan
+        tasks.ordered_copies[row], tasks.ordered_until_s[row] = task.ordered_copies, inf
+        tasks.not_before_s[row] = now_s + task.retry_s
+
+
+def _open_orders(pool: PoolState, ids: count) -> list[OpenOrder]:
+    """Copies on their way to named hosts, and kills. When they expire a snapshot does not tell."""
+    orders: list[tuple[TaskState | AttemptState, LaunchCopy | KillAttempt]] = []
+    for task in pool.tasks:
+        for host in task.ordered_hosts:
+            launch = LaunchCopy(
+                order=next(ids),
+                ttl_ms=0,
+                job=task.job,
+                stage=task.stage,
+                stage_attempt=task.stage_attempt,
+                index=task.index,
+                host=host,
+            )
+            orders.append((task, launch))
+    for attempt in pool.attempts:
+        if attempt.dying:
+            kill = KillAttempt(
+                order=next(ids),
+                ttl_ms=0,
+                attempt=attempt.attempt,
+                stage=attempt.stage,
+                stage_attempt=attempt.stage_attempt,
+                index=attempt.index,
+            )
+            orders.append((attempt, kill))
+    return [
+        OpenOrder(order=order, decision=0, source=pool.source, task=(*stage_key(of), of.index), expires_s=inf)
+        for of, order in orders
+    ]
