@@ -135,16 +135,18 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
 
     It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
     SIGTERM is an end in good order from the first moment on, also as the first process of a container, which would
-    not hear it without a handler. Until there is something to reload, SIGHUP must not end the process. A driver holds
-    two connections, so the usual soft limit of 1024 open files would do for some five hundred.
+    not hear it without a handler; the compiler swallows exceptions, and nothing is open yet, so until the kernels are
+    there it ends the process at once. Until there is something to reload, SIGHUP must not end the process. A driver
+    holds two connections, so the usual soft limit of 1024 open files would do for some five hundred.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
     _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
     warm()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     app = build_app(settings)
     runtime: Runtime = app.state.runtime
     gate = build_gate(settings, runtime, most_files)

@@ -103,17 +103,21 @@ def test_a_doorbell_that_waits_does_not_delay_the_end(tmp_path):
         assert process.wait(10) == 0
 
 
-def test_signals_are_heard_while_kernels_are_compiled(tmp_path, monkeypatch):
-    """A container's first process without a handler never hears SIGTERM; a reload that comes too early ends nothing."""
+@pytest.mark.parametrize("after_s", [1, 2.6])
+def test_signals_are_heard_while_kernels_are_compiled(tmp_path, monkeypatch, after_s):
+    """A container's first process without a handler never hears SIGTERM; a reload that comes too early ends nothing.
+
+    The compiler turns an exception that comes at the wrong moment into another, or into none.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     command = [sys.executable, "-c", SERVE, str(tmp_path / "plane.db"), "0", "1000"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert '"event": "loading_kernels"' in process.stderr.readline()
         process.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1)
+            process.wait(after_s)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(10) == 0
 
 
 def test_after_a_crash_a_driver_is_steered_again_by_one_full_report(tmp_path):
