@@ -49,20 +49,23 @@ def source(rows: Iterable[Row]) -> str:
     """The text of a module that has both entries for these rows."""
     rows = tuple(rows)
     allocators, speculators = (of_kind(kind, rows) for kind in Kind)
-    return "".join([HEAD, *map(_head, rows), ALLOCATE, *_calls(allocators), SPECULATE, *_calls(speculators)])
+    heads = [*_heads(allocators), *_heads(speculators)]
+    return "".join([HEAD, *heads, ALLOCATE, *_calls(allocators), SPECULATE, *_calls(speculators)])
 
 
-def _head(row: Row) -> str:
-    """What it is called with: its kernel, and a type of record for its settings alone."""
-    name = row.kernel.__name__
-    columns = [(setting.name, "f8") for setting in row.settings]
-    return f"from {row.kernel.__module__} import {name}\n{name}_settings = np.dtype({columns})\n"
+def _heads(rows: Iterable[Row]) -> Iterator[str]:
+    """What each is called with: its kernel by its kind and number, and a type of record for its settings alone."""
+    for code, row in enumerate(rows):
+        name = f"{row.kind}_{code}"
+        columns = [(setting.name, "f8") for setting in row.settings]
+        yield f"from {row.kernel.__module__} import {row.kernel.__name__} as {name}\n"
+        yield f"{name}_settings = np.dtype({columns})\n"
 
 
 def _calls(rows: Iterable[Row]) -> Iterator[str]:
     """Each kernel under its number."""
     for code, row in enumerate(rows):
-        name = row.kernel.__name__
+        name = f"{row.kind}_{code}"
         seen = "slots, claimants" if row.kind is Kind.ALLOCATOR else "tasks, finished"
         settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
         yield f"    if code == {code}:\n        {name}({seen}, {settings}, answer)\n"

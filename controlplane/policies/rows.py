@@ -13,16 +13,7 @@ from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import relaunching, starting
 from controlplane.policies.row import Row
 
-
-def _others() -> Iterator[Row]:
-    for point in sorted(entry_points(group=OTHERS)):
-        row = point.load()
-        if not isinstance(row, Row):
-            raise TypeError(f"entry point {point.name} of {OTHERS}: got {row!r}, want a Row of {Row.__module__}")
-        yield row
-
-
-ROWS: tuple[Row, ...] = (
+_OURS: tuple[Row, ...] = (
     fifo.ROW,
     fair.ROW,
     srpt.ROW,
@@ -37,5 +28,19 @@ ROWS: tuple[Row, ...] = (
     starting.REDUNDANT_ALL,
     starting.REDUNDANT_SMALL,
     relaunching.ROW,
-    *_others(),
 )
+
+
+def _others() -> Iterator[Row]:
+    named = {(row.kind, row.name) for row in _OURS}
+    for point in sorted(entry_points(group=OTHERS)):
+        row, field = point.load(), f"entry point {point.name} of {OTHERS}"
+        if not isinstance(row, Row):
+            raise TypeError(f"{field}: got {row!r}, want a Row of {Row.__module__}")
+        if (row.kind, row.name) in named:
+            raise ValueError(f"{field}: got {row.kind} {row.name!r}, want a name that is not in use")
+        named.add((row.kind, row.name))
+        yield row
+
+
+ROWS: tuple[Row, ...] = (*_OURS, *_others())

@@ -20,7 +20,7 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.row import COPYING, ORDERING, Kind, Row, Setting
 
 @kernel
-def eager(tasks, finished, settings, answer):
+def none(tasks, finished, settings, answer):
     """A copy for each task that is older than `patience_s`."""
     for row in range(len(tasks)):
         answer["score"][row], answer["reason"][row] = tasks["elapsed_s"][row], Reason.ENDS_SOONER
@@ -39,7 +39,7 @@ def last_come(slots, claimants, settings, answer):
 
 PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
 EAGER = Row(
-    name="eager", kind=Kind.SPECULATOR, kernel=eager, about="Old tasks.", needs=COPYING, settings=(PATIENCE,)
+    name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,)
 )
 LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
 '''
@@ -56,9 +56,11 @@ live = Scenario(EngineSettings(mode=f.Mode.CONTROL, allocator="last-come", specu
 copies = live.run_with_straggler()
 watched = Scenario(EngineSettings(speculator="none"))
 watched.run_with_straggler()
-(pool,) = decide(watched.scheduler.snapshot(watched.now_s), "last-come+eager", EngineSettings()).pools
+dump = watched.scheduler.snapshot(watched.now_s)
+decided = [decide(dump, pair, EngineSettings()).pools[0].copies for pair in ("last-come+eager", "fair+none")]
 simulated = replace(next(iter(VARIED.values())), policy="last-come+eager", jobs=4).simulate(1)
-print(json.dumps([[order.index for order in copies], [each.index for each in pool.copies], simulated.copies_per_task]))
+indices = [[task.index for task in tasks] for tasks in (copies, *decided)]
+print(json.dumps([*indices, simulated.copies_per_task]))
 """
 
 
@@ -82,11 +84,11 @@ def installed(tmp_path):
 
 @pytest.mark.unit
 def test_it_runs_live_and_in_decide_and_simulated(installed):
-    """Task 3 is the straggler; under `last-come` and `eager` each has its target and gets its copy."""
+    """Task 3 is the straggler; it gets its copy, from a kernel that has the name of one of ours."""
     done = run(PROGRAM, installed)
     assert done.returncode == 0, done.stderr
-    live, decided, copies_per_task = json.loads(done.stdout)
-    assert (live, decided) == ([3], [3])
+    *copied, copies_per_task = json.loads(done.stdout)
+    assert copied == [[3], [3], []]
     assert copies_per_task > 0.0
 
 
@@ -104,7 +106,7 @@ def test_it_compiles_only_what_calls_it(installed, tmp_path):
         assert done.returncode == 0, done.stderr
         compiled[folder] = {path.name: path.parent.parent for path in (tmp_path / "cache").rglob("*.nbc")}
     new = {name.partition("-")[0] for name in compiled[installed].keys() - compiled[tmp_path / "nothing"].keys()}
-    assert {"toy_policies.eager", "toy_policies.last_come"} <= new
+    assert {"toy_policies.none", "toy_policies.last_come"} <= new
     assert not {name for name in new if name.startswith(("late", "mantri", "running", "views", "host_slowness"))}
 
 
@@ -115,3 +117,14 @@ def test_what_is_no_row_is_named(installed):
     points.write_text(ENTRY_POINTS.replace(":EAGER", ":PATIENCE"))
     done = run("import controlplane.policies.registry", installed)
     assert "TypeError: entry point eager of grasshopper.policies: got Setting(" in done.stderr
+
+
+@pytest.mark.unit
+def test_a_name_in_use_is_refused(installed):
+    """Neither would be found by it."""
+    (installed / "toy_policies.py").write_text(TOY.replace('name="last-come"', 'name="fair"'))
+    done = run("import controlplane.policies.registry", installed)
+    assert (
+        "entry point last-come of grasshopper.policies: got allocator 'fair', want a name that is not in use"
+        in done.stderr
+    )
