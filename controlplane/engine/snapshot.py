@@ -19,7 +19,7 @@ from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, sentence
-from controlplane.policies.grass.ras import ras_saving_s
+from controlplane.policies.policy import Policy
 
 
 def _known(value: float) -> float | None:
@@ -121,6 +121,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
+    speculator, _ = moment.steering.speculator(source.name)
     live: dict[int, list[int]] = {}
     """Rows of live attempts by the row of their task."""
     attempt_rows = source.attempts.values() if moment.with_tasks else ()
@@ -165,7 +166,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
             for name, executor in source.executors.items()
         ],
         jobs=_jobs(moment, source, sums),
-        tasks=[_task(moment, task, live[task]) for task in sorted(live)],
+        tasks=[_task(moment, task, live[task], speculator) for task in sorted(live)],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
         finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
@@ -325,7 +326,7 @@ def _stage(moment: Moment, row: int) -> s.StageState:
     )
 
 
-def _task(moment: Moment, row: int, live: list[int]) -> s.TaskState:
+def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.TaskState:
     cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
@@ -344,9 +345,7 @@ def _task(moment: Moment, row: int, live: list[int]) -> s.TaskState:
     )
     inputs["expected_s"] = inputs["t_new_s"] if known else nan
     inputs["demand_s"] = float(cluster.jobs.remaining_tasks[tasks.job[row]]) * inputs["expected_s"]
-    inputs["saving_s"] = ras_saving_s(
-        running_attempts=inputs["running_attempts"], t_rem_s=inputs["t_rem_s"], t_new_s=inputs["t_new_s"]
-    )
+    inputs |= speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(
         source=info.source,

@@ -15,9 +15,8 @@ from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
-from controlplane.policies.baselines.late import order_statistic
-from controlplane.policies.grass.ras import ras_saving_s
 from controlplane.policies.interfaces import UNKNOWN_FINISHED, Load
+from controlplane.policies.selection import quickselect
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -292,7 +291,7 @@ def least_that_fits(job: Ints, score: Floats, room: Ints) -> tuple[Floats, Ints]
             least[row] = np.inf
         elif n_wanted[row] > room[row]:
             mine = by_job[end[row] - n_wanted[row] : end[row]]
-            least[row] = order_statistic(mine, n_wanted[row] - room[row])
+            least[row] = quickselect(mine, n_wanted[row] - room[row])
             n_equal[row] = room[row] - np.count_nonzero(mine > least[row])
     return least, n_equal
 
@@ -302,13 +301,10 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
     job = int(tasks.job[task])
+    speculator, _ = cycle.steering.speculator(cycle.cluster.source_of_pool[int(tasks.pool[task])].name)
     return {
         "score": float(cycle.view.answer["score"][place]),
-        "saving_s": ras_saving_s(
-            running_attempts=float(seen["running_attempts"]),
-            t_rem_s=float(seen["t_rem_s"]),
-            t_new_s=float(seen["t_new_s"]),
-        ),
+        **speculator.shown(seen),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),

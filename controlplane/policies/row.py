@@ -1,8 +1,9 @@
 """What does a policy's file end in? A row: its name, its kernel, what it needs of a host, and what can be set."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.interfaces import Floats, Ints, Load
@@ -78,6 +79,8 @@ class Row:
 
     It is called in every cycle, and is not compiled, so it keeps what takes long.
     """
+    shows: Mapping[str, Callable[[Mapping[str, Any]], float]] = field(default_factory=dict)
+    """Numbers that the sentences of its reasons show beyond a `RUNNING_TASK`'s own: name, and how it is computed."""
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
@@ -89,10 +92,14 @@ class Row:
         """
         known = {setting.name: setting for setting in self.settings}
         for name, value in given.items():
-            field = f"engine.{self.kind}_settings.{name}"
+            path = f"engine.{self.kind}_settings.{name}"
             if name not in known:
                 want = " or ".join(known) if known else "nothing to set"
-                raise BadSetting(field, got=value, want=f"{want} for {self.kind} {self.name}")
+                raise BadSetting(path, got=value, want=f"{want} for {self.kind} {self.name}")
             if not known[name].allows(value):
-                raise BadSetting(field, got=value, want=known[name].want)
+                raise BadSetting(path, got=value, want=known[name].want)
         return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
+
+    def shown(self, task: Mapping[str, Any]) -> dict[str, float]:
+        """The numbers that its reasons' sentences show of a task beyond those of `RUNNING_TASK`, by name."""
+        return {name: number(task) for name, number in self.shows.items()}

@@ -2,13 +2,9 @@
 
 from math import inf
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from controlplane.model.reasons import Reason
-from controlplane.policies.baselines.late import order_statistic
 from controlplane.policies.registry import speculator
 
 pytestmark = pytest.mark.unit
@@ -83,10 +79,3 @@ def test_the_last_task_of_a_stage_is_measured_by_its_finished_siblings(running):
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
     assert len(late.speculate(running([], []))["wanted"]) == 0
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.data())
-def test_the_percentile_is_the_one_of_the_sorted_rates(rates, data):
-    """Who is slow hangs on it, so selecting must find what sorting finds, equal rates included."""
-    rank = data.draw(st.integers(0, len(rates) - 1))
-    assert order_statistic(np.array(rates, dtype=float), rank) == sorted(rates)[rank]

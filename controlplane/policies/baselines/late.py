@@ -8,8 +8,9 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.interfaces import Flags, Floats, Records
+from controlplane.policies.interfaces import Flags, Records
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.selection import quickselect
 from controlplane.policies.skew import EFFICIENT_RATE_SHARE, has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE, whole
 
@@ -63,7 +64,7 @@ def is_slow(tasks: Records, slow_task_share: float) -> Flags:
     for group in range(len(end)):
         n_slow = min(whole(slots=slow_task_share * n_running[group]), n_running[group] - 1)
         if n_slow > 0:
-            threshold[group] = order_statistic(by_stage[end[group] - n_running[group] : end[group]], n_slow)
+            threshold[group] = quickselect(by_stage[end[group] - n_running[group] : end[group]], n_slow)
     slow = np.empty(len(rate), dtype=np.bool_)
     for row in range(len(rate)):
         limit = threshold[stage[row]]
@@ -71,33 +72,6 @@ def is_slow(tasks: Records, slow_task_share: float) -> Flags:
             limit = EFFICIENT_RATE_SHARE * tasks[row]["sibling_rate"]
         slow[row] = rate[row] < limit * (1 - TOLERANCE)
     return slow
-
-
-@rule
-def order_statistic(values: Floats, rank: int) -> float:
-    """The value that `rank` of the others come before, by Hoare's selection, which reorders them; not nan.
-
-    For the few tasks of most stages, numba's partition takes ten times as long.
-
-    >>> [float(order_statistic(np.array([3.0, 1.0, 2.0, 1.0]), rank)) for rank in range(4)]
-    [1.0, 1.0, 2.0, 3.0]
-    """
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot, left, right = values[rank], low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while pivot < values[right]:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left, right = left + 1, right - 1
-        if right < rank:
-            low = left
-        if rank < left:
-            high = right
-    return values[rank]
 
 
 @rule

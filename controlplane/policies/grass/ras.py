@@ -1,6 +1,8 @@
 """Which running tasks deserve one more attempt? Those whose copy saves slot time (GRASS's RAS)."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
@@ -23,6 +25,11 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
     1.0
     """
     return running_attempts * t_rem_s - (running_attempts + 1) * t_new_s
+
+
+def _saving_s(task: Mapping[str, Any]) -> float:
+    """RAS's saving of a `RUNNING_TASK`."""
+    return ras_saving_s(float(task["running_attempts"]), float(task["t_rem_s"]), float(task["t_new_s"]))
 
 
 @rule
@@ -123,4 +130,5 @@ ROW = Row(
         COPY_PRIORITY,
     ),
     before_waiting=True,
+    shows={"saving_s": _saving_s},
 )
