@@ -9,6 +9,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from controlplane.policies import registry
 from controlplane.policies.policy import Policy
+from controlplane.policies.row import COPYING
 
 _BY_RANK = sorted(Mode, key=lambda mode: mode.rank)
 
@@ -84,5 +85,5 @@ class Steering:
         Not for those of which we cannot judge an attempt: what decides nothing must not keep the host from it.
         """
         jobs, speculator = cluster.jobs, self.speculator(source.name)[0]
-        speculates = speculator.name != "none" and self.max_copies(source) > 0 and self.mode(source) is Mode.CONTROL
+        speculates = speculator.needs >= COPYING and self.max_copies(source) > 0 and self.mode(source) is Mode.CONTROL
         return speculates & ~jobs.ended & jobs.copies_enabled & ~jobs.unjudged & (jobs.mode_rank == Mode.CONTROL.rank)

@@ -68,6 +68,11 @@ class Row:
     """Capabilities that a host must have for its orders to be given."""
     settings: tuple[Setting, ...] = ()
     keeps: frozenset[Keeps] = frozenset()
+    counts_possible: bool = False
+    """Whether a simulator counts slots for every copy that a job's running tasks may have, as the engine does, and not
+    only for those wanted now."""
+    locality_percent: float = 0.0
+    """Share of the jobs, the smallest, that a simulator may serve first for a task with its input at hand."""
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False

@@ -13,7 +13,6 @@ import numpy as np
 
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
-from controlplane.policies.hopper.locality import LOCALITY_PERCENT
 from controlplane.policies.interfaces import Load
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.simulator.cluster_decisions import Policy
@@ -44,7 +43,7 @@ class ClusterScenario:
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
     wanted_only: bool | None = None
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
-    engine does. None for no with hopper, else yes."""
+    engine does. None for what the allocator's row says: no with hopper, else yes."""
     max_copies: int = 1
     workload: Source = field(default_factory=Synthetic)
     offered_load: float = 0.6
@@ -68,7 +67,8 @@ class ClusterScenario:
     remote_factor: float = 2.0
     """How many times as long such a task takes elsewhere."""
     locality_percent: float | None = None
-    """Share of the jobs that may be served first for a task with its input at hand. None for 3 with hopper, else 0."""
+    """Share of the jobs that may be served first for a task with its input at hand. None for what the allocator's row
+    says: 3 with hopper, else 0."""
     cycle_s: float = 0.1
     """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
@@ -138,23 +138,22 @@ class ClusterScenario:
 
     def _policy(self, phase_tasks: Ints) -> Policy:
         allocator, speculator = parse_policy(self.policy, ROWS)
+        local_percent = allocator.locality_percent if self.locality_percent is None else self.locality_percent
         load = Load(self.slots, float(self.offered_load), float(self.slowdown_tail_index))
-        is_hopper = allocator.name == "hopper"
-        usual_percent = LOCALITY_PERCENT if is_hopper else 0.0
         return Policy(
             allocator=allocator.code,
             allocator_settings=allocator.setting_values(self.allocator_settings),
             speculator=speculator.code,
             speculator_settings=speculator.setting_values(self.speculator_settings),
             copies_first=speculator.before_waiting,
-            wanted_only=not is_hopper if self.wanted_only is None else self.wanted_only,
+            wanted_only=not allocator.counts_possible if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
             foresees_jobs=allocator in FORESEEING,
             foresees_attempts=speculator in FORESEEING,
-            locality_percent=float(usual_percent if self.locality_percent is None else self.locality_percent),
+            locality_percent=float(local_percent),
             cycle_s=float(self.cycle_s),
         )
 

@@ -5,6 +5,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record
 from controlplane.policies.hopper.fairness import fair_floor, with_fair_floor
+from controlplane.policies.hopper.locality import LOCALITY_PERCENT
 from controlplane.policies.hopper.virtual_size import precedence, virtual_size
 from controlplane.policies.interfaces import Records
 from controlplane.policies.row import ORDERING, Keeps, Kind, Row, Setting
@@ -85,4 +86,6 @@ ROW = Row(
         ),
     ),
     keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
+    counts_possible=True,
+    locality_percent=LOCALITY_PERCENT,
 )
