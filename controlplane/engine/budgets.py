@@ -7,7 +7,7 @@ import numpy as np
 
 from controlplane.compiled import kernel
 from controlplane.model.cluster import Cluster
-from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 
@@ -79,70 +79,6 @@ def over_budget(
     if everywhere >= copy_limit(slots=all_slots, share=settings.cluster_copy_share):
         return Reason.NO_BUDGET_CLUSTER
     return Reason.NONE
-
-
-def within_originals(
-    free: Ints, waiting: Ints, *, target: Ints, originals: Ints, running: Ints, copies: Ints
-) -> tuple[Ints, Ints]:
-    """What is free for copies, and which originals wait for a slot, where originals have a share of their own.
-
-    Shapes (n_jobs,); `originals` is -1 where a job has no such limit. `copies` run or are ordered; `running` are all
-    attempts that run. An original beyond its share waits for another original's end, not for a slot.
-
-    >>> shares = {"target": np.array([7]), "running": np.array([4]), "copies": np.array([0])}
-    >>> within_originals(np.array([3]), np.array([1]), originals=np.array([4]), **shares)
-    (array([3]), array([0]))
-    """
-    has_share = originals >= 0
-    may_start = np.clip(originals - (running - copies), 0, waiting)
-    return (
-        np.where(has_share, np.minimum(free, target - originals - copies), free),
-        np.where(has_share, may_start, waiting),
-    )
-
-
-def spare_room(free: Ints, waiting: Ints) -> Ints:
-    """Slots of each job's target that are there for copies, as no original waits for them; shapes (n_jobs,).
-
-    `free` is the target less what runs and what is ordered.
-
-    >>> spare_room(np.array([2, 2, -1]), waiting=np.array([0, 1, 0]))
-    array([2, 0, 0])
-    """
-    return np.where(waiting > 0, 0, np.maximum(free, 0))
-
-
-def copy_room(free: Ints, waiting: Ints, ordered: Ints, before_waiting: Flags) -> Ints:
-    """How many more copies each job may order; shapes (n_jobs,).
-
-    While originals wait, a speculator that puts copies first may use what is free, or queue one for the next slot that
-    comes free; one that does not has no room.
-
-    >>> copy_room(np.array([2, 2, 0]), np.array([0, 1, 1]), np.array([0, 0, 0]), np.array([False, False, True]))
-    array([2, 0, 1])
-    """
-    queued = np.where((free == 0) & (ordered == 0), 1, np.maximum(free, 0))
-    return np.where((waiting > 0) & before_waiting, queued, spare_room(free, waiting))
-
-
-def restart_room(free: Ints, ordered: Ints) -> Ints:
-    """How many more attempts that take another's place each job may order; shapes (n_jobs,).
-
-    Each gives a slot back: what is free, or one for the next slot that comes free, even beyond the job's target.
-
-    >>> restart_room(np.array([2, 0, 0, -1]), ordered=np.array([0, 0, 1, 0]))
-    array([2, 1, 0, 1])
-    """
-    return np.where((free <= 0) & (ordered == 0), 1, np.maximum(free, 0))
-
-
-def no_room(waiting: Ints, before_waiting: Flags) -> Ints:
-    """Why a job has no room for a copy, as `Reason`; shapes (n_jobs,).
-
-    >>> [Reason(code).label for code in no_room(np.array([0, 3]), np.array([False, False]))]
-    ['no_slot_in_target', 'originals_wait']
-    """
-    return np.where((waiting > 0) & ~before_waiting, int(Reason.ORIGINALS_WAIT), int(Reason.NO_SLOT_IN_TARGET))
 
 
 @dataclass(slots=True)

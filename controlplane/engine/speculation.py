@@ -2,21 +2,22 @@
 
 import numpy as np
 
-from controlplane.compiled import kernel, rule
+from controlplane.compiled import kernel
+from controlplane.deciding.choice import N_RIVALS, choose
+from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
-from controlplane.engine.budgets import Budgets, copy_room, no_room, restart_room, spare_room, within_originals
+from controlplane.engine.budgets import Budgets
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import dispatch, registry
 from controlplane.policies.interfaces import UNKNOWN_FINISHED, Load
-from controlplane.policies.selection import quickselect
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -24,9 +25,6 @@ RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
 _SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts", "relative_size")
 """What a recorded refusal tells of its task."""
-N_RIVALS = 4
-"""Best tasks of a job that are shown beside the one that was copied."""
-
 _JUDGED = (Reason.NONE, Reason.ALREADY_COPIED, Reason.ORDER_PENDING, Reason.LEFT_ALONE)
 """Standings of tasks whose copies are ours to deal with and whose attempts are all old enough to be judged."""
 
@@ -63,11 +61,11 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> Budget
         pools.max_copies[row] = cycle.steering.max_copies(source)
         pools.executor_slots[row] = source.attached.executor_slots
         _prepare(cycle, source)
-    jobs, free = cycle.cluster.jobs.rows(), _free(cycle, sums, budgets)
+    jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     cycle.cluster.jobs.told_off[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
-    cycle.cluster.jobs.room[: len(free)] = spare_room(free, sums.waiting)
-    cycle.cluster.jobs.remaining_tasks[: len(free)] = sums.remaining_tasks
+    note_room(cycle.cluster.jobs.records[:n_jobs], sums.running, sums.waiting, budgets.ordered_by_job)
+    cycle.cluster.jobs.remaining_tasks[:n_jobs] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
@@ -125,20 +123,11 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: vie
     """
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
-    jobs, n_jobs = cycle.cluster.jobs, cycle.cluster.jobs.size
-    free, waiting = within_originals(
-        _free(cycle, sums, budgets),
-        sums.waiting,
-        target=jobs.target[:n_jobs],
-        originals=jobs.originals[:n_jobs],
-        running=sums.running,
-        copies=sums.copies + budgets.ordered_by_job,
+    jobs, ordered = cycle.cluster.jobs, budgets.ordered_by_job.copy()
+    rooms, waiting, full = job_rooms(
+        jobs.records[: jobs.size], before_waiting, sums.running, sums.waiting, sums.copies, ordered
     )
-    before = before_waiting[jobs.pool[:n_jobs]]
-    room = copy_room(free, waiting, budgets.ordered_by_job, before)
-    rivals = np.full((len(room), N_RIVALS), -1, dtype=np.int64)
-    rooms = np.stack([room, np.maximum(room, restart_room(free, budgets.ordered_by_job))])
-    full, ordered = no_room(waiting, before), budgets.ordered_by_job.copy()
+    rivals = np.full((jobs.size, N_RIVALS), -1, dtype=np.int64)
     to_come = _room_to_come(cycle, due, waiting, budgets, full)
     queue = choose(view.rows, tasks.records, rooms + to_come, full, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
@@ -210,90 +199,32 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
     return to_come
 
 
-def _free(cycle: Cycle, sums: views.JobSums, budgets: Budgets) -> Ints:
-    """Of each job's target, what nothing holds and nothing is ordered for, by job row; below 0 where it holds more."""
-    return cycle.cluster.jobs.target[: cycle.cluster.jobs.size] - sums.running - budgets.ordered_by_job
+@kernel
+def note_room(jobs: Records, running: Ints, waiting: Ints, ordered: Ints) -> None:
+    """Write down what each job's target has left that no original waits for."""
+    for row in range(len(jobs)):
+        jobs[row]["room"] = spare_room(jobs[row]["target"] - running[row] - ordered[row], waiting[row], False)
 
 
 @kernel
-def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
-    """Places of the wanted tasks that fit into their jobs' room, ascending; those that do not are told so.
+def job_rooms(
+    jobs: Records, before_waiting: Flags, running: Ints, waiting: Ints, copies: Ints, ordered: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """By job row: the room for copies and for restarts, (2, n_jobs); originals that want a slot; why there is no room.
 
-    `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without; `rivals`
-    (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
-    first.
+    `before_waiting` (n_pools,) says whether copies go before waiting originals; `copies` run, `ordered` ones do not.
     """
-    score, reason, kill = answer["score"], answer["reason"], answer["kill"]
-    places, n = np.flatnonzero(answer["wanted"]), 0
-    job = np.empty(len(places), dtype=np.int64)
-    for place in places:
-        job[n] = tasks[rows[place]]["job"]
-        if rooms[int(kill[place]), job[n]] > 0:
-            keep_best(int(place), score, rivals[job[n]])
-            places[n] = place
-            n += 1
-        else:
-            reason[place] = refusal[job[n]]
-    places, job = places[:n], job[:n]
-    fits = fitting(job, score[places], rooms[0])
-    if kill[places].any():
-        fits = np.where(kill[places], fitting(job, score[places], rooms[1]), fits)
-    for at in np.flatnonzero(~fits):
-        reason[places[at]] = refusal[job[at]]
-    return places[fits]
-
-
-@kernel
-def fitting(job: Ints, score: Floats, room: Ints) -> Flags:
-    """Which tasks are among the best of their job, as many as it has room for; of equal scores the upper ones are.
-
-    >>> fitting(np.array([0, 0, 0, 1]), np.array([3.0, 5.0, 3.0, 1.0]), np.array([2, 0]))
-    array([ True,  True, False, False])
-    """
-    least, n_equal = least_that_fits(job, score, room)
-    fits = score > least[job]
-    for at in np.flatnonzero(score == least[job]):
-        fits[at] = n_equal[job[at]] > 0
-        n_equal[job[at]] -= 1
-    return fits
-
-
-@rule
-def keep_best(place: int, score: Floats, best: Ints) -> None:
-    """Take a place into the list of those with the highest scores, if it is one; -1 is no place."""
-    at = len(best)
-    while at > 0 and (best[at - 1] < 0 or score[best[at - 1]] < score[place]):
-        at -= 1
-        if at + 1 < len(best):
-            best[at + 1] = best[at]
-    if at < len(best):
-        best[at] = place
-
-
-@kernel
-def least_that_fits(job: Ints, score: Floats, room: Ints) -> tuple[Floats, Ints]:
-    """By job row, the least score with room among its tasks, and how many of just that score have room.
-
-    Found by selection: a job's tasks need not be sorted to know which of them fit.
-
-    >>> least_that_fits(np.array([0, 0, 0, 1]), np.array([5.0, 3.0, 3.0, 1.0]), np.array([2, 4, 0]))
-    (array([  3., -inf,  inf]), array([1, 0, 0]))
-    """
-    n_wanted = np.bincount(job, minlength=len(room))
-    end = np.cumsum(n_wanted)
-    place, by_job = end - n_wanted, np.empty(len(job))
-    for at in range(len(job)):
-        by_job[place[job[at]]] = score[at]
-        place[job[at]] += 1
-    least, n_equal = np.full(len(room), -np.inf), np.zeros(len(room), dtype=np.int64)
-    for row in range(len(room)):
-        if room[row] <= 0:
-            least[row] = np.inf
-        elif n_wanted[row] > room[row]:
-            mine = by_job[end[row] - n_wanted[row] : end[row]]
-            least[row] = quickselect(mine, n_wanted[row] - room[row])
-            n_equal[row] = room[row] - np.count_nonzero(mine > least[row])
-    return least, n_equal
+    rooms, starting = np.zeros((2, len(jobs)), dtype=np.int64), np.zeros(len(jobs), dtype=np.int64)
+    refusal = np.zeros(len(jobs), dtype=np.int64)
+    for row in range(len(jobs)):
+        job, n_copies, before = jobs[row], copies[row] + ordered[row], before_waiting[jobs[row]["pool"]]
+        free = job["target"] - running[row] - ordered[row]
+        free = free_for_copies(free, job["target"], job["originals"], n_copies)
+        starting[row] = starting_originals(waiting[row], job["originals"], running[row] - n_copies)
+        rooms[0, row] = copy_room(free, starting[row], ordered[row], before)
+        rooms[1, row] = max(rooms[0, row], restart_room(free, ordered[row]))
+        refusal[row] = no_room(starting[row], before)
+    return rooms, starting, refusal
 
 
 def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:

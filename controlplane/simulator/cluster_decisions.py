@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
@@ -116,7 +117,7 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         task["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
         task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
-        task["job_room"] = 0 if waiting(job) > 0 else max(job["target"] - job["running"], 0)
+        task["job_room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         task["executor_slots"], task["stage_tasks"], task["stage_done"] = executor_slots, job["n_tasks"], job["n_done"]
         task["relative_size"] = 1.0
         task["work"], task["finished_from"] = 1.0, original["job"] * MOST_FINISHED if is_known else -1
@@ -236,26 +237,22 @@ def list_asking(state: State) -> None:
 
 
 @rule
-def wants_original(job: Record) -> bool:
-    """Whether an original of the job waits that its share allows."""
-    held = job["running"] - job["copies"]
-    return waiting(job) > 0 and (job["originals"] < 0 or held < job["originals"])
+def starting(job: Record) -> int:
+    """How many originals of the job wait that its share allows."""
+    return starting_originals(waiting(job), job["originals"], job["running"] - job["copies"])
 
 
 @rule
 def wants_copy(policy: Policy, job: Record) -> bool:
     """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
-    if job["n_wanted"] == 0 or job["running"] >= job["target"]:
-        return False
-    if job["originals"] >= 0 and job["copies"] >= job["target"] - job["originals"]:
-        return False
-    return policy.copies_first or not wants_original(job)
+    free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
+    return job["n_wanted"] > 0 and spare_room(free, starting(job), policy.copies_first) > 0
 
 
 @rule
 def need(work: Workload, policy: Policy, job: Record) -> float:
     """How soon it is the job's turn, the least first; infinite if it is not."""
-    if not (wants_original(job) or wants_copy(policy, job)):
+    if not (starting(job) > 0 or wants_copy(policy, job)):
         return inf
     if job["running"] < job["target"]:
         return job["running"] / job["target"] - 1.0

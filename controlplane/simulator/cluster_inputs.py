@@ -12,7 +12,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Ints, Record
 from controlplane.policies.hopper.locality import n_allowed
-from controlplane.simulator.cluster_decisions import Policy, wants_original
+from controlplane.simulator.cluster_decisions import Policy, starting
 from controlplane.simulator.cluster_state import State
 from controlplane.simulator.cluster_world import Workload, World, home_of, machine_of
 from controlplane.simulator.draws import job_key
@@ -116,7 +116,7 @@ def next_larger(state: State, size: float, at: int) -> int:
         is_after = job["size"] > size or (job["size"] == size and place > at)
         is_first = best < 0 or job["size"] < state.jobs[state.asking[best]]["size"]
         is_full = job["running"] >= job["size"] or (job["capped"] and job["running"] >= job["target"])
-        if is_after and is_first and wants_original(job) and not is_full:
+        if is_after and is_first and starting(job) > 0 and not is_full:
             best = place
     return best
 

@@ -29,7 +29,7 @@ from tests.suites import TESTS_FAILED
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "build" / "mutants.json"
 EQUIVALENT = "tests/mutants/equivalent.toml"
-FOLDERS = ("model", "estimators", "engine", "policies", "api", "store", "runtime", "simulator")
+FOLDERS = ("model", "estimators", "deciding", "engine", "policies", "api", "store", "runtime", "simulator")
 NO_RULES = "controlplane/simulator/experiments/"
 """They draw and tabulate what the simulator's rules gave."""
 IN_PROCESS = ("--doctest-modules", "controlplane", "tests", "-m", "not (integration or browser or soak or full)")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controlplane.engine.speculation import N_RIVALS, choose, keep_best
+from controlplane.deciding.choice import N_RIVALS, choose, keep_best
 from controlplane.model.columns import Tasks
 from controlplane.policies.interfaces import SPECULATION
 
