@@ -16,7 +16,7 @@ def test_the_median_says_too_long_or_too_short_and_the_spread_how_sure():
         accuracy.observe("t_new", foretold=2.0, actual=actual_s)
     summary = accuracy.summary()
     assert summary["t_new_median_ratio"] == pytest.approx(1.0)
-    assert 1.5 < summary["t_new_spread"] < 2.0
+    assert summary["t_new_spread"] == pytest.approx(2 ** (0.84 - 0.16))
     assert "t_rem_samples" not in summary
 
 

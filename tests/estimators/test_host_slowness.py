@@ -95,6 +95,13 @@ def test_a_forgotten_row_starts_anew():
     assert hosts.health(0.0, N_HOSTS).slowness[SICK] == 1.0
 
 
+def test_a_host_of_which_nothing_was_seen_can_be_forgotten():
+    """It may leave before any attempt has run there."""
+    hosts = HostSlowness()
+    hosts.forget([SICK])
+    assert hosts.confidence(0.0, N_HOSTS).tolist() == [0.0] * N_HOSTS
+
+
 def test_bigger_work_is_no_slower_host():
     """The measure is seconds per unit; no progress says nothing, and neither does a stage's only attempt."""
     stage, host = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1])

@@ -1,5 +1,7 @@
 """Is the memory of stages bounded, and does the one that was seen longest ago go first?"""
 
+import math
+
 import pytest
 
 from controlplane.estimators.stage_history import STAGES_KEPT, StageHistory, class_key, stage_key
@@ -30,3 +32,12 @@ def test_where_tasks_differ_much_one_is_late_only_past_them_all():
         sum_s += attempt_s
         history.learn(stage("varied"), attempt_s, sum_s / n, 0.0, 0.0)
     assert history.late_s(stage("varied"), 0.0) == pytest.approx(5 + 4 * 4, rel=0.05)
+
+
+def test_what_a_unit_of_work_costs_and_the_tail_are_smoothed_over_attempts():
+    """The latest counts a fifth, and one of which neither is known changes neither."""
+    history = StageHistory()
+    for log_cost, tail_s in ((1.0, 5.0), (2.0, 10.0), (math.nan, math.nan)):
+        history.learn(stage("seen"), 1.0, 1.0, log_cost, tail_s)
+    prior = history.get(stage("seen"))
+    assert (prior.log_cost, prior.tail_s) == pytest.approx((1.2, 6.0))

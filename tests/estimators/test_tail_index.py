@@ -74,6 +74,13 @@ def test_few_samples_move_the_prior_a_little():
     assert 1.0 < estimate.tail_index < 1.5
 
 
+def test_fewer_than_ten_samples_have_no_tail():
+    """A tenth of them is none, so attempts that still run have nothing to be longer than."""
+    running = np.full(20, 50.0)
+    nine, ten = (observed([1.0] * n).estimate(running=running).tail_index for n in (9, 10))
+    assert ten < nine == pytest.approx(1.5)
+
+
 @pytest.mark.parametrize("samples", [[1.0] * 500, [0.0, -1.0, np.nan, np.inf]])
 def test_equal_and_impossible_durations_give_a_number(samples):
     """Hill's estimate is infinite on ties; nothing downstream should meet that."""
