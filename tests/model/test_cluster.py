@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from controlplane.model import apply as applying
 from controlplane.model import facts as f
-from controlplane.model.apply import MOST_TASKS, apply
+from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply
 from controlplane.model.cluster import Changes, Cluster
 from controlplane.model.columns import ints
 from controlplane.model.decisions import Report
@@ -42,6 +42,16 @@ def test_a_stage_takes_its_requests_along():
     asked = [f.ResourceRequested(request=f"{n}", count=2, job="job", stage=1, stage_attempt=n) for n in (0, 1)]
     scenario.tell([*asked, f.StageEnded(stage=1, stage_attempt=0)])
     assert list(scenario.scheduler.cluster.sources[SOURCE].requests) == ["1"]
+
+
+def test_of_a_thousand_open_requests_none_goes_and_of_more_the_oldest():
+    """A host that never takes one back would make the list grow for as long as it lives."""
+    scenario = Scenario()
+    asked = [f.ResourceRequested(request=f"{n}", count=1) for n in range(MOST_REQUESTS + 1)]
+    for n_asked, first in ((MOST_REQUESTS, "0"), (MOST_REQUESTS + 1, "1")):
+        scenario.tell(asked[:n_asked])
+        requests = scenario.scheduler.cluster.sources[SOURCE].requests
+        assert (len(requests), next(iter(requests))) == (MOST_REQUESTS, first)
 
 
 def counts(cluster: Cluster) -> dict:
@@ -175,6 +185,15 @@ def test_an_unknown_source_is_asked_for_everything():
     scenario = Scenario()
     report = Report(source="spark:new", epoch=1, received_s=0.0, facts=[f.JobSubmitted(job="j")])
     assert scenario.handle(report).want_full == {"spark:new"}
+
+
+@pytest.mark.parametrize("unknown", [{"executor": "e9", "host": "h9"}, {"stage": 2}])
+def test_a_start_on_an_executor_or_in_a_stage_that_is_not_known_asks_for_everything(unknown):
+    """The report that told of it was lost; without another the attempt would never be seen."""
+    scenario = Scenario()
+    scenario.stage(1)
+    assert scenario.tell([replace(scenario.started(0, 0), **unknown)]).want_full == {SOURCE}
+    assert not scenario.tell([scenario.started(0, 0)]).want_full
 
 
 def test_a_newer_epoch_forgets_the_old_one():
@@ -405,6 +424,20 @@ def test_progress_never_goes_back():
     assert [attempt[name] for name in known] == [10, 20, 30, 40, 50, 6.0]
 
 
+def test_a_report_without_more_work_is_no_progress():
+    """Nothing read yet is no end of the start-up, and what was read before is no sign of life."""
+    scenario = Scenario()
+    scenario.stage(1, input_bytes=1000)
+    scenario.tell([scenario.started(0, 0)])
+    seen = []
+    for now_s, n_bytes in ((1.0, 0), (2.0, 500), (3.0, 500)):
+        scenario.now_s = now_s
+        scenario.tell(progress={0: n_bytes})
+        attempt = scenario.scheduler.cluster.attempts.records[0]
+        seen.append((attempt["first_s"], attempt["advanced_s"]))
+    assert np.array(seen) == pytest.approx(np.array([(np.nan, 0.0), (2.0, 2.0), (2.0, 2.0)]), nan_ok=True)
+
+
 def test_work_in_a_new_unit_is_counted_from_the_beginning():
     """The first bytes may come after many records: a thousand records are not a thousand bytes."""
     scenario = Scenario()
@@ -456,6 +489,18 @@ def test_everything_is_gone_after_the_driver_detached():
     assert not cluster.job_infos
 
 
+def test_a_free_row_names_no_row_of_another_table():
+    """Of which -1 is none: any other number may be the row of something that lives, or of nothing at all."""
+    scenario = Scenario()
+    scenario.run_with_straggler(seconds=1.0)
+    scenario.tell([f.DriverDetached()])
+    cluster = scenario.scheduler.cluster
+    naming = {"pool", "host", "job", "stage", "task", "newest", "older", "executor"}
+    for table in (cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts):
+        for name in naming & set(table.records.dtype.names):
+            assert set(table.records[name].tolist()) == {-1}, (type(table).__name__, name)
+
+
 def test_what_an_executor_took_along_had_run_until_its_loss_was_heard():
     """Its host tells of no end."""
     scenario = Scenario()
@@ -498,3 +543,25 @@ def test_a_copy_that_beats_two_saves_what_the_better_of_them_needed():
     end = scenario.ended(2, 9.0, index=0)
     apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=[end]), changes)
     assert changes.ended[0].saved_s == 2.0
+
+
+def test_a_task_is_as_large_as_its_input_is_over_the_mean_of_those_that_are_known():
+    """The third one's is not."""
+    scenario = Scenario()
+    scenario.stage(3, input_bytes=[1000, 3000, 0])
+    scenario.start_all(3)
+    sizes = scenario.scheduler.cluster.tasks.relative_size[:3].tolist()
+    assert sizes == pytest.approx([0.5, 1.5, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(("winner", "rival"), [(0, 2), (2, 0)])
+def test_an_original_has_raced_its_newest_copy_and_a_copy_the_original(winner, rival):
+    """Attempt 1 is the first copy; each runs on the host of its number."""
+    scenario = Scenario()
+    scenario.stage(1)
+    scenario.tell([scenario.started(n, n, index=0, speculative=n > 0) for n in range(3)])
+    cluster, changes = scenario.scheduler.cluster, Changes()
+    end = scenario.ended(winner, 9.0, index=0, speculative=winner > 0)
+    apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=[end]), changes)
+    host, _ = changes.ended[0].rival
+    assert cluster.host_names[host] == f"h{rival}"
