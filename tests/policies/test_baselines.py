@@ -49,6 +49,14 @@ def test_targets_never_exceed_the_slots_however_many_they_are(pool, name, slots,
     assert all(given <= tasks + row for row, given in enumerate(target.tolist()))
 
 
+@pytest.mark.parametrize(("name", "settings"), [("fair", {}), ("hopper", {"fairness_epsilon": 0.0})])
+def test_four_equal_shares_are_not_all_rounded_up(pool, name, settings):
+    """Of this many slots rounding is forgiven a quarter of one, which is what 250,000,000.75 lacks."""
+    slots = 10**9 + 3
+    view = pool(slots, [slots] * 4, usable=[slots] * 4)
+    assert allocator(name).allocate(*view, settings)["target"].sum() == slots
+
+
 @pytest.mark.parametrize("caps", [[2, 3], [2, 0]])
 def test_a_fixed_cap_keeps_slots_free(pool, caps):
     """The cap also holds for a job without a target, and is handed on to the host; 0 stops a job."""

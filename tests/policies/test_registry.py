@@ -1,6 +1,7 @@
 """Does the one table of policies name them, check their settings and know what a host must be able to do?"""
 
 import inspect
+import math
 import re
 
 import pytest
@@ -63,6 +64,23 @@ def test_a_switch_is_refused_between_its_two_values(value):
     """Taken for the nearer one, 0.3 would silently be one of two different rules."""
     with pytest.raises(BadSetting, match=r"engine.speculator_settings.copy_priority = .*, want 0 or 1"):
         speculator("late").complete({"copy_priority": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "least", "most"),
+    [
+        ("mantri", "max_attempts", 1.0, 16.0),
+        ("stock-spark", "duration_threshold_s", 0.0, 1e9),
+        ("redundant-small", "max_tasks", 1.0, 100.0),
+    ],
+)
+def test_a_setting_may_be_either_of_its_limits_and_nothing_beyond(name, setting, least, most):
+    """One attempt, one task and no duration are of use; what is far beyond is a slip."""
+    for value in (least, most):
+        assert speculator(name).complete({setting: value})[setting] == value
+    for value in (math.nextafter(least, -math.inf), math.nextafter(most, math.inf)):
+        with pytest.raises(BadSetting):
+            speculator(name).complete({setting: value})
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are():

@@ -114,14 +114,15 @@ def test_the_large_scale_formula_has_other_best_thresholds(offered_load, thresho
     assert best == pytest.approx(threshold_s, abs=0.1)
 
 
-def test_no_threshold_on_a_fine_grid_is_better():
-    """Kinks at every multiple of the least service time must not hide the best one."""
+@pytest.mark.parametrize("system", [SYSTEM, replace(SYSTEM, max_tasks=1), replace(SYSTEM, service_tail_index=50.0)])
+def test_no_threshold_on_a_fine_grid_is_better(system):
+    """Kinks at every multiple of the least service time must not hide the best one, nor times that are nearly equal."""
     for offered_load in (0.55, 0.65, 0.75, 0.85):
-        small = expanded(SYSTEM, 2.0)
-        best = redundant_small(SYSTEM, 2.0, best_threshold_s(SYSTEM, offered_load, small))
-        grid = [redundant_small(SYSTEM, 2.0, float(d)) for d in np.geomspace(10, 3000, 400)]
-        least = min(response_time_s(SYSTEM, offered_load, run) for run in grid)
-        assert response_time_s(SYSTEM, offered_load, best) <= least + 1e-9
+        small = expanded(system, 2.0)
+        best = redundant_small(system, 2.0, best_threshold_s(system, offered_load, small))
+        grid = [redundant_small(system, 2.0, float(d)) for d in np.geomspace(10, 3000, 400)]
+        least = min(response_time_s(system, offered_load, run) for run in grid)
+        assert response_time_s(system, offered_load, best) <= least + 1e-9
 
 
 @pytest.mark.parametrize("offered_load", [0.6, 0.7, 0.8])
