@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from controlplane.engine.budgets import count_copies
+from controlplane.engine.budgets import count_copies, over_budget
 from controlplane.model.columns import Attempts, Stages, Tasks
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
 
 pytestmark = pytest.mark.unit
 
@@ -23,3 +25,10 @@ def test_copies_count_while_they_run_and_while_their_orders_live():
     count_copies(10.0, tasks, attempts, stages, by_job, by_pool, ordered, core_s)
     counts = [each.tolist() for each in (by_job, by_pool, ordered, core_s)]
     assert counts == [[3, 0], [3, 0], [2, 0], [6.0, 0.0]]
+
+
+@pytest.mark.parametrize(("losing_core_s", "reason"), [(25.0, Reason.NONE), (25.1, Reason.NO_BUDGET_WASTE)])
+def test_a_quarter_of_the_time_may_go_to_losing_copies_unless_set(losing_core_s, reason):
+    """Of 100 core-seconds; that is more than half a task for each of eight slots, which is allowed in any case."""
+    core_s = {"losing_core_s": losing_core_s, "total_core_s": 100.0, "task_core_s": 1.0}
+    assert over_budget(EngineSettings(), **core_s, copies=(0, 0, 0), slots=(8, 8)) is reason
