@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records, Stages
@@ -14,7 +15,6 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION, UNKNOWN_FINISHED
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
-TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
 ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
 
 
@@ -199,17 +199,14 @@ def view_tasks(
             continue
         seen = view[n]
         seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
-        seen["elapsed_s"], seen["progress_rate"], seen["sibling_rate"] = 0.0, 0.0, 0.0
-        seen["t_rem_s"], seen["t_new_s"], seen["attempts_started"] = np.inf, np.inf, 0
-        seen["worst_rem_s"], seen["relative_size"] = 0.0, 1.0
+        seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, 0
+        seen["relative_size"] = 1.0
+        without_attempts(seen)
         too_new, at = False, task["newest"]
         while at >= 0:
             attempt = attempts[at]
-            seen["elapsed_s"] = max(seen["elapsed_s"], now_s - attempt["start_s"])
-            seen["t_rem_s"] = min(seen["t_rem_s"], attempt["t_rem_s"])
-            seen["worst_rem_s"] = max(seen["worst_rem_s"], attempt["t_rem_s"])
+            see_attempt(seen, now_s - attempt["start_s"], attempt["t_rem_s"], attempt["rate"])
             seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
-            seen["progress_rate"] = max(seen["progress_rate"], attempt["rate"])
             seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], attempt["relative_size"])
             seen["attempts_started"] = max(seen["attempts_started"], attempt["attempt_number"] + 1)
@@ -272,10 +269,9 @@ def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, jo
         return MODE
     if pool["max_copies"] == 0:
         return HOST_CANNOT
-    if too_new and not pool["at_start"]:
-        return TOO_NEW
-    if task["n_live"] > pool["max_copies"]:
-        return ALREADY_COPIED
+    reason = attempts_reason(too_new, pool["at_start"], task["n_live"], pool["max_copies"])
+    if reason:
+        return reason
     if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:
         return ORDER_PENDING
     if task["not_before_s"] > now_s:

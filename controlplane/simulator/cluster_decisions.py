@@ -13,6 +13,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
+from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
@@ -115,7 +116,6 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
         task["job_tasks"] = job["n_tasks"] - job["n_done"]
         task["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
-        task["eligible"] &= original["attempts"] <= policy.max_copies
         task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
         task["job_room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         task["executor_slots"], task["stage_tasks"], task["stage_done"] = executor_slots, job["n_tasks"], job["n_done"]
@@ -134,10 +134,10 @@ def see_attempts(policy: Policy, state: State, slot: int, typical_s: float, task
     An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`. Who
     foresees needs to read nothing.
     """
-    now_s = state.counts[0]["now_s"]
-    task["elapsed_s"], task["t_rem_s"], task["progress_rate"] = now_s - state.slots[slot]["started_s"], inf, 0.0
-    task["eligible"], task["worst_rem_s"], last = True, -1.0, -1
-    seen, can_judge, at = True, True, state.slots[slot]["newest"]
+    now_s, original = state.counts[0]["now_s"], state.slots[slot]
+    without_attempts(task)
+    is_too_new, last = False, slot
+    seen, can_judge, at = True, True, original["newest"]
     while seen or at >= 0:
         attempt = state.slots[slot if seen else at]
         elapsed_s = now_s - attempt["started_s"]
@@ -146,16 +146,15 @@ def see_attempts(policy: Policy, state: State, slot: int, typical_s: float, task
         elif now_s >= attempt["readable_s"]:
             t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
         else:
-            t_rem_s = max(typical_s - elapsed_s, 0.0)
-            task["eligible"] = policy.at_start
+            t_rem_s, is_too_new = max(typical_s - elapsed_s, 0.0), True
         if t_rem_s > task["worst_rem_s"]:
-            task["worst_rem_s"], last = t_rem_s, slot if seen else at
-        task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
-        task["progress_rate"] = max(task["progress_rate"], 1.0 / max(elapsed_s + t_rem_s, 1e-9))
+            last = slot if seen else at
+        see_attempt(task, elapsed_s, t_rem_s, 1.0 / max(elapsed_s + t_rem_s, 1e-9))
         can_judge &= now_s >= attempt["readable_s"]
         at = at if seen else attempt["older"]
         seen = False
-    state.slots[slot]["last"] = last if can_judge else -1
+    task["eligible"] = not attempts_reason(is_too_new, policy.at_start, original["attempts"], policy.max_copies)
+    original["last"] = last if can_judge else -1
 
 
 @kernel

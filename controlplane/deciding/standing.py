@@ -1,0 +1,47 @@
+"""What do a task's live attempts come down to, and do they leave it alone? Rules for live and simulated ones alike."""
+
+from math import inf
+
+from controlplane.compiled import rule
+from controlplane.model.columns import Record
+from controlplane.model.reasons import Reason
+
+TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
+
+
+@rule
+def without_attempts(task: Record) -> None:
+    """Begin a `RUNNING_TASK` of which no attempt has been seen."""
+    task["elapsed_s"], task["progress_rate"], task["t_rem_s"], task["worst_rem_s"] = 0.0, 0.0, inf, 0.0
+
+
+@rule
+def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> None:
+    """Take in one attempt: a task has the oldest age, the least and the greatest time left, and the best rate.
+
+    >>> task = {}
+    >>> without_attempts(task)
+    >>> see_attempt(task, elapsed_s=5.0, t_rem_s=9.0, rate=0.1)
+    >>> see_attempt(task, elapsed_s=2.0, t_rem_s=3.0, rate=0.2)
+    >>> task
+    {'elapsed_s': 5.0, 'progress_rate': 0.2, 't_rem_s': 3.0, 'worst_rem_s': 9.0}
+    """
+    task["elapsed_s"] = max(task["elapsed_s"], elapsed_s)
+    task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
+    task["worst_rem_s"] = max(task["worst_rem_s"], t_rem_s)
+    task["progress_rate"] = max(task["progress_rate"], rate)
+
+
+@rule
+def attempts_reason(is_too_new: bool, at_start: bool, running_attempts: int, max_copies: int) -> int:
+    """Why its attempts leave a task alone, as `Reason`; 0 if they do not.
+
+    `is_too_new` holds if one of them cannot be judged yet, which keeps no speculator that copies `at_start`.
+
+    >>> [attempts_reason(True, at_start, running_attempts=2, max_copies=1) for at_start in (False, True)] == [
+    ...     Reason.TOO_NEW, Reason.ALREADY_COPIED]
+    True
+    """
+    if is_too_new and not at_start:
+        return TOO_NEW
+    return ALREADY_COPIED if running_attempts > max_copies else 0
