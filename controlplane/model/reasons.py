@@ -74,6 +74,7 @@ class Reason(IntEnum):
     NOT_TRIED = 42
     TASK_OVER = 43
     NO_ROOM_IN_QUEUE = 44
+    SPECULATOR_CAP = 45
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -190,6 +191,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NO_BUDGET_POOL: ReasonText("The pool runs as many copies as it may.", 2),
     Reason.NO_BUDGET_CLUSTER: ReasonText("The cluster runs as many copies as it may.", 2),
     Reason.NO_BUDGET_WASTE: ReasonText("Losing copies have used up their share of core-seconds.", 2),
+    Reason.SPECULATOR_CAP: ReasonText("The pool runs as many copies as its speculator wants at once.", 2),
     Reason.NO_SLOT_IN_TARGET: ReasonText("The job holds its target of {target:.0f} slots already.", 2),
     Reason.NO_OTHER_HOST: ReasonText("No other healthy host has room for a copy.", 2),
     Reason.HOST_CANNOT: ReasonText("This host system cannot launch such a copy, or the settings allow none.", 2),

@@ -28,7 +28,7 @@ def test_late_takes_the_last_to_end_first_when_the_pool_has_room_for_one(running
     """10 % of ten slots is one copy."""
     view = running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[10] * 8)
     assert wanted(view) == [1]
-    assert late.speculate(view)["reason"][0] == Reason.NO_BUDGET_POOL
+    assert late.speculate(view)["reason"][0] == Reason.SPECULATOR_CAP
 
 
 def test_late_allows_one_copy_in_the_smallest_pool_and_none_beyond_the_cap(running):

@@ -36,7 +36,7 @@ def late(tasks: Records, finished: Records, settings: Record, answer: Records) -
         score[row] = t_rem_s if t_rem_s < LONGEST_S else LONGEST_S
         if slow[row] and not t_rem_s <= tasks[row]["t_new_s"] * (1.0 + TOLERANCE):
             single = tasks[row]["running_attempts"] == 1
-            reason[row] = Reason.NO_BUDGET_POOL if single else Reason.ALREADY_COPIED
+            reason[row] = Reason.SPECULATOR_CAP if single else Reason.ALREADY_COPIED
             candidate[row] = single and tasks[row]["eligible"]
         elif math.isnan(t_rem_s) or math.isinf(t_rem_s):
             reason[row] = Reason.UNKNOWN_DEMAND
