@@ -112,13 +112,13 @@ def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
     if fact.executor in now.source.executors:
         return
     _check_room(now.source, "executor_added.executor", fact.executor, len(now.source.executors))
-    cluster, pool = now.cluster, now.source.row
+    cluster = now.cluster
     host = cluster.host_row(fact.host)
-    row = cluster.executors.add(pool=pool, host=host, slots=fact.slots, added_s=now.at_s(fact))
+    row = cluster.executors.add(host=host, slots=fact.slots, added_s=now.at_s(fact))
     now.source.executors[fact.executor] = row
     cluster.executor_names[row] = fact.executor
     cluster.attempts_on[row] = {}
-    cluster.pools.slots[pool] += fact.slots
+    cluster.pools.slots[now.source.row] += fact.slots
 
 
 def _executor_lost(now: Applying, fact: f.ExecutorLost) -> None:

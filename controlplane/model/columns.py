@@ -88,7 +88,6 @@ class Hosts(Table):
 class Executors(Table):
     """Slots of one source on one host."""
 
-    pool = ints(-1)
     host = ints(-1)
     slots = ints()
     running = ints()
