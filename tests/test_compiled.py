@@ -73,6 +73,6 @@ def test_plain_python_gives_the_same_without_numba(package):
 
 def test_the_command_line_shows_its_help_without_compiling():
     """Whoever asks for help does not wait for a compiler."""
-    code = "import sys, controlplane.cli\nprint({'numba', 'numpy'} & set(sys.modules))"
+    code = "import sys, controlplane.cli.app\nprint({'numba', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

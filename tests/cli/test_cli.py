@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from controlplane import __version__, main
 from controlplane.api.decisions import OutcomeName
-from controlplane.cli import app
+from controlplane.cli.app import app
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.store.database import alone
 from controlplane.terminal import NOT_ALLOWED, NOT_FOUND, REFUSED, UNREACHABLE, USAGE
@@ -43,7 +43,7 @@ def run(*arguments: str, token: str = "", server: str = "", answers: str = "", *
 def test_help_imports_nothing_heavy() -> None:
     """Help must be quick: no web framework, no numbers, no database, no Spark."""
     script = (
-        "import sys; from typer.testing import CliRunner; from controlplane.cli import app;"
+        "import sys; from typer.testing import CliRunner; from controlplane.cli.app import app;"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
         "print([m for m in ('fastapi', 'numpy', 'sqlalchemy', 'pyspark', 'pydantic', 'requests') if m in sys.modules])"
     )
@@ -254,12 +254,12 @@ def test_the_mode_is_set_with_a_reason(server: str) -> None:
 def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing destructive without a yes from whoever can give one; a script's kill switch must kill."""
     arguments = ("mode", "set", "off", "--reason", "trial")
-    monkeypatch.setattr("controlplane.cli.is_interactive", lambda: True)
+    monkeypatch.setattr("controlplane.cli.app.is_interactive", lambda: True)
     assert run(*arguments, token="operator-20b6e94f1", server=server, answers="n\n").exit_code == REFUSED
     assert (
         json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] != "off"
     )
-    monkeypatch.setattr("controlplane.cli.is_interactive", lambda: False)
+    monkeypatch.setattr("controlplane.cli.app.is_interactive", lambda: False)
     assert run(*arguments, token="operator-20b6e94f1", server=server).exit_code == 0
     assert (
         json.loads(run("mode", "get", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)["mode"] == "off"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from controlplane.cli import app
+from controlplane.cli.app import app
 from controlplane.model.parameters import EngineSettings
 from controlplane.terminal import USAGE
 from tests.scenario import Scenario

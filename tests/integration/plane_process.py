@@ -39,7 +39,7 @@ import random, time
 now, now_ns = time.time, time.time_ns
 time.time = lambda: now() + random.choice([-3600, 0, 3600])
 time.time_ns = lambda: now_ns() + random.choice([-3600, 0, 3600]) * 10**9
-from controlplane.cli import app
+from controlplane.cli.app import app
 app()
 """
 """The same command where the wall clock jumps by an hour, forwards or back, whenever somebody looks at it."""

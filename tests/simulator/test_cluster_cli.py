@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from controlplane.cli_simulator import app
+from controlplane.cli.simulator import app
 from controlplane.simulator.cluster import ClusterScenario
 
 pytestmark = pytest.mark.unit

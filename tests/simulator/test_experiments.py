@@ -13,7 +13,7 @@ from time import process_time
 import pytest
 from typer.testing import CliRunner
 
-from controlplane.cli_simulator import app
+from controlplane.cli.simulator import app
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.drawing import svg
 from controlplane.simulator.experiments.experiment import (

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from controlplane import cli_yarn
-from controlplane.cli import app
+from controlplane.cli import yarn
+from controlplane.cli.app import app
 from controlplane.processes import command_line
 from controlplane.rest import RestError
 from controlplane.terminal import NOT_FOUND, REFUSED, UNREACHABLE, USAGE
@@ -158,9 +158,9 @@ def test_priorities_go_back_while_no_control_plane_answers(monkeypatch) -> None:
             raise said
         return said
 
-    monkeypatch.setattr(cli_yarn.time, "sleep", lambda _: None)
+    monkeypatch.setattr(yarn.time, "sleep", lambda _: None)
     with pytest.raises(KeyboardInterrupt):
-        cli_yarn._drive(Driver(), wanted, 1.0)
+        yarn._drive(Driver(), wanted, 1.0)
     assert stepped == [{"application_1": 3}, {}]
 
 
@@ -172,7 +172,7 @@ def test_priorities_that_cannot_be_put_back_end_with_a_sentence(recorded, monkey
         raise KeyboardInterrupt
 
     recorded.said[f"/conf?name={PRIORITY_KEY}"]["property"]["value"] = "10"
-    monkeypatch.setattr(cli_yarn, "_drive", gone)
+    monkeypatch.setattr(yarn, "_drive", gone)
     targets = tmp_path / "targets.json"
     targets.write_text("{}")
     told = run("drive-priorities", "--rm", recorded.url, "--targets", str(targets))

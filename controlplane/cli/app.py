@@ -15,7 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from controlplane import __version__, cli_decisions, cli_examine
+from controlplane import __version__
+from controlplane.cli import decisions, examine
 from controlplane.model.facts import Mode
 from controlplane.processes import ClusterError, require_port, write_whole
 from controlplane.terminal import (
@@ -47,8 +48,8 @@ app = typer.Typer(
 config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
 mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
 token = typer.Typer(help="Who may speak to the control plane?", no_args_is_help=True)
-app.add_typer(cli_examine.app)
-app.add_typer(cli_decisions.app, name="decisions")
+app.add_typer(examine.app)
+app.add_typer(decisions.app, name="decisions")
 app.add_typer(config, name="config")
 app.add_typer(token, name="token")
 app.add_typer(mode, name="mode")
@@ -195,25 +196,25 @@ def jars() -> None:
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 def yarn(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """For YARN operators: install, check, watch, try. `grasshopper yarn --help` says more."""
-    from controlplane import cli_yarn
+    from controlplane.cli import yarn
 
-    cli_yarn.app(arguments or ["--help"], prog_name="grasshopper yarn")
+    yarn.app(arguments or ["--help"], prog_name="grasshopper yarn")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 def simulate(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Simulate jobs under a policy. `grasshopper simulate --help` says more."""
-    from controlplane import cli_simulator
+    from controlplane.cli import simulator
 
-    cli_simulator.app(["simulate", *(arguments or ["--help"])], prog_name="grasshopper")
+    simulator.app(["simulate", *(arguments or ["--help"])], prog_name="grasshopper")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Try the papers' figures and tables: list, run, report. `grasshopper experiment --help` says more."""
-    from controlplane import cli_simulator
+    from controlplane.cli import simulator
 
-    cli_simulator.app(["experiment", *(arguments or ["--help"])], prog_name="grasshopper")
+    simulator.app(["experiment", *(arguments or ["--help"])], prog_name="grasshopper")
 
 
 @app.command()
@@ -395,7 +396,3 @@ def _print_mode(state: dict[str, Any], output: Output) -> None:
         print_table(("where", "mode"), [("everywhere", state["mode"]), *state["sources"].items()])
     if not state["recorded"]:
         note("in force, but not recorded yet: the store does not write")
-
-
-if __name__ == "__main__":
-    app()
