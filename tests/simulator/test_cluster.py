@@ -19,6 +19,7 @@ from controlplane.simulator.cluster import ClusterScenario, tasks_of
 from controlplane.simulator.cluster_decisions import view_claimants
 from controlplane.simulator.cluster_events import play
 from controlplane.simulator.cluster_inputs import with_inputs
+from controlplane.simulator.cluster_record import means
 from controlplane.simulator.cluster_state import CLEANING, FREE, empty_state
 from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster_world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
@@ -151,6 +152,30 @@ def test_slowdown_is_over_what_a_job_takes_with_room_for_all_and_no_straggler():
     assert found.slowdown_quantiles == pytest.approx(np.quantile(range(2, 20), [0.5, 0.9, 0.99, 0.999]))
 
 
+def test_each_job_runs_the_tasks_of_its_own_phases():
+    """Where each takes a second, its slot time is their number, whatever its neighbours have."""
+    source = Synthetic(least_tasks=2, most_tasks=20, phases=2)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=5, machines=2, **STILL)
+    assert scenario.run(1)[1].cost_s == pytest.approx(tasks_of(source.workload(1, 5)))
+
+
+@pytest.mark.parametrize(("room", "finished"), [(2, True), (1, False)])
+def test_a_run_ends_early_where_there_is_no_room_for_one_more_job(room, finished, monkeypatch):
+    """And says so; two jobs arrive at once."""
+    monkeypatch.setattr(cluster, "MOST_LIVE_JOBS", room)
+    source = Listed(original_s=((1.0,),) * 2, copy_s=1.0)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=2, machines=1, **STILL)
+    assert scenario.simulate(1).finished == finished
+
+
+def test_what_is_left_out_is_the_usual_cluster():
+    """Two thousand jobs on 400 slots, and each attempt of a task draws a factor of its own."""
+    usual = ClusterScenario()
+    with np.errstate(over="ignore"):
+        factors = {attempt_factor(usual._world(1), job_key(1, 0), 0, attempt) for attempt in range(4)}
+    assert (usual.jobs, usual.slots, len(factors)) == (2000, 400, 4)
+
+
 def test_a_chain_of_phases_alone_is_not_slowed_down():
     """Its ideal time counts every phase, and what it takes to launch their tasks."""
     world = STILL | {"launch_s": 0.5}
@@ -166,12 +191,25 @@ def test_both_bounds_of_a_bin_belong_to_it():
     assert bins == [(1, 50, 1), (51, 150, 2), (151, 500, 2), (501, 10**9, 1)]
 
 
-def test_slots_count_as_busy_between_the_first_counted_arrival_and_the_last():
-    """Of 1019 s of work at half load, 19 gaps are 2 x 1019 slot-seconds; the last job, of 1000 s, comes too late."""
+def test_a_bin_is_named_by_its_bounds():
+    """The last one has no upper one."""
+    source = Listed(original_s=((1.0,),), copy_s=1.0)
+    scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=1, **STILL)
+    named = [name for name in means([scenario.simulate(1)]) if name.startswith("response time, s,")]
+    assert named == [f"response time, s, {size} tasks" for size in ("1-50", "51-150", "151-500", "501 or more")]
+
+
+@pytest.mark.parametrize("launch_s", [0.0, 1.0])
+def test_slots_count_as_busy_between_the_first_counted_arrival_and_the_last(launch_s):
+    """At half load, 19 gaps are twice the slot time of all 22 tasks. In 17 of them the 16 jobs of one task run, and
+    that of three; the last job, of 1000 s, comes too late.
+    """
     scenario = ClusterScenario(
-        policy="fifo+none", workload=Spaced(sizes=(1,)), offered_load=0.5, jobs=20, machines=2, **STILL
-    )
-    assert scenario.simulate(1).busy_share == pytest.approx(19 / 2038)
+        policy="fifo+none", workload=Spaced(sizes=(1,) * 17 + (3, 1, 1)), offered_load=0.5, jobs=20, machines=2,
+        **STILL | {"launch_s": launch_s},
+    )  # fmt: skip
+    gaps_s = 17 / 19 * 2 * (1021 + 22 * launch_s)
+    assert scenario.simulate(1).busy_share == pytest.approx(19 * (1 + launch_s) / gaps_s)
 
 
 def test_shares_do_not_depend_on_how_long_everything_takes():
@@ -194,7 +232,7 @@ def test_slots_are_short_for_jobs_that_arrive_so(sizes, short_share):
     """On four slots a job alone is short of them if it has more tasks. What comes after the last arrival counts not."""
     scenario = ClusterScenario(
         policy="hopper+none", workload=Spaced(sizes=sizes), offered_load=0.1, jobs=60, machines=4, slots_per_machine=1,
-        **STILL | {"cycle_s": 0.1},
+        **STILL | {"cycle_s": 10.0},
     )  # fmt: skip
     assert scenario.simulate(1).short_share == pytest.approx(short_share)
 
@@ -376,6 +414,17 @@ def test_mantri_copies_once_it_is_likely_enough_to_pay(confidence, ends_s):
     assert response_s(ClusterScenario(policy="fair+mantri", **given)).tolist() == [ends_s]
 
 
+def test_a_copy_goes_to_another_machine_where_one_has_a_free_slot():
+    """The slot on the original's own machine is the first that is free."""
+    given = STILL | {"cycle_s": 0.5, "speculator_settings": {"quantile": 0.6}}
+    scenario = ClusterScenario(
+        policy="fair+stock-spark", workload=Listed(original_s=((1.0, 0.5, 9.0),), copy_s=1.0), jobs=1, machines=2,
+        slots_per_machine=2, **given,
+    )  # fmt: skip
+    machines = {bool(one["is_copy"]): int(one["slot"]) % 2 for one in scenario.schedule(1)[-2:]}
+    assert machines == {False: 0, True: 1}
+
+
 def test_a_set_duration_copies_in_a_phase_that_fits_a_machine():
     """At a limit of 2 s the copy starts at 2.5 and takes a second; ten tasks do not fit four slots, but ten."""
     chosen = {"quantile": 1.0, "duration_threshold_s": 2.0}
@@ -404,13 +453,50 @@ def test_mantri_starts_a_slow_task_anew_while_others_wait(margin_s, restarts, en
     assert summary.copies_per_task == pytest.approx((1 - restarts) / 12)
 
 
-@pytest.mark.parametrize(("margin_s", "cost_s"), [(6.9, 9 + 1.5 + 1), (7.1, 9 + 2 + 1)])
-def test_mantri_ends_the_original_that_its_copy_beats(margin_s, cost_s):
-    """The copy starts at 1 s. At the next review it has half a second to go and the original 7.5: 7 s more."""
-    given = STILL | SLOW_AT_TEN | {"cycle_s": 0.5, "speculator_settings": {"kill_margin_s": margin_s}}
+@pytest.mark.parametrize(
+    ("margin_s", "detect_s", "cost_s"),
+    [(6.9, 0.0, 9 + 1.5 + 1), (7.1, 0.0, 9 + 2 + 1), (6.9, 0.4, 9 + 1.5 + 1), (6.9, 0.6, 9 + 2 + 1)],
+)
+def test_mantri_ends_the_original_that_its_copy_beats(margin_s, detect_s, cost_s):
+    """The copy starts at 1 s. At the next review it has half a second to go and the original 7.5: 7 s more. Of a copy
+    whose rate cannot be read by then, nobody can tell.
+    """
+    settings = {"cycle_s": 0.5, "detect_s": detect_s, "speculator_settings": {"kill_margin_s": margin_s}}
+    given = STILL | SLOW_AT_TEN | settings
     summary, ended = ClusterScenario(policy="fair+mantri", **given).run(1)
     assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([2.0], [cost_s])
     assert summary.won_share == 1.0
+
+
+def test_what_was_wanted_for_a_task_is_taken_back_when_its_original_ends():
+    """Its copy starts at 10 s. At the next review one more would pay, but the original ends first, and the copy that is
+    left gets two others, at the two reviews after that. It ends at 60 s.
+    """
+    source = Listed(original_s=((10.0,) * 9 + (100.0,),), copy_s=50.0)
+    settings = {"cycle_s": 0.5, "max_copies": 2, "speculator_settings": {"kill_margin_s": 5.0}}
+    summary, ended = ClusterScenario(policy="fair+mantri", **STILL | SLOW_AT_TEN | {"workload": source} | settings).run(
+        1
+    )
+    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([60.0], [9 * 10 + 10.5 + 50 + 49 + 48.5])
+    assert summary.copies_per_task == pytest.approx(3 / 10)
+
+
+@pytest.mark.parametrize(("tail_index", "ends_s"), [(inf, 3.0), (1.5, 9.0)])
+def test_a_task_is_relaunched_by_the_mean_of_all_durations(tail_index, ends_s):
+    """Of 1 s and of the law's factors, whose mean is 1 or 3; three times that are over then."""
+    scenario = ClusterScenario(
+        policy="fair+relaunch", speculator_settings={"relaunch_factor": 3.0}, jobs=1, machines=2,
+        workload=Listed(original_s=((20.0,),), copy_s=1.0),
+        **STILL | {"cycle_s": 0.5, "slowdown_tail_index": tail_index},
+    )  # fmt: skip
+    assert scenario.schedule(1)["ended_s"][0] == ends_s
+
+
+def test_targets_of_an_operator_are_none_of_the_simulators():
+    """Where nobody has set one, the policy `fixed` shares all slots."""
+    source = Listed(original_s=((1.0,) * 4,), copy_s=1.0)
+    scenario = ClusterScenario(policy="fixed+none", workload=source, jobs=1, machines=1, **STILL)
+    assert response_s(scenario).tolist() == [1.0]
 
 
 def test_a_relaunch_gives_the_slot_back_at_once():

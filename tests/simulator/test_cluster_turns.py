@@ -1,5 +1,7 @@
 """Does whoever gets a free slot get it as if all jobs were asked, though only what has changed is looked at?"""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from controlplane.simulator import cluster_events
 from controlplane.simulator.cluster import ClusterScenario
 from controlplane.simulator.cluster_decisions import NO_JOB, whose_turn
 from controlplane.simulator.cluster_events import ANY_JOB
+from controlplane.simulator.cluster_state import empty_state
 from controlplane.simulator.cluster_workloads import Synthetic
 
 pytestmark = pytest.mark.unit
@@ -48,3 +51,13 @@ def test_looking_at_the_changed_job_alone_is_as_good_as_at_all(policy, more, kil
     with np.errstate(over="ignore"):
         scenario.run(seed)
     assert len(spared) > 10
+
+
+def test_slots_beyond_the_targets_go_by_attempts_over_weight():
+    """Two attempts of weight 1 are more than three of weight 3."""
+    state, work = empty_state(8, 2), SimpleNamespace(weight=np.array([1.0, 3.0]))
+    for row, running in enumerate((2, 3)):
+        job = state.jobs[row]
+        job["id"], job["n_tasks"], job["running"], job["originals"] = row, 9, running, -1
+    state.asking[:], state.counts["n_asking"] = [0, 1], 2
+    assert whose_turn(work, SimpleNamespace(copies_first=False), state) == 1

@@ -1,6 +1,7 @@
 """Do the cluster's jobs follow the laws and the trace that they are named after?"""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,19 @@ def test_synthetic_sizes_have_the_tail_they_are_told(source, least, tail_index):
     shares = [np.mean(tasks >= size) for size in (10, 40)]
     assert tasks.min() == least
     assert np.log(shares[0] / shares[1]) / np.log(4.0) == pytest.approx(tail_index, abs=0.05)
+
+
+def test_the_largest_job_has_1500_tasks(monkeypatch):
+    """Hopper's synthetic jobs have no more, unless somebody says otherwise."""
+    most = SimpleNamespace(random=np.ones, exponential=lambda mean, n: np.ones(n), choice=lambda weights, n: np.ones(n))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: most)
+    assert tasks_of(Synthetic().workload(1, 3)).tolist() == [1500] * 3
+
+
+def test_every_job_has_its_place_in_every_column():
+    """Those of begins have one more for the end."""
+    work = Synthetic(phases=3).workload(1, 4)
+    assert [len(column) for column in work] == [4, 4, 4, 4, 5, 12, 0, 5]
 
 
 def test_more_phases_spread_the_same_tasks():

@@ -11,6 +11,7 @@ import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
+from controlplane.simulator.masterworker import MasterWorker
 from controlplane.simulator.run import outcome, parse_seeds, record
 from controlplane.simulator.scenario import PolicyName, Scenario
 from controlplane.simulator.statistics import QUANTILES, STEP, Tally, estimate
@@ -54,6 +55,9 @@ def test_batches_know_that_neighbours_are_alike():
     columns = np.ones(len(level)), np.zeros(len(level)), level
     naive = level.std() / len(level) ** 0.5
     assert tally(*columns).summary(busy_share=0.5).response_error_s > 5 * naive
+    unordered = np.random.default_rng([13, 0]).permutation(level)
+    found = tally(np.ones(len(level)), np.zeros(len(level)), unordered).summary(busy_share=0.5)
+    assert found.response_error_s == pytest.approx(naive, rel=0.5)
 
 
 def test_a_queue_that_never_empties_is_unstable():
@@ -88,6 +92,17 @@ def test_the_warm_up_is_not_counted_whatever_the_blocks():
     """As many jobs are counted as were asked for, however they fall on blocks."""
     for jobs in (100, 7803, 8192, 20_001):
         assert replace(RELAUNCH, jobs=jobs).simulate(1).jobs == jobs
+
+
+def test_a_twentieth_more_jobs_warm_the_cluster_up(monkeypatch):
+    """They find it empty, and are played before those that count."""
+    played = []
+    plain = MasterWorker.run
+    monkeypatch.setattr(
+        MasterWorker, "run", lambda cluster, jobs: played.append(len(jobs.tasks)) or plain(cluster, jobs)
+    )
+    Scenario(jobs=100).simulate(1)
+    assert played == [5, 100]
 
 
 def test_measured_load_stands_beside_the_nominal_one():
@@ -134,6 +149,8 @@ def test_a_bad_field_is_named(field, value):
     ("field", "value"),
     [
         ("nodes", 0),
+        ("slots_per_node", 0),
+        ("min_service_s", 0.0),
         ("max_tasks", 21),
         ("max_service_s", 10.0),
         ("service_tail_index", 1.0),
@@ -170,6 +187,11 @@ def test_seeds_that_are_none_are_refused(text):
     """Instead of running for a year."""
     with pytest.raises(BadSetting, match="seeds"):
         parse_seeds(text)
+
+
+def test_the_largest_seed_is_the_largest_number_that_json_holds_exactly():
+    """Records are JSON; the next one would be read as another seed."""
+    assert parse_seeds(f"{2**53}") == [2**53]
 
 
 @pytest.mark.parametrize("text", ["1,1", "1..5,3"])
