@@ -28,3 +28,19 @@ def test_a_body_without_a_stated_length_is_counted_as_it_comes(parts, is_refused
     else:
         asyncio.run(asked)
         assert read == parts
+
+
+@pytest.mark.parametrize(("stated", "status"), [(b"4", 200), (b"5", 413)])
+def test_a_body_that_states_its_length_is_refused_unread(stated, status):
+    """Where that is more than the four bytes that are allowed."""
+    sent = []
+
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200})
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"content-length", stated)]}
+    asyncio.run(BodyLimit(application, max_body_bytes=4)(scope, None, send))
+    assert sent[0]["status"] == status

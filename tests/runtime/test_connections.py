@@ -231,6 +231,17 @@ def test_a_body_after_its_answer_ends_or_the_connection_does(monkeypatch):
     run(scenario, at_once=True)
 
 
+@pytest.mark.parametrize(("megabytes", "refused"), [(16, None), (17, 1)])
+def test_sixteen_megabytes_are_read_after_an_answer(megabytes, refused):
+    """And no more, however the client goes on."""
+
+    async def scenario(answers):
+        await answers.talk(CHUNKED, chunks(megabytes, 2**20) + LAST + GET + END, pause_s=0.05)
+        assert answers.refused("body_unwanted") == refused
+
+    run(scenario, at_once=True)
+
+
 @pytest.mark.parametrize(("limits", "reason"), [({"most_of_address": 2}, "address_full"), ({"most": 2}, "server_full")])
 def test_who_holds_too_many_connections_is_told_so_and_may_come_again(limits, reason):
     async def scenario(answers):

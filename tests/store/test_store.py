@@ -23,7 +23,7 @@ from controlplane import settings
 from controlplane.model.decisions import Result
 from controlplane.model.errors import BadSettings
 from controlplane.model.reasons import Action, Reason, sentence
-from controlplane.store import schema
+from controlplane.store import rows, schema
 from controlplane.store.database import alone, migrate, open_engine
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import Recent
@@ -57,6 +57,17 @@ def test_orders_that_a_run_leaves_open_are_over_when_the_next_one_starts(opened)
     told = {each.record.id: [news.result for news in each.outcomes] for each in find(opened()).decisions}
     assert told == {1: [Result.APPLIED], 2: [Result.MOOT], 3: []}
     assert find(opened(), outcome=Result.PENDING).decisions == []
+
+
+def test_the_end_of_an_order_that_a_run_leaves_open_is_dated_as_its_decision(opened):
+    """By the clock of the run that gave it: the next one starts 2.5 s after the decision, which was at 5 s."""
+    store = opened()
+    store.record([record(1, order=8)], [], now_s=5.0)
+    assert store.flush()
+    with store.engine.begin() as connection:
+        rows.end_orders(connection, WALL_MS + 2500)
+    (found,) = find(opened()).decisions
+    assert [news.at_s for news in found.outcomes] == [7.5]
 
 
 def test_how_an_order_ends_that_no_decision_records_is_not_kept(opened):
