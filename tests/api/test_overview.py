@@ -55,3 +55,32 @@ def test_of_many_hosts_the_slowest_are_shown(plane, monkeypatch):
     page = plane.client.get("/").text
     assert len(re.findall(r'<td class="name">host-\d</td>', page)) == 3
     assert "The slowest; 1 more host at" in page
+
+
+def test_of_many_decisions_and_changes_the_newest_are_shown(plane):
+    """Twenty of the chosen task, ten of its job, two hundred of what operators have asked for."""
+    plane.reply(message(1, working(), full=True))
+    for _ in range(25):
+        plane.client.post(f"/api/v1/tasks/{SOURCE}/1/0/2:copy", json={"reason": "try", "host": "nowhere"})
+    page = plane.client.get(f"/jobs/{SOURCE}/job-1?attempt=2").text
+    of_task, of_job = r'<h3><a href="/decisions/', r'<td class="whole"><a href="/decisions/'
+    assert [len(re.findall(each, page)) for each in (of_task, of_job)] == [20, 10]
+    for number in range(201):
+        plane.runtime.store.audit(role="local", action="mode", reason=f"change {number}.")
+    changes = re.findall(r"change (\d+)\.", plane.client.get("/audit").text)
+    assert changes == [str(number) for number in range(200, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_live"),
+    [("/", True), ("/decisions", True), ("/decisions?before=9", False), ("/report", False), ("/jobs/spark:a/b", False)],
+)
+def test_a_page_that_does_not_change_has_no_button_to_stop_it(plane, path, is_live):
+    """An older page of decisions, a report and a page that says what is missing stay as they are."""
+    assert ('id="live"' in plane.client.get(path).text) == is_live
+
+
+@pytest.mark.parametrize("path", ["/decisions", "/audit", "/report"])
+def test_a_page_has_no_empty_lines(plane, path):
+    """Templates would leave one for each of their own lines."""
+    assert not re.search(r"\n\s*\n", plane.client.get(path).text)

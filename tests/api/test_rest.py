@@ -188,6 +188,9 @@ def test_the_longest_ids_can_be_paged_through(plane):
     first = plane.client.get("/api/v1/jobs?limit=1").json()
     second = plane.client.get("/api/v1/jobs", params={"limit": 1, "cursor": first["cursor"]})
     assert second.json()["items"][0]["source"].endswith("1")
+    assert {each["job"] for each in plane.client.get("/api/v1/stages", params={"job": longest}).json()["items"]} == {
+        longest
+    }
 
 
 def test_an_address_may_be_encoded_more_than_needed(busy):
@@ -226,6 +229,8 @@ def test_what_is_not_there_is_a_problem_document(busy, path):
         ("decisions?outcome=weather", "outcome"),
         ("decisions?stage=-3", "stage"),
         ("decisions/nine", "decision"),
+        (f"stages?job={'j' * 257}", "job"),
+        (f"attempts/{SOURCE}/-1/why", "attempt"),
         ("jobs?limit=1001", "limit"),
         (f"attempts/{SOURCE}/x/why", "attempt"),
     ],
@@ -364,6 +369,7 @@ def test_the_document_lists_the_shims_path_and_every_reference_resolves(busy):
     answers = document["paths"]["/shim/v1/sync"]["post"]["responses"]
     assert answers.keys() >= {"200", "401", "403", "409", "413", "415", "422", "429", "503"}
     assert "404" not in answers
+    assert document["paths"]["/api/v1/events"]["get"]["responses"].keys() >= {"200", "503"}
     assert set(references(document)) <= document["components"]["schemas"].keys()
     assert "/shim/v1/sync" in busy.client.get("/docs").text
 
