@@ -168,6 +168,19 @@ def test_who_stops_early_waits_for_no_cell_that_has_not_begun(monkeypatch):
     assert len(begun) <= sweep.JOBS_AT_ONCE + 1
 
 
+@pytest.mark.parametrize("given", [{}, {"SPARK_SUBMIT_OPTS": "-Xint"}])
+def test_the_jvm_of_a_sweep_compiles_little_unless_somebody_says_otherwise(given, monkeypatch):
+    """Workers compute, and it only passes on; what is set already stays."""
+    environ, context = dict(given), SimpleNamespace(cancelAllJobs=lambda: None, stop=lambda: None)
+    monkeypatch.setattr(sweep, "os", SimpleNamespace(environ=environ))
+    monkeypatch.setattr("pyspark.SparkContext.getOrCreate", lambda conf: context)
+    with sweep.computing("local[2]"):
+        pass
+    assert {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1"} | given == {
+        "SPARK_SUBMIT_OPTS": environ["SPARK_SUBMIT_OPTS"]
+    }
+
+
 @pytest.mark.parametrize("master", ["spark://host", "spark://a:1,b", "mesos://here"])
 def test_what_is_no_master_is_wrong_usage(master):
     """Found out before Spark is loaded."""
