@@ -16,11 +16,11 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.of_pool import best_factor
 from controlplane.simulator import cluster, cluster_world
 from controlplane.simulator.cluster import ClusterScenario, tasks_of
-from controlplane.simulator.cluster_decisions import view_claimants
+from controlplane.simulator.cluster_decisions import view_claimants, view_tasks
 from controlplane.simulator.cluster_events import play
 from controlplane.simulator.cluster_inputs import with_inputs
 from controlplane.simulator.cluster_record import means
-from controlplane.simulator.cluster_state import CLEANING, FREE, empty_state
+from controlplane.simulator.cluster_state import CLEANING, FREE, ORIGINAL, empty_state
 from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster_world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
 from controlplane.simulator.draws import job_key
@@ -273,6 +273,19 @@ def test_what_waits_to_be_moved_counts_over_the_work_that_is_left(transferred_s,
         state.jobs[name] = value
     assert view_claimants(work, scenario._world(1), scenario._policy(work.phase_tasks), state) == 1
     assert state.claimants[["downstream_tasks", "transfer_ratio"]].tolist() == [(5.0, transfer_ratio)]
+
+
+@pytest.mark.parametrize(("started", "target", "room"), [(3, 5, 4), (3, 0, 0), (1, 5, 0)])
+def test_a_job_has_room_for_copies_once_none_of_its_originals_waits(started, target, room):
+    """One of three tasks runs; what its job's target leaves is room, and never less than none."""
+    scenario = ClusterScenario(policy="hopper+ras", jobs=1, machines=1, **STILL)
+    work, state = Chain(phase_tasks=(3,), transfer_ratio=0.0).workload(1, 1), empty_state(4, 1)
+    job = {"n_phases": 1, "n_tasks": 3, "n_started": started, "n_done": started - 1, "running": 1, "target": target}
+    for name, value in job.items():
+        state.jobs[name] = value
+    state.slots[0]["use"], state.slots[0]["newest"] = ORIGINAL, -1
+    assert view_tasks(work, scenario._world(1), scenario._policy(work.phase_tasks), state, 0) == 1
+    assert state.tasks["job_room"][0] == room
 
 
 def test_every_task_of_every_phase_has_a_duration_of_its_own():
