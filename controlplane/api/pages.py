@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from msgspec.structs import replace
 
 from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page import comparison, jobs, overview
@@ -156,7 +157,10 @@ async def _why(
     which = DecisionFilter(
         source=job.source, stage=chosen.stage, stage_attempt=chosen.stage_attempt, index=chosen.index
     )
-    decisions, _ = await read.decisions(which, limit=PER_TASK)
+    newest, _ = await read.decisions(which, limit=PER_TASK)
+    launches, _ = await read.decisions(replace(which, action=Action.LAUNCH_COPY), limit=PER_TASK)
+    found = {told.record.id: told for told in newest + launches}
+    decisions = [found[number] for number in sorted(found, reverse=True)]
     raced = sum(task_of(other) == task_of(chosen) for other in job.attempts.values()) > 1
     return why(chosen, decisions, tasks, now_s=now_s, sick=chosen.host in sick, raced=raced)
 

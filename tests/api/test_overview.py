@@ -71,6 +71,22 @@ def test_of_many_decisions_and_changes_the_newest_are_shown(plane):
     assert changes == [str(number) for number in range(200, 0, -1)]
 
 
+def test_the_decision_that_launched_an_attempt_is_shown_however_many_refusals_followed(plane):
+    """It explains the attempt; it comes first."""
+    plane.reply(message(1, working(), full=True))
+    wish = f"/api/v1/tasks/{SOURCE}/1/0/2:copy"
+    plane.client.post(wish, json={"reason": "try"})
+    (order,) = [order for order in plane.reply(message(2))["orders"] if order["type"] == "launch_copy"]
+    plane.reply(message(3, [started(9, index=2, host=3, speculative=True, order=order["order"])]))
+    for _ in range(25):
+        plane.client.post(wish, json={"reason": "try", "host": "nowhere"})
+    titles = re.findall(
+        r"<h3><a href=\"/decisions/[^>]*>(.*?)</a>", plane.client.get(f"/jobs/{SOURCE}/job-1?attempt=9").text
+    )
+    assert len(titles) == 21
+    assert "launch" in titles[0]
+
+
 @pytest.mark.parametrize(
     ("path", "is_live"),
     [("/", True), ("/decisions", True), ("/decisions?before=9", False), ("/report", False), ("/jobs/spark:a/b", False)],
