@@ -48,7 +48,7 @@ def kernel(function: F) -> F:
     folder = cache_folder(of_others=_calls_others(Path(function.__code__.co_filename)))
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # type: ignore[attr-defined]
     try:
-        return cast(F, numba.njit(cache=folder is not None, **OPTIONS)(function))
+        return cast("F", numba.njit(cache=folder is not None, **OPTIONS)(function))
     finally:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
@@ -59,7 +59,7 @@ def rule(function: F) -> F:
         return function
     from numba.extending import register_jitable
 
-    return cast(F, register_jitable(**RULE_OPTIONS)(function))
+    return register_jitable(**RULE_OPTIONS)(function)
 
 
 def generated(name: str, text: str) -> ModuleType:
@@ -71,7 +71,7 @@ def generated(name: str, text: str) -> ModuleType:
         draft.write_text(text)
         draft.replace(path)
     module = sys.modules[name] = ModuleType(name)
-    exec(compile(text, str(path), "exec"), module.__dict__)
+    exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102  # our own text
     return module
 
 

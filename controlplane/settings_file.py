@@ -13,7 +13,7 @@ from controlplane.model.errors import BadSetting, BadSettings
 _TRUTH = "tag:yaml.org,2002:bool"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """Reads YAML, but takes for truth values only `true` and `false`, as YAML 1.2 does: `off` is a mode."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
@@ -50,7 +50,7 @@ def parse(path: Path | None, text: str) -> dict[str, Any]:
     """
     want, place = "a YAML file of sections", ""
     try:
-        tree = yaml.load(text, Loader=_Loader) or {}
+        tree = yaml.load(text, Loader=_Loader) or {}  # noqa: S506  # a safe one
     except yaml.MarkedYAMLError as error:
         want = f"{want}: {error.problem}"
         place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else ""

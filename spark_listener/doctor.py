@@ -44,7 +44,7 @@ CLASSES = {"spark.plugins": PLUGIN_CLASS, "spark.extraListeners": LISTENER_CLASS
 SILENT_S = 10.0
 """A driver reports at least every few seconds."""
 THREE_LINES = "use attach(), or set spark.jars, spark.plugins and spark.grasshopper.server as README says"
-READ_TOKEN = "give a token that may read: --token, or doctor(spark, token=...)"
+READ_TOKEN = "give a token that may read: --token, or doctor(spark, token=...)"  # noqa: S105
 
 
 def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:

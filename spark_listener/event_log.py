@@ -25,6 +25,7 @@ class Attempt:
 
     @property
     def duration_s(self) -> float:
+        """From launch to end."""
         return (self.finish_ms - self.launch_ms) / 1000
 
 

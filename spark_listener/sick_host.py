@@ -43,6 +43,7 @@ class SickHost:
 
 
 def signal_all(pids: list[int], signum: signal.Signals) -> None:
+    """Send a signal to those of the processes that are still there."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signum)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -38,7 +37,7 @@ def hadoop_jars(version: str, cache: Path = CACHE, pom: Path = POM) -> Path:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as draft:
         _copy_dependencies(pom, version, Path(draft) / "jars")
         try:
-            os.rename(Path(draft) / "jars", folder)
+            (Path(draft) / "jars").rename(folder)
         except OSError:
             if not folder.is_dir():  # else somebody else has just fetched the same
                 raise

@@ -22,7 +22,7 @@ MINUTE_S = 60.0
 
 
 class CannotDrive(RuntimeError):
-    """This resource manager's applications have no priorities that could be driven; says what to set."""
+    """Applications of the ResourceManager have no priorities that could be driven; says what to set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controlplane.api.application_tokens import application_of
@@ -63,7 +64,7 @@ class Auth:
                 return
         await self._app(scope, receive, send)
 
-    def _check_token(self, scope: Scope):
+    def _check_token(self, scope: Scope) -> Response | None:
         needed = needed_role(scope["method"], scope["path"])
         given = bearer(header(scope, b"authorization"))
         roles = [role for role, token in self._tokens if hmac.compare_digest(token, given)]
@@ -89,7 +90,7 @@ class Auth:
         if given:
             await asyncio.sleep(self._failures.delay_s(address, time.monotonic()))
 
-    def _check_local(self, scope: Scope):
+    def _check_local(self, scope: Scope) -> Response | None:
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
             return problem(403, "without tokens only this machine is served")
@@ -100,7 +101,7 @@ class Auth:
         scope["caller"] = Caller(address=address_of(scope))
         return None
 
-    def _check_origin(self, scope: Scope):
+    def _check_origin(self, scope: Scope) -> Response | None:
         origin = header(scope, b"origin")
         if scope["method"] in _SAFE_METHODS or not origin:
             return None

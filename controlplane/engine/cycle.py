@@ -1,7 +1,7 @@
 """What do all steps of one cycle share? The state they work on, the clock, and the decision that they write."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from controlplane.engine.ledger import Ledger, OpenOrder
@@ -22,7 +22,7 @@ class Cycle:
     cluster: Cluster
     ledger: Ledger
     steering: Steering
-    ids: count
+    ids: Iterator[int]
     view: TaskView
     health: HostHealth
     """What is believed of every host, after this cycle's facts and before it looks at what runs."""

@@ -5,6 +5,7 @@ columns as it was.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from math import inf, nan
@@ -35,7 +36,7 @@ class Loaded:
     health: HostHealth
     ledger: Ledger
     """Launches on named hosts, and kills, that were on their way."""
-    ids: count
+    ids: Iterator[int]
     """Of further orders."""
 
 
@@ -229,7 +230,7 @@ def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: 
         tasks.not_before_s[row] = now_s + task.retry_s
 
 
-def _open_orders(pool: PoolState, ids: count) -> list[OpenOrder]:
+def _open_orders(pool: PoolState, ids: Iterator[int]) -> list[OpenOrder]:
     """Copies on their way to named hosts, and kills. When they expire a snapshot does not tell."""
     orders: list[tuple[TaskState | AttemptState, LaunchCopy | KillAttempt]] = []
     for task in pool.tasks:

@@ -21,17 +21,17 @@ NAN = float("nan")
 
 def ints(empty: int = 0) -> Ints:
     """A column of whole numbers: counts, and rows of other tables, of which -1 is none."""
-    return cast(Ints, Column(np.int64, empty))
+    return cast("Ints", Column(np.int64, empty))
 
 
 def floats(empty: float = NAN) -> Floats:
     """A column of measured numbers: unknown in an empty cell, or a sum that begins at 0."""
-    return cast(Floats, Column(np.float64, empty))
+    return cast("Floats", Column(np.float64, empty))
 
 
 def flags(empty: bool = False) -> Flags:
     """A column of truth values."""
-    return cast(Flags, Column(np.bool_, empty))
+    return cast("Flags", Column(np.bool_, empty))
 
 
 class Pools(Table):

@@ -256,7 +256,7 @@ COPIED = "A copy of it runs already; this is about a further one. "
 """Goes before a sentence against a copy of a task that has one."""
 
 
-class _Gaps(dict):
+class _Gaps(dict[str, float]):
     """Renders inputs that a record does not carry as `nan`, so an old record still reads."""
 
     def __missing__(self, key: str) -> float:

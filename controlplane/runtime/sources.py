@@ -8,6 +8,7 @@ stays as its host is without us.
 
 from asyncio import Event, Future
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import ceil
@@ -235,7 +236,7 @@ class Sources:
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[KnownSource]:
         return iter(self._by_key.values())
 
     def get(self, key: str) -> KnownSource | None:

@@ -97,12 +97,12 @@ class MasterWorker:
 
 @kernel
 def run_jobs(
-    arrival_s, tasks, task_slots, service_s, estimated_s,
-    expanded_tasks, threshold_s, relaunch_factor,
-    cancel_s, tail_index, seed, first_job,
-    now_s, free_at_s,
-    wait_s, latency_s, cost_s,
-):  # fmt: skip
+    arrival_s: Floats, tasks: Ints, task_slots: Ints, service_s: Floats, estimated_s: Floats,
+    expanded_tasks: Ints, threshold_s: float, relaunch_factor: Floats,
+    cancel_s: float, tail_index: float, seed: int, first_job: int,
+    now_s: float, free_at_s: Floats,
+    wait_s: Floats, latency_s: Floats, cost_s: Floats,
+) -> float:  # fmt: skip
     """Starts jobs of shape (n_jobs,) on slots of shape (slots_per_node, n_nodes); fills the last row of arguments.
 
     Returns when the last job started.
@@ -139,10 +139,10 @@ def run_jobs(
 
 
 @rule
-def count_busy(free_at_s, now_s, slots, busy, free_slot):
+def count_busy(free_at_s: Floats, now_s: float, slots: int, busy: Ints, free_slot: Ints) -> int:
     """Counts each node's busy slots into `busy`, one that is free into `free_slot`.
 
-    Returns how many nodes have room for a task of so many slots.
+    Returns how many nodes have room for a task of `slots`.
     """
     slots_per_node, nodes = free_at_s.shape
     busy[:] = 0
@@ -158,8 +158,8 @@ def count_busy(free_at_s, now_s, slots, busy, free_slot):
 
 
 @rule
-def take_slots(free_at_s, node, slots, now_s, until_s):
-    """Takes so many of the node's free slots."""
+def take_slots(free_at_s: Floats, node: int, slots: int, now_s: float, until_s: float) -> None:
+    """Takes `slots` of the node's free ones."""
     left = slots
     for slot in range(len(free_at_s)):
         if left > 0 and free_at_s[slot, node] <= now_s:
@@ -168,8 +168,8 @@ def take_slots(free_at_s, node, slots, now_s, until_s):
 
 
 @kernel
-def time_of_room(free_at_s, wanted, slots, fastest_s):
-    """When `wanted` nodes have so many free slots each: the wanted-th smallest of the nodes' own times."""
+def time_of_room(free_at_s: Floats, wanted: int, slots: int, fastest_s: Floats) -> float:
+    """When `wanted` nodes have `slots` free ones each: the wanted-th smallest of the nodes' own times."""
     slots_per_node, nodes = free_at_s.shape
     room_s = free_at_s[0].copy()
     if slots == 1:
@@ -184,7 +184,7 @@ def time_of_room(free_at_s, wanted, slots, fastest_s):
 
 
 @kernel
-def least_loaded_first(busy, slots_per_node, order):
+def least_loaded_first(busy: Ints, slots_per_node: int, order: Ints) -> None:
     """Fills `order` with the nodes by their busy slots, equals by number (a counting sort)."""
     place = np.zeros(slots_per_node + 2, np.int64)
     for node in range(len(busy)):
@@ -197,7 +197,7 @@ def least_loaded_first(busy, slots_per_node, order):
 
 
 @rule
-def relaunched_factor(key, task, cancelled_at, restarted_at, tail_index):
+def relaunched_factor(key: np.uint64, task: int, cancelled_at: float, restarted_at: float, tail_index: float) -> float:
     """What a task takes in units of its service time; drawn anew if it is not done when it would be cancelled."""
     first = pareto_factor(uniform(key, task, 0), tail_index)
     if first <= cancelled_at:
@@ -206,7 +206,7 @@ def relaunched_factor(key, task, cancelled_at, restarted_at, tail_index):
 
 
 @rule
-def largest(values, length):
+def largest(values: Floats, length: int) -> float:
     """The largest of the first `length` values."""
     found = values[0]
     for row in range(1, length):
@@ -215,7 +215,7 @@ def largest(values, length):
 
 
 @kernel
-def nth_smallest(values, length, wanted, fastest):
+def nth_smallest(values: Floats, length: int, wanted: int, fastest: Floats) -> float:
     """The wanted-th smallest of the first `length` values; `fastest` is room to keep the smallest ones sorted."""
     if wanted == length:
         return largest(values, length)

@@ -109,7 +109,7 @@ def file_of(engine: Engine) -> tuple[int, int] | None:
     name = _file_name(engine.url)
     if not name:
         return None
-    found = os.stat(name)
+    found = Path(name).stat()
     return found.st_dev, found.st_ino
 
 

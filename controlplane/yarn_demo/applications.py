@@ -123,6 +123,7 @@ class Driver:
         )
 
     def go(self) -> None:
+        """Let the driver begin."""
         say(self._process, "go")
 
     def expect(self, name: str) -> dict[str, Any]:

@@ -185,11 +185,13 @@ def driver_process(
 
 
 def end_group(group: int) -> None:
+    """Kill a group of processes, if it is still there."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
 
 
 def say(driver: subprocess.Popen[str], line: str) -> None:
+    """Write a line to the driver's standard input."""
     assert driver.stdin is not None
     driver.stdin.write(line + "\n")
     driver.stdin.flush()

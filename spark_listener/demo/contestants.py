@@ -15,10 +15,12 @@ class StockSetting:
 
     @property
     def title(self) -> str:
+        """Its name in tables."""
         speculation = "no speculation" if self.quantile is None else f"q={self.quantile} m={self.multiplier}"
         return f"{self.scheduler}, {speculation}"
 
     def spark_conf(self) -> dict[str, str]:
+        """What Spark is configured with."""
         conf = {"spark.scheduler.mode": self.scheduler, "spark.speculation": "false"}
         if self.quantile is not None:
             conf |= {

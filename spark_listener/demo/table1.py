@@ -46,6 +46,7 @@ class Schedule:
 
     @property
     def policy(self) -> str:
+        """Both as "allocator+speculator"."""
         return f"{self.allocator}+{self.speculator}"
 
 

@@ -37,8 +37,7 @@ def _panel(one: Outcome, top_px: float) -> list[str]:
         f" paper {one.paper[0]:g} and {one.paper[1]:g}"
     )
     parts = [f'<text class="title" x="{LEFT_PX}" y="{top_px - 8:g}">{title}</text>']
-    for slot in range(SLOTS):
-        parts.append(f'<text x="4" y="{top_px + slot * ROW_PX + 14:g}">slot {slot + 1}</text>')
+    parts += [f'<text x="4" y="{top_px + slot * ROW_PX + 14:g}">slot {slot + 1}</text>' for slot in range(SLOTS)]
     parts += [_bar(bar, top_px) for bar in sorted(one.bars, key=lambda bar: bar.won) if bar.end > -BEFORE]
     parts.append(f'<line class="axis" x1="{LEFT_PX}" x2="{_x(AFTER):g}" y1="{bottom_px:g}" y2="{bottom_px:g}"/>')
     for units in (0.0, *one.paper):

@@ -36,6 +36,7 @@ def run_job(spark: SparkSession, job: dict[str, Any], start_s: float) -> None:
 
 
 def main() -> None:
+    """Do the task that standard input describes, in JSON."""
     task = json.loads(sys.stdin.readline())
     builder = SparkSession.builder.appName(task["name"])
     for key, value in task["conf"].items():

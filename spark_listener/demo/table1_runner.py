@@ -109,6 +109,7 @@ def choose(address: str, schedule: Schedule) -> None:
 
 
 def print_table(outcomes: list[Outcome], console: Console) -> None:
+    """Print what the paper says beside what was measured."""
     table = Table(title=f"Hopper's Table 1: when jobs A and B end, in units of {UNIT_S:g} s")
     for heading in ("schedule", "policies"):
         table.add_column(heading, no_wrap=True)

@@ -50,6 +50,7 @@ class Run:
 
     @property
     def setting(self) -> StockSetting:
+        """What it ran under."""
         return StockSetting(scheduler=self.scheduler, quantile=self.quantile, multiplier=self.multiplier)
 
 
@@ -78,7 +79,7 @@ class Sweep:
             cluster=self._cluster,
             server=None,
             work_dir=self._work_dir / "last-run",
-            on_event=lambda event: None,
+            on_event=lambda _: None,
         )
         run = Run(
             scheduler=setting.scheduler,
@@ -107,10 +108,12 @@ def by_setting(runs: Iterable[Run]) -> dict[StockSetting, list[Run]]:
 
 
 def mean(runs: list[Run], field: str) -> float:
+    """The mean of one field."""
     return statistics.fmean(getattr(run, field) for run in runs)
 
 
 def markdown(runs: Iterable[Run]) -> str:
+    """A table with a row for each setting."""
     lines = [
         "| scheduler | quantile | multiplier | seeds | mean job s | copies | won | lost core-s | load |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -124,6 +127,7 @@ def markdown(runs: Iterable[Run]) -> str:
 
 
 def main() -> None:
+    """Run the sweep, or go on with it, and print its table."""
     parser = argparse.ArgumentParser(description="Find stock Spark's best speculation setting.")
     parser.add_argument("--world", choices=KINDS, default="independent")
     parser.add_argument("--build-dir", type=Path, default=Path("build"))

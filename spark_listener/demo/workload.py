@@ -59,6 +59,7 @@ def emit(**event: object) -> None:
 
 
 def main() -> None:
+    """Do the task that standard input describes, in JSON."""
     task = json.loads(sys.stdin.readline())
     builder = SparkSession.builder.appName(task["name"])
     for key, value in task["conf"].items():

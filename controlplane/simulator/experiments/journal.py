@@ -48,7 +48,7 @@ def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> l
 
 
 def _read(scale: Scale, folder: Path) -> dict[tuple[str, int], Any]:
-    """This code's results by point and seed."""
+    """Results of the running code, by point and seed."""
     lines = _lines(_path(scale, folder))
     return {(point, seed): line["result"] for (code, point, seed), line in lines.items() if code == provenance().code}
 

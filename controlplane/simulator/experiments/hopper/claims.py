@@ -5,7 +5,7 @@ from typing import Any
 
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Synthetic
-from controlplane.simulator.experiments.experiment import Claim, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.experiment import Claim, Finding, Results, Scale
 from controlplane.simulator.experiments.hopper.comparisons import SURE, at_middle, found, job_gains, where
 from controlplane.simulator.experiments.hopper.conditions import (
     BASELINES,
@@ -19,6 +19,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     grid,
 )
 from controlplane.simulator.experiments.hopper.examples import KNEE_RUNS, one_schedule
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes, Slowest
 from controlplane.simulator.statistics import Estimate, estimate
 

@@ -9,8 +9,9 @@ import numpy as np
 from controlplane.model.columns import Floats
 from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster_workloads import Listed, Synthetic
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.conditions import Fields, hopper
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import Attempt, ClusterRuns, ResponseTimes, Schedule
 from controlplane.simulator.statistics import estimate
 

@@ -1,6 +1,6 @@
 """What does Hopper's unfairness buy, and how often are slots short? Figure 10, and a statement of section 7.2."""
 
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale
 from controlplane.simulator.experiments.hopper.comparisons import (
     at_middle,
     at_share,
@@ -26,6 +26,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     grid,
     hopper,
 )
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.statistics import estimate
 
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 1.0)

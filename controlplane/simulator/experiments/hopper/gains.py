@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from controlplane.simulator.cluster import BINS
 from controlplane.simulator.cluster_workloads import Facebook, Synthetic
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.comparisons import (
     QUANTILES,
     JobGains,
@@ -42,6 +42,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     hopper,
     runs,
 )
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.statistics import Estimate
 
 PHASES = (1, 2, 4, 8)

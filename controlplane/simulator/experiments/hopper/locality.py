@@ -5,7 +5,7 @@ Each task of a first phase has its input on three of the machines and takes `rem
 
 from itertools import pairwise
 
-from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Point, Results, Scale, Series
+from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.comparisons import (
     busy,
     clear,
@@ -24,6 +24,7 @@ from controlplane.simulator.experiments.hopper.conditions import (
     Fields,
     grid,
 )
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.statistics import Estimate, estimate
 
 PERCENTS = (0.0, 3.0, 5.0, 7.0, 10.0, 20.0)
