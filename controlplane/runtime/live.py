@@ -127,7 +127,7 @@ class Runtime:
         self._learned_s = clock() + settings.learned_every_s
         self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
         published = partial(Published, clock=clock, thread=self._describer)
-        self._snapshot: Published[Snapshot] = published(self.scheduler.still, describe)
+        self._snapshot: Published[Snapshot] = published(lambda now_s: self.scheduler.still(now_s), describe)  # noqa: PLW0108
         self._pool_gauges: Published[bytes] = published(
             lambda now_s: self.scheduler.still(now_s, with_tasks=False), _pool_gauges
         )
