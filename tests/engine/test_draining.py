@@ -72,19 +72,27 @@ def test_nobody_gives_up_what_no_other_asks_for():
     assert swap.told() == []
 
 
+def test_nobody_gives_up_what_the_other_may_not_have():
+    """Whoever holds all of its target gets no more, however much it asks for."""
+    swap = Swap()
+    swap.handle(TargetSet(source=QUEUE, job=OTHER, target=2))
+    assert swap.caps((6, 2), (2, 4)) == []
+
+
 def test_who_is_not_above_its_target_keeps_all():
     """The queue is short, yet not on its account."""
     swap = Swap()
     assert swap.caps((2, 4), (2, 4)) == []
 
 
-def test_a_cap_is_kept_whether_or_not_anybody_waits():
-    """It is there to keep slots free."""
+@pytest.mark.parametrize("most", [4, 0])
+def test_a_cap_is_kept_whether_or_not_anybody_waits(most):
+    """It is there to keep slots free, perhaps all of them."""
     swap = Swap()
-    swap.handle(TargetSet(source=QUEUE, job=MINE, target=2, cap=4))
-    assert [cap.executors for cap in swap.caps((6, 2), (2, 0))] == [4]
+    swap.handle(TargetSet(source=QUEUE, job=MINE, target=2, cap=most))
+    assert [cap.executors for cap in swap.caps((6, 2), (2, 0))] == [most]
     swap.now_s += CONTROL.grant_ttl_ms / 2000
-    assert [cap.executors for cap in swap.caps((4, 0), (2, 0))] == [4]
+    assert [cap.executors for cap in swap.caps((4, 0), (2, 0))] == [most]
 
 
 def test_static_allocation_is_left_alone_and_said_so_once():

@@ -56,7 +56,12 @@ def test_a_lease_that_is_said_again_ends_without_a_decision():
 
 
 @pytest.mark.parametrize(
-    ("facts", "result"), [([], Result.EXPIRED), ([f.StageEnded(stage=1, stage_attempt=0)], Result.MOOT)]
+    ("facts", "result"),
+    [
+        ([], Result.EXPIRED),
+        ([f.StageEnded(stage=1, stage_attempt=0)], Result.MOOT),
+        ([f.JobEnded(job="job")], Result.MOOT),
+    ],
 )
 def test_silence_is_an_error_only_while_there_is_something_to_do(facts, result):
     """A host that drops a copy's order with its stage may say nothing of it."""
