@@ -208,6 +208,22 @@ def test_a_task_whose_like_has_never_ended_is_taken_for_one_of_a_second():
     assert ratio == pytest.approx((16 * 100 + 4 * 900) / (16 + 4) / 100)
 
 
+def test_only_open_stages_that_feed_another_leave_anything_to_be_fetched():
+    """No stage comes after the last one, and nobody runs what is left of one that has ended."""
+    scenario = Scenario()
+    writes = {"map": {"shuffled_bytes": 100.0, "work_s": 1.0}, "scan": {"shuffled_bytes": 900.0, "work_s": 1.0}}
+    typical = {"typical": {"shuffled_bytes": 100.0, "work_s": 1.0}}
+    scenario.scheduler.restore({"transfer": {"classes": writes, "all": typical}})
+    scenario.tell([f.JobSubmitted(job="job", stages=[1, 2, 3], stage_tasks=[4, 4, 4], edges=[(1, 3), (2, 3)])])
+    for stage, name in enumerate(("map", "scan", "result"), start=1):
+        scenario.stage(4, stage=stage, name=name)
+    cluster = scenario.scheduler.cluster
+    row = cluster.sources[SOURCE].jobs["job"]
+    assert cluster.jobs.transfer_ratio[row] == pytest.approx(5.0)
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    assert cluster.jobs.transfer_ratio[row] == pytest.approx(9.0)
+
+
 def test_transfer_ratios_are_held_against_what_came_out():
     """The second run writes twice as much as the first, so it was foretold at half; the first not at all."""
     scenario = Scenario()
@@ -260,14 +276,16 @@ def test_a_host_that_comes_back_soon_is_remembered():
     assert set(scenario.scheduler.cluster.host_rows) == {"h0", "h1"}
 
 
-def test_a_shadow_copy_whose_straggler_fails_for_good_is_forgotten_with_its_stage():
-    """It never loses a race, and in a driver that runs for weeks each one would stay."""
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_shadow_copy_whose_straggler_never_ends_well_is_forgotten_with_its_stage_or_driver(leaves):
+    """It never loses a race, and where drivers run for weeks each one would stay."""
     scenario = Scenario(EngineSettings(mode=f.Mode.SHADOW))
     scenario.run_with_straggler()
     ledger = scenario.scheduler.ledger
     assert ledger.shadows
     over = f.StageEnded(stage=1, stage_attempt=0, outcome=f.Outcome.FAILED)
-    scenario.tell([scenario.ended(3, 9.0, outcome=f.Outcome.FAILED), over])
+    failed = [scenario.ended(3, 9.0, outcome=f.Outcome.FAILED), over]
+    scenario.tell([f.DriverDetached()] if leaves else failed)
     assert not ledger.shadows
 
 
