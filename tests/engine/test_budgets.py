@@ -29,6 +29,6 @@ def test_copies_count_while_they_run_and_while_their_orders_live():
 
 @pytest.mark.parametrize(("losing_core_s", "reason"), [(25.0, Reason.NONE), (25.1, Reason.NO_BUDGET_WASTE)])
 def test_a_quarter_of_the_time_may_go_to_losing_copies_unless_set(losing_core_s, reason):
-    """Of 100 core-seconds; that is more than half a task for each of eight slots, which is allowed in any case."""
+    """Of 100 core-seconds; that is more than half a task for each of the pool's slots, which is allowed in any case."""
     core_s = {"losing_core_s": losing_core_s, "total_core_s": 100.0, "task_core_s": 1.0}
-    assert over_budget(EngineSettings(), **core_s, copies=(0, 0, 0), slots=(8, 8)) is reason
+    assert over_budget(EngineSettings(), **core_s, copies=(0, 0, 0), slots=(8, 800)) is reason

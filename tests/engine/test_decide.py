@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from controlplane.engine.decide import decide, read_snapshot
+from controlplane.engine.decide import Advice, decide, read_snapshot
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
@@ -185,7 +185,8 @@ def test_budgets_and_limits_count(settings, reason):
 def test_an_empty_cluster_is_no_special_case():
     """Nothing attached, nothing to say."""
     snapshot = read_snapshot(b'{"cycle":0,"now_s":0,"mode":"shadow","pools":[],"hosts":[],"accuracy":{}}')
-    assert decide(snapshot, "hopper+ras", EngineSettings()).pools == []
+    advice = decide(snapshot, "hopper+ras", EngineSettings())
+    assert advice == Advice(policy="hopper+ras", seed=0, cycle=0, pools=[])
     with pytest.raises(BadSetting, match=r"engine.speculator = 'best'"):
         decide(snapshot, "hopper+best", EngineSettings())
 

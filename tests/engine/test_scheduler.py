@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.scheduler import RETRY_S, Scheduler
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, ModeSet, PolicySet, Result
 from controlplane.model.errors import BadSetting
@@ -41,8 +41,12 @@ def test_a_task_whose_copy_is_on_its_way_is_told_from_one_that_is_left_alone():
     assert reason_of(scenario, 3) == "order_pending"
     scenario.tell([f.OrderOutcome(order=copy.order, result=f.OrderResult.REFUSED, reason="above_clamp")])
     assert reason_of(scenario, 3) == "left_alone"
+    refused_s = scenario.now_s
     scenario.go_on(3, 8, 0.8)
     assert reason_of(scenario, 3) == "left_alone"
+    scenario.now_s = refused_s + RETRY_S
+    scenario.tell()
+    assert reason_of(scenario, 3) != "left_alone"
 
 
 def test_a_copy_that_a_cycle_has_no_time_for_comes_in_the_next(monkeypatch):
