@@ -1,5 +1,6 @@
 """Do an application's driver and its queue's report make one whole, and only for as long as both belong together?"""
 
+import math
 from dataclasses import replace
 
 import msgspec
@@ -68,16 +69,17 @@ class Whole(Scenario):
         return self.source in decision.orders
 
 
-def test_an_applications_virtual_size_is_the_sum_over_its_drivers_jobs_in_containers():
+@pytest.mark.parametrize(("ratio", "factor"), [(4.0, 2.0), (0.0, 1.0), (math.inf, 1.0)])
+def test_an_applications_virtual_size_is_the_sum_over_its_drivers_jobs_in_containers(ratio, factor):
     """Hopper, section 4.2: each job weighs its tasks with its own transfer ratio; two slots make a container."""
     whole = Whole()
     whole.work(6, 10)
     jobs = whole.scheduler.cluster.jobs
-    for key, ratio in (("job 1", 4.0), ("job 2", 0.25)):
-        jobs.transfer_ratio[whole.scheduler.cluster.sources[DRIVER].jobs[key]] = ratio
+    rows = whole.scheduler.cluster.sources[DRIVER].jobs
+    jobs.transfer_ratio[[rows["job 1"], rows["job 2"]]] = ratio, 0.25
     whole.listed(**{MINE: (1, 7)})
     per_task = max(2 / whole.state("job 1", DRIVER).tail_index, 1.0)
-    assert whole.state().virtual_size == pytest.approx(per_task * (6 * 2.0 + 10 * 0.5) / 2)
+    assert whole.state().virtual_size == pytest.approx(per_task * (6 * factor + 10 * 0.5) / 2)
 
 
 def test_the_application_with_less_to_do_goes_first_though_it_asks_for_more():
