@@ -136,6 +136,15 @@ def test_a_snapshot_is_plain_json():
     assert {attempt.attempt for attempt in snapshot.pools[0].attempts} == {3, 100}
 
 
+@pytest.mark.parametrize(("input_bytes", "shown"), [(1000, 1000), (0, -1)])
+def test_a_snapshot_tells_an_unknown_input_from_an_empty_one(input_bytes, shown):
+    """As -1; nobody shall read that a task has nothing to do."""
+    scenario = Scenario()
+    scenario.stage(1, input_bytes=input_bytes)
+    scenario.start_all(1)
+    assert scenario.scheduler.snapshot(0.0).pools[0].tasks[0].input_bytes == shown
+
+
 def test_lost_orders_do_not_block_a_task_for_good():
     """Replies get lost; after each expiry the straggler must get another chance."""
     scenario = Scenario()

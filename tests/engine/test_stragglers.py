@@ -10,7 +10,7 @@ from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import GUESSED, Action, Reason, sentence
-from tests.scenario import SOURCE, Scenario, orders
+from tests.scenario import SOURCE, Scenario, orders, with_copy
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
@@ -120,6 +120,15 @@ def test_a_task_s_inputs_are_those_of_its_decisions():
     inputs = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs
     assert inputs["expected_s"] == pytest.approx(10 / 3, rel=0.1)
     assert inputs["demand_s"] == pytest.approx(inputs["expected_s"])
+
+
+def test_a_task_is_as_large_as_the_attempt_that_has_read_most_of_it_shows():
+    """Its siblings read 1,000 bytes each. The original has read three times as much, its copy has just begun."""
+    scenario = Scenario()
+    with_copy(scenario)
+    scenario.now_s += 1.0
+    scenario.tell(progress={3: 3000, 100: 10})
+    assert scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs["relative_size"] == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(("waiting", "copied_s"), [(0, 0.4), (20, 1.1)])
