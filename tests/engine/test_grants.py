@@ -28,6 +28,14 @@ def test_targets_never_exceed_the_pool_and_follow_fixed_wishes():
     assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [6, 2]
 
 
+def test_of_jobs_without_a_past_the_one_with_fewer_tasks_has_less_to_do():
+    """Each of their tasks is taken for one of a second; if it were nothing, whoever came first would go first."""
+    scenario = Scenario(replace(CONTROL, allocator="srpt"))
+    scenario.stage(20, job="long", stage=1)
+    scenario.stage(3, job="short", stage=2)
+    assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [5, 3]
+
+
 def test_a_grant_of_a_job_without_a_cap_has_none():
     """In the columns -1 stands for it; a host that was told so would take every slot away."""
     scenario = Scenario(replace(CONTROL, allocator="fair"))

@@ -35,6 +35,12 @@ def test_ids_are_larger_than_those_of_the_store_whatever_the_clock(tmp_path):
     assert first_id(tmp_path, TODAY_S, stored=newest) == (newest + 2, [])
 
 
+def test_a_run_that_begins_a_second_later_leaves_the_one_before_a_million_ids(tmp_path):
+    """Of decisions and orders that the store has not heard of: no run makes as many in a second."""
+    (first, _), (second, _) = (first_id(tmp_path, TODAY_S + later_s) for later_s in (0, 1))
+    assert second - first >= 1_000_000
+
+
 @pytest.mark.parametrize("clock_s", [main.LATEST_S, LAST_EPOCH + 1, 10**12])
 def test_an_absurd_clock_makes_no_ids_that_shims_refuse(tmp_path, clock_s):
     """They would be in the store for ever, and no later id may be smaller."""
