@@ -9,7 +9,7 @@ from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from tests.scenario import SOURCE, Scenario, with_copy
+from tests.scenario import SOURCE, Scenario, orders, with_copy
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
@@ -73,6 +73,19 @@ def test_budgets_are_hard(change, reason):
     scenario = Scenario(replace(CONTROL, **change))
     assert scenario.run_with_straggler() == []
     assert reason in refusals(scenario)
+
+
+def test_a_job_whose_budget_is_used_up_keeps_no_other_job_from_copies():
+    """Each may have one copy; two tasks of the first one straggle, and one of the second does by less."""
+    scenario = Scenario(replace(CONTROL, job_copy_share=1 / 16, pool_copy_share=1.0, cluster_copy_share=1.0), slots=4)
+    for stage in (1, 2):
+        scenario.stage(4, job=f"job {stage}", stage=stage, input_bytes=1000)
+    scenario.tell([scenario.started(i, i % 4, index=i % 4, stage=1 + i // 4) for i in range(8)])
+    slow, copied = {0: 3, 1: 3, 4: 30}, []
+    for second in range(1, 4):
+        scenario.now_s = float(second)
+        copied += orders(scenario.tell(progress={i: slow.get(i, 300) * second for i in range(8)}))
+    assert sorted(copy.stage for copy in copied) == [1, 2]
 
 
 def test_losing_copies_use_up_their_share():
