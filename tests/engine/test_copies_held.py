@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from controlplane.engine.speculation import job_rooms
 from controlplane.model import facts as f
+from controlplane.model.columns import Jobs
 from controlplane.model.orders import ContainerGrant, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from tests.scenario import SOURCE, Scenario
@@ -68,3 +71,12 @@ def test_a_copy_uses_the_reserve_while_originals_wait_for_their_part():
         read = {i: round((3 if i == 3 else 30) * step) for i in range(4)}
         copies += scenario.tell(progress=read).orders.get(SOURCE, [])
     assert [order.index for order in copies if isinstance(order, LaunchCopy)][:1] == [3]
+
+
+def test_copies_that_run_or_are_ordered_leave_the_originals_their_part():
+    """Of seven slots four are for originals, two of which run; one copy runs and one is ordered: one more has room."""
+    job = np.zeros(1, dtype=Jobs().records.dtype)
+    job["target"], job["originals"] = 7, 4
+    running, waiting, copies, ordered = (np.array([n]) for n in (3, 0, 1, 1))
+    rooms, _, _ = job_rooms(job, np.zeros(1, dtype=bool), running, waiting, copies, ordered)
+    assert rooms[0].tolist() == [1]
