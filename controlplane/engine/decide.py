@@ -46,6 +46,9 @@ _COUNTED = frozenset(
         "n_tasks",
         "n_done",
         "n_waiting",
+        "n_ended",
+        "ordered_copies",
+        "cores",
     }
 )
 

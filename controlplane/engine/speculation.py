@@ -217,10 +217,10 @@ def job_rooms(
     rooms, starting = np.zeros((2, len(jobs)), dtype=np.int64), np.zeros(len(jobs), dtype=np.int64)
     refusal = np.zeros(len(jobs), dtype=np.int64)
     for row in range(len(jobs)):
-        job, n_copies, before = jobs[row], copies[row] + ordered[row], before_waiting[jobs[row]["pool"]]
+        job, before = jobs[row], before_waiting[jobs[row]["pool"]]
         free = job["target"] - running[row] - ordered[row]
-        free = free_for_copies(free, job["target"], job["originals"], n_copies)
-        starting[row] = starting_originals(waiting[row], job["originals"], running[row] - n_copies)
+        free = free_for_copies(free, job["target"], job["originals"], copies[row] + ordered[row])
+        starting[row] = starting_originals(waiting[row], job["originals"], running[row] - copies[row])
         rooms[0, row] = copy_room(free, starting[row], ordered[row], before)
         rooms[1, row] = max(rooms[0, row], restart_room(free, ordered[row]))
         refusal[row] = no_room(starting[row], before)

@@ -73,10 +73,14 @@ def test_a_copy_uses_the_reserve_while_originals_wait_for_their_part():
     assert [order.index for order in copies if isinstance(order, LaunchCopy)][:1] == [3]
 
 
-def test_copies_that_run_or_are_ordered_leave_the_originals_their_part():
-    """Of seven slots four are for originals, two of which run; one copy runs and one is ordered: one more has room."""
+@pytest.mark.parametrize(
+    ("running", "waiting", "copies", "ordered", "room"),
+    [(3, 0, 1, 1, 1), (4, 1, 0, 1, 2), (3, 1, 0, 1, 0), (5, 1, 1, 0, 2)],
+)
+def test_copies_that_run_or_are_ordered_leave_the_originals_their_part(running, waiting, copies, ordered, room):
+    """Four of seven slots are for originals; one that waits wants a slot only while fewer of them run."""
     job = np.zeros(1, dtype=Jobs().records.dtype)
     job["target"], job["originals"] = 7, 4
-    running, waiting, copies, ordered = (np.array([n]) for n in (3, 0, 1, 1))
-    rooms, _, _ = job_rooms(job, np.zeros(1, dtype=bool), running, waiting, copies, ordered)
-    assert rooms[0].tolist() == [1]
+    counts = (np.array([n]) for n in (running, waiting, copies, ordered))
+    rooms, _, _ = job_rooms(job, np.zeros(1, dtype=bool), *counts)
+    assert rooms[0].tolist() == [room]
