@@ -83,9 +83,10 @@ def test_facts_told_twice_change_nothing(history):
 
 
 def test_a_loser_that_ends_after_its_job_still_gets_its_outcome(history):
-    tell(history, [start(1), JobEnded(job="j")], at_s=20.0)
+    tell(history, [start(1), JobEnded(job="j", age_ms=2000)], at_s=20.0)
     tell(history, [end(1, Outcome.KILLED)], at_s=21.0)
-    assert history.find("spark:a", 1)[1].outcome is Outcome.KILLED
+    job, attempt = history.find("spark:a", 1)
+    assert (job.ended_s, attempt.outcome) == (18.0, Outcome.KILLED)
 
 
 def test_attempts_of_a_lost_executor_are_lost(history):
@@ -254,9 +255,10 @@ def test_a_queue_that_says_nothing_of_applications_has_none(history):
 
 def test_what_changes_all_the_time_stays_short_and_keeps_its_start():
     """A day of an application is a line on a chart."""
-    holdings = []
+    holdings, lengths = [], []
     for at_s in range(10 * MOST_HOLDINGS):
         note_change(holdings, float(at_s), at_s % 7, 0)
-    assert len(holdings) <= MOST_HOLDINGS
+        lengths.append(len(holdings))
+    assert max(lengths) == MOST_HOLDINGS
     assert holdings[0].at_s == 0.0
     assert [each.at_s for each in holdings] == sorted(each.at_s for each in holdings)
