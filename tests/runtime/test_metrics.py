@@ -6,6 +6,7 @@ from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import Mode
 from controlplane.model.snapshot import HostState, Snapshot
 from controlplane.runtime.metrics import Metrics, pool_gauges
+from tests.plane import attached, message
 
 pytestmark = pytest.mark.unit
 
@@ -19,6 +20,12 @@ def test_totals_never_shrink(result, name):
         metrics.count_outcomes([outcome])
         seen.append(metrics.registry.get_sample_value(f"grasshopper_{name}_total"))
     assert seen == [3.0, 3.0]
+
+
+def test_sources_are_counted_when_somebody_asks(plane):
+    for n in (1, 2):
+        plane.reply(message(1, [attached()], full=True, source=f"app-{n}"))
+        assert f"grasshopper_sources {n}.0" in plane.client.get("/metrics").text.splitlines()
 
 
 def test_the_slowness_of_every_host_is_a_gauge():

@@ -75,6 +75,14 @@ def test_a_source_nobody_has_met_is_asked_for_everything(plane):
     assert plane.reply(message(17))["want_full"]
 
 
+def test_facts_that_do_not_add_up_are_followed_by_a_full_report(plane):
+    """An attempt on an executor that nobody has named: whatever else the source says, it is asked again."""
+    plane.reply(message(1, working(), full=True))
+    assert plane.reply(message(2, [started(9, index=0, host=9)]))["want_full"]
+    assert plane.reply(message(3))["want_full"]
+    assert "want_full" not in plane.reply(message(4, working(), full=True))
+
+
 def test_an_older_epoch_is_refused(plane):
     """Two drivers of one id cannot both be alive; the older one's facts are history."""
     plane.reply(message(1, [attached()], full=True, epoch=8))
@@ -153,10 +161,11 @@ def test_nobody_is_silent_because_the_control_plane_stood_still(plane):
     assert "want_full" not in plane.reply(message(2))
 
 
-def test_full_reports_are_asked_for_at_a_bounded_rate():
-    """A thousand drivers must not send everything at once after a restart."""
+@pytest.mark.parametrize("sequence", [0, 9])
+def test_full_reports_are_asked_for_at_a_bounded_rate(sequence):
+    """A thousand drivers must not send everything at once after a restart, whatever number they are at."""
     sources = Sources(RuntimeSettings(full_reports_per_s=10))
-    treatments = [sources.receive(request(9, source=str(n)), 0.0)[1] for n in range(30)]
+    treatments = [sources.receive(request(sequence, source=str(n)), 0.0)[1] for n in range(30)]
     assert treatments.count(Treatment.ASK_FULL) == 1
     waits = [source.full_slot_s for source in sources]
     assert waits == pytest.approx([n / 10 for n in range(30)])
@@ -207,6 +216,8 @@ def test_orders_wait_for_the_next_sync_and_lose_the_time_they_waited():
     assert order.ttl_ms == 600
     outbox.heard(in_order=True)
     assert outbox.take(0.5) == []
+    outbox.heard(in_order=False)
+    assert outbox.take(0.6) == [], "what has arrived is not sent once more"
 
 
 def test_orders_of_a_lost_reply_are_sent_once_more_but_never_late():
