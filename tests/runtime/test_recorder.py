@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import structlog
@@ -16,7 +17,8 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.runtime import recorder
 from controlplane.runtime.recorder import Begun, Decided, RecordedScheduler, Recorder, Restored, begin, read, replay
 from tests.engine.test_random_stimuli import SAFE, everything, play, stimulus, stories
-from tests.plane import message, running, started, while_another_reports, working
+from tests.plane import Clock, message, running, started, while_another_reports, working
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.unit
 
@@ -146,6 +148,23 @@ def test_what_was_written_before_a_process_died_is_read(tmp_path):
     assert kept == list(read(whole))[: len(kept)]
 
 
+def test_what_is_a_second_old_is_read_from_a_recording_that_goes_on(tmp_path, monkeypatch):
+    """If the process dies then, no more than that is lost. By a clock on which each entry takes a second."""
+    clock, path = Clock(), tmp_path / "on.gz"
+
+    def encode(entry, encode=recorder._encode):
+        clock.advance(1.0)
+        return encode(entry)
+
+    monkeypatch.setattr(recorder, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(recorder, "_encode", encode)
+    kept = Recorder(path, 2**20)
+    for n in (1, 2):
+        kept.add(Begun(order_epoch=n))
+        eventually(lambda n=n: len(list(read(path))) == n, within_s=10.0)
+    kept.close()
+
+
 def test_a_recording_ends_where_it_is_full_and_stays_readable(tmp_path, monkeypatch):
     """What decides goes on without it."""
     monkeypatch.setattr(recorder, "FLUSH_S", 0.0)
@@ -191,12 +210,15 @@ def test_a_disk_that_fails_ends_only_the_recording(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_stands_still_holds_nobody_up(tmp_path, monkeypatch):
-    """What waits to be written is bounded."""
+    """A thousand entries wait to be written, besides the one that is; no more."""
     goes_on = threading.Event()
     monkeypatch.setattr(recorder, "_encode", lambda _: goes_on.wait(60) and b"{}")
     kept = Recorder(tmp_path / "slow.gz", 2**30)
     with structlog.testing.capture_logs() as lines:
-        for epoch in range(recorder.MOST_WAITING + 2):
+        for epoch in range(1000):
+            kept.add(Begun(order_epoch=epoch))
+        assert not lines
+        for epoch in range(2):
             kept.add(Begun(order_epoch=epoch))
     assert [line["why"] for line in lines] == ["the disk is too slow"]
     goes_on.set()
