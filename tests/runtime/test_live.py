@@ -19,7 +19,7 @@ from controlplane.runtime.sources import Busy
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import Store
 from controlplane.wire.envelope import Source, SyncRequest
-from tests.plane import attached, message, running, working
+from tests.plane import Clock, attached, message, running, working
 from tests.waiting import in_time
 
 pytestmark = pytest.mark.unit
@@ -132,6 +132,25 @@ def test_cycles_keep_their_distance(tmp_path):
             await runtime.sync(request("app", sequence))
         starts = [start_s for start_s, _ in engine.batches]
         assert min(b - a for a, b in itertools.pairwise(starts)) >= 0.05
+
+    run(tmp_path, scenario, cycle_gap_ms=50)
+
+
+def test_the_distance_of_cycles_is_what_was_set(tmp_path, monkeypatch):
+    """By a clock that only sleep moves."""
+
+    async def scenario(runtime, engine):
+        runtime.clock = clock = Clock()
+
+        async def sleep(seconds, sleep=asyncio.sleep):
+            clock.advance(seconds)
+            await sleep(0)
+
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        for sequence in (1, 2):
+            await runtime.sync(request("app", sequence))
+        (first_s, _), (second_s, _) = engine.batches
+        assert second_s - first_s == pytest.approx(0.05)
 
     run(tmp_path, scenario, cycle_gap_ms=50)
 
@@ -410,5 +429,6 @@ def test_nobody_waits_for_a_cycle_after_the_end(tmp_path):
         await runtime.stop()
         await asyncio.wait([waiting], timeout=1.0)
         assert waiting.cancelled()
+        assert runtime.checks()["engine"] == "no cycle is running"
 
     run(tmp_path, scenario, cycle_gap_ms=1000)

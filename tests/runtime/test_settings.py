@@ -103,6 +103,11 @@ def test_a_bad_setting_is_named_in_full(file, text, field):
     assert problems(file(text)) == [field]
 
 
+def test_a_setting_is_allowed_up_to_the_end_of_its_range(file):
+    assert settings.load(file("runtime: {queue_reports: 1000000}")).runtime_settings().queue_reports == 1_000_000
+    assert problems(file("runtime: {queue_reports: 1000001}")) == ["runtime.queue_reports"]
+
+
 def test_a_bad_setting_is_told_with_its_line(file, monkeypatch):
     """Lines of the file only where the value is the file's."""
     path = file("server:\n  port: -1\nengine:\n  lease_ms: 1\n  allocator_settings:\n    magic: 1\n")
