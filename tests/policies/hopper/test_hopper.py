@@ -10,7 +10,7 @@ from controlplane.policies.registry import allocator
 
 pytestmark = pytest.mark.unit
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden/hopper_figure_2.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden/hopper_figure_2.json").read_text())
 UNFAIR = {"fairness_epsilon": 1.0}
 AS_PRINTED = UNFAIR | {"round_up": 0.0}
 FAIR = {"fairness_epsilon": 0.0}

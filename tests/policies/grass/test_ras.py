@@ -11,7 +11,7 @@ from controlplane.policies.registry import speculator
 
 pytestmark = pytest.mark.unit
 
-FIGURE = json.loads((Path(__file__).parents[1] / "golden/grass_figure_1.json").read_text())
+FIGURE = json.loads((Path(__file__).parents[2] / "golden/grass_figure_1.json").read_text())
 ras = speculator("ras")
 
 
