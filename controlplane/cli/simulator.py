@@ -18,10 +18,11 @@ import typer
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.system import System
-from controlplane.simulator import cluster_record, run, sweep
-from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
-from controlplane.simulator.cluster_settings import parse_set
-from controlplane.simulator.cluster_workloads import Facebook, Source, Synthetic, bing_like, facebook_trace
+from controlplane.simulator import run, sweep
+from controlplane.simulator.cluster import record as cluster_record
+from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.settings import parse_set
+from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic, bing_like, facebook_trace
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import controlplane
-from controlplane.simulator.cluster_workloads import trace_path
+from controlplane.simulator.cluster.workloads import trace_path
 
 PACKAGE = Path(controlplane.__file__).parent
 MEASURING = PACKAGE / "simulator" / "experiments" / "points"

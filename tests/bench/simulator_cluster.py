@@ -6,7 +6,7 @@ as often, for their length, as the live control plane's.
 
 import time
 
-from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster.scenario import ClusterScenario
 
 RUNS = 3
 GOALS = {400: 1_500_000, 10_000: 500_000}

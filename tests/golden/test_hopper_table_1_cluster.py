@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_workloads import Listed
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Listed
 
 pytestmark = pytest.mark.unit
 

@@ -50,7 +50,7 @@ from controlplane.engine.decide import decide
 from controlplane.model.parameters import EngineSettings
 from controlplane.model import facts as f
 from tests.scenario import Scenario
-from tests.simulator.test_cluster import VARIED
+from tests.simulator.cluster.test_scenario import VARIED
 
 live = Scenario(EngineSettings(mode=f.Mode.CONTROL, allocator="last-come", speculator="eager"))
 copies = live.run_with_straggler()

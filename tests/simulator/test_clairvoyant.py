@@ -7,8 +7,8 @@ import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.registry import parse_policy
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_workloads import Listed, Synthetic
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Listed, Synthetic
 
 pytestmark = pytest.mark.unit
 

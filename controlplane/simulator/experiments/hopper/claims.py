@@ -3,8 +3,8 @@
 from statistics import fmean, median
 from typing import Any
 
-from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
-from controlplane.simulator.cluster_workloads import Synthetic
+from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Claim, Finding, Results, Scale
 from controlplane.simulator.experiments.hopper.comparisons import SURE, at_middle, found, job_gains, where
 from controlplane.simulator.experiments.hopper.conditions import (

@@ -13,8 +13,8 @@ from statistics import fmean
 import msgspec
 import numpy as np
 
-from controlplane.simulator.cluster import BINS, ClusterSummary, gain
-from controlplane.simulator.cluster_workloads import Source
+from controlplane.simulator.cluster.scenario import BINS, ClusterSummary, gain
+from controlplane.simulator.cluster.workloads import Source
 from controlplane.simulator.experiments.experiment import Chart, Results, Series
 from controlplane.simulator.experiments.hopper.conditions import (
     MIDDLE,

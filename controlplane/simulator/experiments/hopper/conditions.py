@@ -9,8 +9,8 @@ runs them. Where conditions are changed one by one, the share of such tasks is o
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_workloads import Facebook, Source, bing_like
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Facebook, Source, bing_like
 from controlplane.simulator.experiments.experiment import Scale
 from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from controlplane.simulator.cluster import BINS
-from controlplane.simulator.cluster_workloads import Facebook, Synthetic
+from controlplane.simulator.cluster.scenario import BINS
+from controlplane.simulator.cluster.workloads import Facebook, Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.comparisons import (
     QUANTILES,

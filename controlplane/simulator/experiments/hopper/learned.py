@@ -10,7 +10,7 @@ from statistics import fmean, median
 import numpy as np
 
 from controlplane.engine.learning import TAIL_WINDOW
-from controlplane.simulator.cluster_workloads import Facebook
+from controlplane.simulator.cluster.workloads import Facebook
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.conditions import JOBS, RUNS
 from controlplane.simulator.experiments.points import Point

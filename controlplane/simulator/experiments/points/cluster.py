@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.experiments.points import Point
 
 

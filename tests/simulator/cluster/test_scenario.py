@@ -14,15 +14,16 @@ import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.of_pool import best_factor
-from controlplane.simulator import cluster, cluster_world
-from controlplane.simulator.cluster import ClusterScenario, tasks_of
-from controlplane.simulator.cluster_decisions import view_claimants, view_tasks
-from controlplane.simulator.cluster_events import play
-from controlplane.simulator.cluster_inputs import with_inputs
-from controlplane.simulator.cluster_record import means
-from controlplane.simulator.cluster_state import CLEANING, FREE, ORIGINAL, empty_state
-from controlplane.simulator.cluster_workloads import Listed, Synthetic, workload
-from controlplane.simulator.cluster_world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
+from controlplane.simulator.cluster import scenario as scenarios
+from controlplane.simulator.cluster import world
+from controlplane.simulator.cluster.decisions import view_claimants, view_tasks
+from controlplane.simulator.cluster.events import play
+from controlplane.simulator.cluster.inputs import with_inputs
+from controlplane.simulator.cluster.record import means
+from controlplane.simulator.cluster.scenario import ClusterScenario, tasks_of
+from controlplane.simulator.cluster.state import CLEANING, FREE, ORIGINAL, empty_state
+from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
+from controlplane.simulator.cluster.world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
 from controlplane.simulator.draws import job_key
 
 pytestmark = pytest.mark.unit
@@ -81,7 +82,7 @@ def response_s(scenario: ClusterScenario, seed: int = 1) -> np.ndarray:
     return scenario.run(seed)[1].response_s
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 VARIED = {
     policy: ClusterScenario(
         policy=policy,
@@ -111,7 +112,7 @@ def figures(scenario: ClusterScenario) -> dict[str, float]:
 def test_compiled_and_plain_python_give_the_same():
     """The plain functions are what a reader checks."""
     program = (
-        "import json; from tests.simulator.test_cluster import VARIED, response_s\n"
+        "import json; from tests.simulator.cluster.test_scenario import VARIED, response_s\n"
         "print(json.dumps({name: response_s(one).tolist() for name, one in VARIED.items()}))"
     )
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -124,7 +125,7 @@ def test_compiled_and_plain_python_give_the_same():
 
 @pytest.mark.parametrize("name", VARIED)
 def test_a_run_comes_to_what_it_came_to_before(name):
-    """Where a rule changes on purpose, the golden file is written anew: `python -m tests.simulator.test_cluster`."""
+    """Where a rule changes on purpose, `python -m tests.simulator.cluster.test_scenario` writes the golden file anew."""
     assert figures(VARIED[name]) == pytest.approx(json.loads(GOLDEN.read_text())[name], rel=1e-9)
 
 
@@ -162,7 +163,7 @@ def test_each_job_runs_the_tasks_of_its_own_phases():
 @pytest.mark.parametrize(("room", "finished"), [(2, True), (1, False)])
 def test_a_run_ends_early_where_there_is_no_room_for_one_more_job(room, finished, monkeypatch):
     """And says so; two jobs arrive at once."""
-    monkeypatch.setattr(cluster, "MOST_LIVE_JOBS", room)
+    monkeypatch.setattr(scenarios, "MOST_LIVE_JOBS", room)
     source = Listed(original_s=((1.0,),) * 2, copy_s=1.0)
     scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=2, machines=1, **STILL)
     assert scenario.simulate(1).finished == finished
@@ -381,7 +382,7 @@ def test_copies_help_where_each_draws_its_own_duration_and_never_win_where_the_d
 def test_the_noise_of_an_attempt_has_draws_of_its_own(monkeypatch):
     """Else the duration of another attempt, or the place of an input, would foretell how wrong an estimate is."""
     drawn = []
-    monkeypatch.setattr(cluster_world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
+    monkeypatch.setattr(world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
     for attempt in range(32):
         noise_factor(ClusterScenario(noise=0.3)._world(1), np.uint64(1), 0, attempt)
     assert len(set(drawn)) == 2 * 32
@@ -534,7 +535,7 @@ def test_a_relaunch_gives_the_slot_back_at_once():
 def test_kills_lose_no_task_and_no_slot(policy, settings, monkeypatch):
     """Originals die and copies inherit, in a full cluster; every job ends, and the same again for the same seed."""
     states = []
-    monkeypatch.setattr(cluster, "with_inputs", lambda *given: states.append(with_inputs(*given)) or states[-1])
+    monkeypatch.setattr(scenarios, "with_inputs", lambda *given: states.append(with_inputs(*given)) or states[-1])
     scenario = ClusterScenario(
         policy=policy, speculator_settings=settings, workload=SMALL, offered_load=0.9, jobs=300, machines=8, noise=0.3,
         kill_s=0.1, max_copies=2, replicas=2,

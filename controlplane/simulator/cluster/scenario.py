@@ -1,7 +1,7 @@
 """How do jobs fare on a shared cluster under a pair of policies? A scenario, its run for a seed, and the numbers.
 
-Slots on machines, jobs of phases that run in waves, copies, and the engine's own policies; see `cluster_world` for what
-an attempt takes, `cluster_events` for what happens, and `cluster_decisions` for who gets a slot.
+Slots on machines, jobs of phases that run in waves, copies, and the engine's own policies; see `world` for what
+an attempt takes, `events` for what happens, and `decisions` for who gets a slot.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting
 from controlplane.policies.interfaces import Load
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
-from controlplane.simulator.cluster_decisions import Policy
-from controlplane.simulator.cluster_events import Ended, play
-from controlplane.simulator.cluster_inputs import with_inputs
-from controlplane.simulator.cluster_state import empty_log, empty_state
-from controlplane.simulator.cluster_workloads import Source, Synthetic
-from controlplane.simulator.cluster_world import Workload, World, mean_factor
+from controlplane.simulator.cluster.decisions import Policy
+from controlplane.simulator.cluster.events import Ended, play
+from controlplane.simulator.cluster.inputs import with_inputs
+from controlplane.simulator.cluster.state import empty_log, empty_state
+from controlplane.simulator.cluster.workloads import Source, Synthetic
+from controlplane.simulator.cluster.world import Workload, World, mean_factor
 from controlplane.simulator.statistics import QUANTILES, estimate
 
 BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9))

@@ -1,7 +1,7 @@
 """Which jobs come to the simulated cluster, in which order? Synthetic ones, Facebook's trace, and a Bing-like law.
 
 A source gives jobs by seed; their arrivals matter by proportion only, since a scenario speeds them up to its load. All
-tasks of a job have one service time, what the fastest of them takes: the factors on it are `cluster_world`'s.
+tasks of a job have one service time, what the fastest of them takes: the factors on it are `world`'s.
 """
 
 from collections.abc import Hashable
@@ -16,7 +16,7 @@ import numpy as np
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadSetting
 from controlplane.model.swim import BLOCK_BYTES, TraceJob, blocks, parse_trace
-from controlplane.simulator.cluster_world import Workload
+from controlplane.simulator.cluster.world import Workload
 
 FACEBOOK_2009 = "FB-2009_samples_24_times_1hr_0.tsv"
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from controlplane.model.swim import BLOCK_BYTES, blocks, parse_trace
-from controlplane.simulator.cluster import ClusterScenario, tasks_of
-from controlplane.simulator.cluster_workloads import Facebook, Synthetic, bing_like
+from controlplane.simulator.cluster.scenario import ClusterScenario, tasks_of
+from controlplane.simulator.cluster.workloads import Facebook, Synthetic, bing_like
 from spark_listener.swim import TRACE_PATH
 
 pytestmark = pytest.mark.unit

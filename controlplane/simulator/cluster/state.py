@@ -138,7 +138,7 @@ class State(NamedTuple):
     tree: Ints
     """`tree[1]` is the leaf whose event is next; below it, the winners of each half, quarter, ..."""
     first_input: Ints
-    """(jobs + 1,): where a job's rows in the next two begin. All four are `cluster_inputs`'."""
+    """(jobs + 1,): where a job's rows in the next two begin. All four are `inputs`'."""
     homes: Ints
     """(tasks of first phases, replicas): machines that hold their input; empty where all machines do."""
     input_order: Ints

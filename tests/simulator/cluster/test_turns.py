@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from controlplane.simulator import cluster_events
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_decisions import NO_JOB, whose_turn
-from controlplane.simulator.cluster_events import ANY_JOB
-from controlplane.simulator.cluster_state import empty_state
-from controlplane.simulator.cluster_workloads import Synthetic
+from controlplane.simulator.cluster import events
+from controlplane.simulator.cluster.decisions import NO_JOB, whose_turn
+from controlplane.simulator.cluster.events import ANY_JOB
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.state import empty_state
+from controlplane.simulator.cluster.workloads import Synthetic
 
 pytestmark = pytest.mark.unit
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.unit
 )
 def test_looking_at_the_changed_job_alone_is_as_good_as_at_all(policy, more, kill_s, seed, monkeypatch):
     """Incremental equals full: nobody else ever has a turn, and some looks are spared."""
-    plain, spared = cluster_events.hand_out, []
+    plain, spared = events.hand_out, []
 
     def hand_out(work, world, policy, state, changed):
         if changed != ANY_JOB and state.counts[0]["none_in_turn"] and state.counts[0]["n_free"]:
@@ -40,10 +40,8 @@ def test_looking_at_the_changed_job_alone_is_as_good_as_at_all(policy, more, kil
             spared.append(changed)
         plain(work, world, policy, state, changed)
 
-    monkeypatch.setattr(cluster_events, "hand_out", hand_out)
-    monkeypatch.setattr(
-        "controlplane.simulator.cluster.play", getattr(cluster_events.play, "py_func", cluster_events.play)
-    )
+    monkeypatch.setattr(events, "hand_out", hand_out)
+    monkeypatch.setattr("controlplane.simulator.cluster.scenario.play", getattr(events.play, "py_func", events.play))
     given = {"workload": Synthetic(least_tasks=2, most_tasks=30), **more}
     scenario = ClusterScenario(
         policy=policy, offered_load=0.7, jobs=40, machines=6, slots_per_machine=2, kill_s=kill_s, **given

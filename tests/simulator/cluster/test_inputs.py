@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_inputs import home_with_room, near_input, with_inputs
-from controlplane.simulator.cluster_state import empty_state
-from controlplane.simulator.cluster_workloads import Listed, Synthetic
-from controlplane.simulator.cluster_world import home_of
+from controlplane.simulator.cluster.inputs import home_with_room, near_input, with_inputs
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.state import empty_state
+from controlplane.simulator.cluster.workloads import Listed, Synthetic
+from controlplane.simulator.cluster.world import home_of
 from controlplane.simulator.draws import job_key
 
 pytestmark = pytest.mark.unit

@@ -4,7 +4,7 @@ A task is the slot of its original. Where that one is killed, the newest copy is
 """
 
 from controlplane.compiled import rule
-from controlplane.simulator.cluster_state import ORIGINAL, State
+from controlplane.simulator.cluster.state import ORIGINAL, State
 
 
 @rule

@@ -17,8 +17,8 @@ from controlplane.deciding.standing import attempts_reason, see_attempt, without
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import allocate, speculate
-from controlplane.simulator.cluster_state import ORIGINAL, State, waiting
-from controlplane.simulator.cluster_world import Workload, World, attempt_work_s, mean_factor, typical_factor
+from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
+from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
 NO_JOB = -1
 

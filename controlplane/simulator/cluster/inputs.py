@@ -12,9 +12,9 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Ints, Record
 from controlplane.policies.hopper.locality import n_allowed
-from controlplane.simulator.cluster_decisions import Policy, starting
-from controlplane.simulator.cluster_state import State
-from controlplane.simulator.cluster_world import Workload, World, home_of, machine_of
+from controlplane.simulator.cluster.decisions import Policy, starting
+from controlplane.simulator.cluster.state import State
+from controlplane.simulator.cluster.world import Workload, World, home_of, machine_of
 from controlplane.simulator.draws import job_key
 
 

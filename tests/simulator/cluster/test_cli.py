@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from controlplane.cli.simulator import app
-from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster.scenario import ClusterScenario
 
 pytestmark = pytest.mark.unit
 

@@ -8,7 +8,7 @@ import msgspec
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.row import Kind
-from controlplane.simulator.cluster import ClusterScenario
+from controlplane.simulator.cluster.scenario import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)
 NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING and one.name != "policy")

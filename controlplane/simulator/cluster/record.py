@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from controlplane.simulator.cluster import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
 from controlplane.simulator.provenance import provenance
 from controlplane.simulator.run import jsonable
 from controlplane.simulator.statistics import QUANTILES, Estimate, estimate

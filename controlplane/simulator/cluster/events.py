@@ -11,8 +11,8 @@ from typing import NamedTuple
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster_decisions import NO_JOB, Policy, decide, need, wants_copy, whose_turn
-from controlplane.simulator.cluster_inputs import (
+from controlplane.simulator.cluster.decisions import NO_JOB, Policy, decide, need, wants_copy, whose_turn
+from controlplane.simulator.cluster.inputs import (
     bring_slot,
     bring_together,
     home_with_room,
@@ -21,8 +21,8 @@ from controlplane.simulator.cluster_inputs import (
     next_task,
     reads_input,
 )
-from controlplane.simulator.cluster_kills import leave_task, want_no_more
-from controlplane.simulator.cluster_state import (
+from controlplane.simulator.cluster.kills import leave_task, want_no_more
+from controlplane.simulator.cluster.state import (
     CLEANING,
     COPY,
     FREE,
@@ -33,7 +33,7 @@ from controlplane.simulator.cluster_state import (
     job_leaf,
     set_due,
 )
-from controlplane.simulator.cluster_world import (
+from controlplane.simulator.cluster.world import (
     Workload,
     World,
     attempt_work_s,

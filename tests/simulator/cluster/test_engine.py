@@ -25,11 +25,11 @@ from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.interfaces import Load
-from controlplane.simulator import cluster_events
-from controlplane.simulator.cluster import ClusterScenario
-from controlplane.simulator.cluster_decisions import decide
-from controlplane.simulator.cluster_workloads import Synthetic
-from controlplane.simulator.cluster_world import machine_of, mean_factor, typical_factor
+from controlplane.simulator.cluster import events
+from controlplane.simulator.cluster.decisions import decide
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Synthetic
+from controlplane.simulator.cluster.world import machine_of, mean_factor, typical_factor
 from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
@@ -62,10 +62,10 @@ class Twin:
         learning.remaining.net_s = lambda cluster, ended, duration_s: duration_s
         self.facts, self.slot_of, self.next_attempt, self.state, self.work = [], {}, 1, None, None
         self.open, self.started, self.cycles, self.overtook, self.compared = {}, [], 0, 0, 0
-        self.plain = {name: getattr(cluster_events, name) for name in ("arrive", "start", "end_attempt", "end_job")}
+        self.plain = {name: getattr(events, name) for name in ("arrive", "start", "end_attempt", "end_job")}
         for name in self.plain:
-            monkeypatch.setattr(cluster_events, name, getattr(self, name))
-        monkeypatch.setattr(cluster_events, "decide", self.decide)
+            monkeypatch.setattr(events, name, getattr(self, name))
+        monkeypatch.setattr(events, "decide", self.decide)
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         self.starts_are_compared = not self.live.scheduler.steering.speculator(SOURCE)[0].at_start
@@ -184,9 +184,7 @@ class Twin:
 def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculator_settings, monkeypatch):
     """Every target, every wanted copy or restart, and every one that starts."""
     twin = Twin(policy, allocator_settings, speculator_settings, monkeypatch)
-    monkeypatch.setattr(
-        "controlplane.simulator.cluster.play", getattr(cluster_events.play, "py_func", cluster_events.play)
-    )
+    monkeypatch.setattr("controlplane.simulator.cluster.scenario.play", getattr(events.play, "py_func", events.play))
     scenario = ClusterScenario(
         policy=policy,
         allocator_settings=allocator_settings,
