@@ -125,7 +125,7 @@ def test_compiled_and_plain_python_give_the_same():
 
 @pytest.mark.parametrize("name", VARIED)
 def test_a_run_comes_to_what_it_came_to_before(name):
-    """Where a rule changes on purpose, `python -m tests.simulator.cluster.test_scenario` writes the golden file anew."""
+    """Where a rule changes on purpose, `python -m tests.simulator.cluster.test_scenario` rewrites the golden file."""
     assert figures(VARIED[name]) == pytest.approx(json.loads(GOLDEN.read_text())[name], rel=1e-9)
 
 
