@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator import run, sweep
 from controlplane.simulator.cluster import record as cluster_record
 from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary

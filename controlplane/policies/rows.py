@@ -10,7 +10,7 @@ from controlplane.compiled import OTHERS
 from controlplane.policies.baselines import budgeted, fair, fifo, fixed, late, mantri, none, srpt, stock_spark
 from controlplane.policies.grass import ras
 from controlplane.policies.hopper import allocation
-from controlplane.policies.redundancy import relaunching, starting
+from controlplane.policies.redundancy import redundant, relaunch
 from controlplane.policies.row import Row
 
 _OURS: tuple[Row, ...] = (
@@ -25,9 +25,9 @@ _OURS: tuple[Row, ...] = (
     mantri.ROW,
     stock_spark.ROW,
     ras.ROW,
-    starting.REDUNDANT_ALL,
-    starting.REDUNDANT_SMALL,
-    relaunching.ROW,
+    redundant.REDUNDANT_ALL,
+    redundant.REDUNDANT_SMALL,
+    relaunch.ROW,
 )
 
 

@@ -8,12 +8,12 @@ from math import inf, isnan
 import numpy as np
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.execution import Execution, coded, small_and_large
-from controlplane.policies.redundancy.order_statistics import expanded_tasks
-from controlplane.policies.redundancy.queue import busy_share, response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, unexpanded
-from controlplane.policies.redundancy.relaunch import latency_optimal_factor, straggler_relaunch
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.execution import Execution, coded, small_and_large
+from controlplane.policies.redundancy.theory.order_statistics import expanded_tasks
+from controlplane.policies.redundancy.theory.queue import busy_share, response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s, unexpanded
+from controlplane.policies.redundancy.theory.relaunch import latency_optimal_factor, straggler_relaunch
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.masterworker import MasterWorker, Plan
 from controlplane.simulator.statistics import Summary, Tally
 from controlplane.simulator.workloads import BLOCK, Stream, ZipfParetoStream
@@ -23,7 +23,7 @@ WARM_UP_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """E[T] and rho by formula; see `controlplane.policies.redundancy.queue`."""
+    """E[T] and rho by formula; see `controlplane.policies.redundancy.theory.queue`."""
 
     response_s: float
     busy_share: float

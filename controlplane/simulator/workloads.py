@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from controlplane.model.columns import Floats, Ints
-from controlplane.policies.redundancy.system import System, arrival_rate, job_size_shares
+from controlplane.policies.redundancy.theory.system import System, arrival_rate, job_size_shares
 
 BLOCK = 1 << 13
 """Jobs made at once. A stream is a function of its seed and of this number."""

@@ -18,19 +18,19 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.policies.hopper.virtual_size import copy_multiplier
 from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
-from controlplane.policies.redundancy.execution import plain
-from controlplane.policies.redundancy.of_pool import best_factor, small_demand_s
-from controlplane.policies.redundancy.order_statistics import order_statistic, slot_time
-from controlplane.policies.redundancy.queue import queueing_probability, response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small
-from controlplane.policies.redundancy.relaunch import (
+from controlplane.policies.redundancy.relaunch import relaunch_reason
+from controlplane.policies.redundancy.theory.execution import plain
+from controlplane.policies.redundancy.theory.order_statistics import order_statistic, slot_time
+from controlplane.policies.redundancy.theory.queue import queueing_probability, response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s, expanded, redundant_small
+from controlplane.policies.redundancy.theory.relaunch import (
     best_common_factor,
     latency_optimal_factor,
     relaunched,
     straggler_relaunch,
 )
-from controlplane.policies.redundancy.relaunching import relaunch_reason
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.system import System
+from controlplane.policies.redundancy.thresholds import best_factor, small_demand_s
 from controlplane.policies.registry import TABLE, allocator, speculator
 from controlplane.policies.row import Keeps, Kind
 from controlplane.policies.whole_slots import whole, whole_up

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.system import System, job_size_shares, service_moment
+from controlplane.policies.redundancy.theory.system import System, job_size_shares, service_moment
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
 from controlplane.simulator.scenario import PolicyName, Scenario

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.masterworker import MasterWorker
 from controlplane.simulator.run import outcome, parse_seeds, record
 from controlplane.simulator.scenario import PolicyName, Scenario

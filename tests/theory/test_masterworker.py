@@ -6,8 +6,8 @@ from math import factorial, fsum, inf
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.execution import Execution, coded
-from controlplane.policies.redundancy.relaunch import relaunched
+from controlplane.policies.redundancy.theory.execution import Execution, coded
+from controlplane.policies.redundancy.theory.relaunch import relaunched
 from controlplane.simulator.masterworker import MasterWorker, Plan
 from controlplane.simulator.run import outcome
 from controlplane.simulator.scenario import run

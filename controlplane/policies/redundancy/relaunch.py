@@ -1,134 +1,83 @@
-"""When should tasks that have not finished be started anew? Straggler-relaunch, its moments and its best time.
+"""Which running tasks are started anew? Once, those that are older than w times what was expected of them."""
 
-Once, at w times the service time after its start, every unfinished task of a job is redrawn in place. w is the
-`relaunch_factor`; infinity never relaunches.
-"""
+import math
+from collections.abc import Mapping
 
-from collections.abc import Sequence
-from functools import cache
-from math import exp, expm1, inf, lgamma, log1p, sqrt
+import numpy as np
 
-from scipy.special import betainc
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Record
+from controlplane.model.reasons import Reason
+from controlplane.policies.interfaces import Floats, Ints, Load, Records
+from controlplane.policies.redundancy.rounding import rounded, rounded_load
+from controlplane.policies.redundancy.thresholds import best_factor
+from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.whole_slots import TOLERANCE
 
-from controlplane.policies.redundancy.execution import Execution, every_size, plain
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.search import least
-from controlplane.policies.redundancy.system import System
 
+@rule
+def relaunch_reason(elapsed_s: float, expected_s: float, attempts_started: int, factor: float) -> Reason:
+    """Why a task is started anew, or why not.
 
-def relaunched(tasks: int, relaunch_factor: float, tail_index: float) -> Execution:
-    """A job whose unfinished tasks are relaunched, per unit of service time.
-
-    Two terms differ from the print, which a simulation refutes: E[Latency^2] carries no factor
-    Gamma(1 - 2/a) / Gamma(1 - 1/a), and E[Cost] counts the time that relaunched tasks have already spent,
-    (1 - q)(1 - w/a) for the printed (1 - q)(1 - w). Up to w = 1 no task has finished and all are relaunched.
-    Source: Redundancy and relaunch, section V, before and in equation (13).
-
-    >>> round(relaunched(tasks=1, relaunch_factor=1.0, tail_index=3.0).latency, 9)
-    2.5
+    >>> [relaunch_reason(elapsed_s, 4.0, attempts_started=1, factor=3.0).label for elapsed_s in (11.9, 12.0)]
+    ['not_long_enough', 'relaunched']
     """
-    late = relaunch_factor**-tail_index if relaunch_factor > 1.0 else 1.0
-    untouched = plain(tasks, tail_index)
-    if late == 0.0 or tail_index <= 1.0:
-        return untouched
-    if late == 1.0:
-        return _all_relaunched(tasks, relaunch_factor, untouched)
-    w = relaunch_factor
-    some_late = -expm1(tasks * log1p(-late))
-    first, second = untouched.latency, untouched.latency_squared
-    late_part = float(betainc(1.0 - 1.0 / tail_index, tasks, late))
-    latency = w * some_late + first * (1.0 + (1.0 / w - 1.0) * late_part)
-    latency_squared = inf
-    if second < inf:
-        late_part_squared = float(betainc(1.0 - 2.0 / tail_index, tasks, late))
-        latency_squared = (
-            w**2 * some_late + second + 2.0 * first * late_part + (1.0 - w**2) / w**2 * second * late_part_squared
+    if math.isnan(expected_s):
+        return Reason.UNKNOWN_DEMAND
+    if attempts_started > 1:
+        return Reason.ALREADY_RELAUNCHED
+    if factor < math.inf and elapsed_s >= factor * expected_s * (1.0 - TOLERANCE):
+        return Reason.RELAUNCHED
+    return Reason.NOT_LONG_ENOUGH
+
+
+@kernel
+def relaunch(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+    """Kill and restart, the oldest first; with a `relaunch_factor` of 0 each stage has its own best one.
+
+    The order is a copy with `kill`: the engine ends the old attempt when the new one runs, so that no task is ever
+    without one.
+    Source: Redundancy and relaunch, section V, "Straggler-relaunch".
+    """
+    factor = settings["relaunch_factor"]
+    for row in range(len(tasks)):
+        task = tasks[row]
+        reason = relaunch_reason(
+            elapsed_s=task["elapsed_s"],
+            expected_s=task["expected_s"],
+            attempts_started=task["attempts_started"],
+            factor=factor if factor > 0 else task["prepared"],
         )
-    return Execution(
-        latency=latency,
-        latency_squared=latency_squared,
-        cost=untouched.cost * (1.0 + late * (1.0 - w / tail_index)),
-    )
+        answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
+        answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]
+        answer["kill"][row] = answer["wanted"][row]
 
 
-def _all_relaunched(tasks: int, relaunch_factor: float, untouched: Execution) -> Execution:
-    w = relaunch_factor
-    return Execution(
-        latency=w + untouched.latency,
-        latency_squared=w**2 + 2.0 * w * untouched.latency + untouched.latency_squared,
-        cost=tasks * w + untouched.cost,
-    )
+def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
+    """The best age to relaunch each stage's tasks at, over what they are expected to take; nan where one is set."""
+    if settings["relaunch_factor"] > 0:
+        return np.full(len(stage_tasks), np.nan)
+    sizes, which = np.unique(stage_tasks, return_inverse=True)
+    tail_index = rounded_load(load).tail_index
+    return np.array([best_factor(rounded(size), tail_index) for size in sizes.tolist()])[which]
 
 
-def straggler_relaunch(system: System, relaunch_factors: Sequence[float]) -> Execution:
-    """An arbitrary job's run when a job of k tasks has the factor `relaunch_factors[k - 1]`.
-
-    Source: Redundancy and relaunch, section V, equation (13).
-
-    >>> round(straggler_relaunch(System(), [inf] * 10).latency, 4)
-    29.9557
-    """
-    tail_index = system.slowdown_tail_index
-    runs = [relaunched(tasks, factor, tail_index) for tasks, factor in enumerate(relaunch_factors, start=1)]
-    return every_size(system, runs)
-
-
-@cache
-def latency_optimal_factor(tasks: int, tail_index: float) -> float:
-    """The factor that ends a job of k tasks soonest, found numerically on the exact mean; infinite up to a tail of 1.
-
-    It falls with k from the cost-optimal factor, its value at k = 1, and rises again once it is near equation (12).
-    Source: Redundancy and relaunch, section V, "numerically computing the optimal w".
-
-    >>> round(latency_optimal_factor(tasks=10, tail_index=3.0), 3)
-    4.355
-    """
-    if not 1.0 < tail_index < inf:
-        return inf
-    highest = 2.0 * max(cost_optimal_factor(tail_index), many_tasks_factor(tasks, tail_index))
-    best = least(lambda factor: relaunched(tasks, factor, tail_index).latency, 1.0, highest)
-    gains = relaunched(tasks, best, tail_index).latency < plain(tasks, tail_index).latency
-    return best if gains else inf
-
-
-def cost_optimal_factor(tail_index: float) -> float:
-    """a^2 / (a - 1): the factor of least slot time, for any number of tasks; relaunching saves slot time from w > a on.
-
-    Source: the derivative of E[Cost] as corrected in `relaunched`.
-
-    >>> cost_optimal_factor(tail_index=3.0)
-    4.5
-    """
-    return tail_index**2 / (tail_index - 1.0) if tail_index > 1.0 else inf
-
-
-def many_tasks_factor(tasks: int, tail_index: float) -> float:
-    """sqrt(E[S_{k:k}]): the latency-optimal factor of a job with very many tasks, tail_index > 1.
-
-    With a tail index of 3 it is worse than no relaunch below 24 tasks, so it is no rule for common jobs.
-    Source: Redundancy and relaunch, section V, equation (12).
-
-    >>> round(many_tasks_factor(tasks=1, tail_index=3.0), 2)
-    1.22
-    """
-    power = 1.0 / tail_index
-    return sqrt(exp(lgamma(tasks + 1) + lgamma(1.0 - power) - lgamma(tasks + 1 - power)))
-
-
-@cache
-def best_common_factor(system: System, offered_load: float) -> float:
-    """The one factor for jobs of all sizes that gives the least response time; infinite if none helps.
-
-    Source: Redundancy and relaunch, section V, "set it to a value that minimizes E[T]".
-
-    >>> round(best_common_factor(System(), offered_load=0.9), 2)
-    4.41
-    """
-
-    def response_at(factor: float) -> float:
-        return response_time_s(system, offered_load, straggler_relaunch(system, [factor] * system.max_tasks))
-
-    if not 1.0 < system.slowdown_tail_index < inf:
-        return inf
-    best = least(response_at, 1.0, 2.0 * cost_optimal_factor(system.slowdown_tail_index))
-    return best if response_at(best) < response_at(inf) else inf
+ROW = Row(
+    name="relaunch",
+    kind=Kind.SPECULATOR,
+    kernel=relaunch,
+    about="Tasks older than so many times what was expected of them are killed and started anew, once.",
+    source="Redundancy and relaunch, section V",
+    needs=COPYING | {"kill_copy"},
+    settings=(
+        Setting(
+            name="relaunch_factor",
+            default=0.0,
+            low=0.0,
+            high=100.0,
+            about="The age at which they are, over what was expected; 0: the best for the stage's number of tasks.",
+        ),
+    ),
+    before_waiting=True,
+    prepare=prepare_factors,
+)

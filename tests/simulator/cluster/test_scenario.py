@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.of_pool import best_factor
+from controlplane.policies.redundancy.thresholds import best_factor
 from controlplane.simulator.cluster import scenario as scenarios
 from controlplane.simulator.cluster import world
 from controlplane.simulator.cluster.decisions import view_claimants, view_tasks

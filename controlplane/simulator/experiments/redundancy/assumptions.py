@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from math import inf
 
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small
-from controlplane.policies.redundancy.relaunch import best_common_factor, straggler_relaunch
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s, expanded, redundant_small
+from controlplane.policies.redundancy.theory.relaunch import best_common_factor, straggler_relaunch
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.points import (

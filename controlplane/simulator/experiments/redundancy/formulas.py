@@ -2,17 +2,17 @@
 
 from itertools import count
 
-from controlplane.policies.redundancy.execution import coded, plain
-from controlplane.policies.redundancy.order_statistics import (
+from controlplane.policies.redundancy.theory.execution import coded, plain
+from controlplane.policies.redundancy.theory.order_statistics import (
     expanded_tasks,
     free_expansion_rate,
     order_statistic,
     order_statistic_for_many,
     slot_time,
 )
-from controlplane.policies.redundancy.queue import queueing_probability
-from controlplane.policies.redundancy.redundant_small import redundant_small
-from controlplane.policies.redundancy.system import job_size_shares, service_moment
+from controlplane.policies.redundancy.theory.queue import queueing_probability
+from controlplane.policies.redundancy.theory.redundant_small import redundant_small
+from controlplane.policies.redundancy.theory.system import job_size_shares, service_moment
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Series
 from controlplane.simulator.experiments.redundancy.points import SYSTEM, TAIL, agrees, small_up_to, took
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from controlplane.policies.redundancy.relaunch import best_common_factor
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.relaunch import best_common_factor
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
 from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.run import Outcome, outcome

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 
-from controlplane.policies.redundancy.execution import Execution, every_size, plain
-from controlplane.policies.redundancy.queue import busy_share, response_time_s
-from controlplane.policies.redundancy.relaunch import (
+from controlplane.policies.redundancy.theory.execution import Execution, every_size, plain
+from controlplane.policies.redundancy.theory.queue import busy_share, response_time_s
+from controlplane.policies.redundancy.theory.relaunch import (
     latency_optimal_factor,
     many_tasks_factor,
     relaunched,

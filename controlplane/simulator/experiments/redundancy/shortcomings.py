@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from controlplane.policies.redundancy.contention import contended
-from controlplane.policies.redundancy.execution import Execution
-from controlplane.policies.redundancy.queue import busy_share, response_time_s
-from controlplane.policies.redundancy.redundant_small import redundant_small
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.contention import contended
+from controlplane.policies.redundancy.theory.execution import Execution
+from controlplane.policies.redundancy.theory.queue import busy_share, response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import redundant_small
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale
 from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.assumptions import chart, gain, listed, relaunch, small

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import msgspec
 
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s, expanded, redundant_small
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.experiments.redundancy.points import (

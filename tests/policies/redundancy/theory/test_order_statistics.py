@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom
 
-from controlplane.policies.redundancy.order_statistics import (
+from controlplane.policies.redundancy.theory.order_statistics import (
     expanded_tasks,
     free_expansion_rate,
     order_statistic,
@@ -19,7 +19,7 @@ from controlplane.policies.redundancy.order_statistics import (
 
 pytestmark = pytest.mark.unit
 
-TABLE = json.loads((Path(__file__).parents[2] / "golden" / "redundancy_table_1.json").read_text())
+TABLE = json.loads((Path(__file__).parents[3] / "golden" / "redundancy_table_1.json").read_text())
 CELLS = [
     (row["tasks"], row["started"], tail_index, error)
     for row in TABLE["rows"]

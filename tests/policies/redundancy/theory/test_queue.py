@@ -5,14 +5,14 @@ from math import exp, factorial, fsum, inf, isinf
 
 import pytest
 
-from controlplane.policies.redundancy.execution import Execution
-from controlplane.policies.redundancy.queue import (
+from controlplane.policies.redundancy.theory.execution import Execution
+from controlplane.policies.redundancy.theory.queue import (
     busy_share,
     queueing_probability,
     response_time_s,
 )
-from controlplane.policies.redundancy.redundant_small import redundant_small
-from controlplane.policies.redundancy.system import System, arrival_rate
+from controlplane.policies.redundancy.theory.redundant_small import redundant_small
+from controlplane.policies.redundancy.theory.system import System, arrival_rate
 
 pytestmark = pytest.mark.unit
 

@@ -8,9 +8,9 @@ Source: Redundancy and relaunch, section VI, "Runtime slowdown model".
 from collections.abc import Callable
 from dataclasses import replace
 
-from controlplane.policies.redundancy.execution import Execution
-from controlplane.policies.redundancy.queue import busy_share
-from controlplane.policies.redundancy.system import System, mean_slowdown
+from controlplane.policies.redundancy.theory.execution import Execution
+from controlplane.policies.redundancy.theory.queue import busy_share
+from controlplane.policies.redundancy.theory.system import System, mean_slowdown
 
 PRECISION = 1e-10
 
@@ -33,7 +33,7 @@ def contended(
     from an empty cluster, step by step, for each step makes tails heavier. Without such a load below 1 all slots are
     busy, with `full_tail_index`.
 
-    >>> from controlplane.policies.redundancy.redundant_small import redundant_small
+    >>> from controlplane.policies.redundancy.theory.redundant_small import redundant_small
     >>> settled, load = contended(System(), 0.5, 2.0, lambda system: redundant_small(system, 2.0, threshold_s=0.0))
     >>> round(busy_share(settled, load, redundant_small(settled, 2.0, threshold_s=0.0)), 4)
     0.5657

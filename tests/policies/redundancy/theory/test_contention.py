@@ -7,11 +7,11 @@ from math import inf
 import pytest
 from scipy.optimize import brentq
 
-from controlplane.policies.redundancy.contention import contended, tail_index_at
-from controlplane.policies.redundancy.execution import Execution
-from controlplane.policies.redundancy.queue import busy_share
-from controlplane.policies.redundancy.redundant_small import redundant_small
-from controlplane.policies.redundancy.system import System, arrival_rate
+from controlplane.policies.redundancy.theory.contention import contended, tail_index_at
+from controlplane.policies.redundancy.theory.execution import Execution
+from controlplane.policies.redundancy.theory.queue import busy_share
+from controlplane.policies.redundancy.theory.redundant_small import redundant_small
+from controlplane.policies.redundancy.theory.system import System, arrival_rate
 
 pytestmark = pytest.mark.unit
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import fsum, inf
 
-from controlplane.policies.redundancy.order_statistics import order_statistic, slot_time
-from controlplane.policies.redundancy.system import System, job_size_shares, service_moment
+from controlplane.policies.redundancy.theory.order_statistics import order_statistic, slot_time
+from controlplane.policies.redundancy.theory.system import System, job_size_shares, service_moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

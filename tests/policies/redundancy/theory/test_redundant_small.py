@@ -8,15 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.execution import Execution, coded, plain, small_and_large
-from controlplane.policies.redundancy.order_statistics import expanded_tasks
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.redundant_small import best_threshold_s, expanded, redundant_small, unexpanded
-from controlplane.policies.redundancy.system import System, job_size_shares, mean_tasks, service_moment
+from controlplane.policies.redundancy.theory.execution import Execution, coded, plain, small_and_large
+from controlplane.policies.redundancy.theory.order_statistics import expanded_tasks
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import (
+    best_threshold_s,
+    expanded,
+    redundant_small,
+    unexpanded,
+)
+from controlplane.policies.redundancy.theory.system import System, job_size_shares, mean_tasks, service_moment
 
 pytestmark = pytest.mark.unit
 
-OPTIMA = json.loads((Path(__file__).parents[2] / "golden" / "redundancy_optima.json").read_text())
+OPTIMA = json.loads((Path(__file__).parents[3] / "golden" / "redundancy_optima.json").read_text())
 SYSTEM = System()
 FIVES = System(service_tail_index=5.0, slowdown_tail_index=5.0)
 WIDE_FIVES = replace(FIVES, max_task_slots=3)

@@ -7,12 +7,12 @@ import pytest
 
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Load
-from controlplane.policies.redundancy.execution import small_and_large
-from controlplane.policies.redundancy.of_pool import small_demand_s
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.redundant_small import unexpanded
-from controlplane.policies.redundancy.replication import replicated
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.execution import small_and_large
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import unexpanded
+from controlplane.policies.redundancy.theory.replication import replicated
+from controlplane.policies.redundancy.theory.system import System
+from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.registry import speculator
 
 pytestmark = pytest.mark.unit

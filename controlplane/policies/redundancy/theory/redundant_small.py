@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from math import inf
 
-from controlplane.policies.redundancy.execution import Execution, coded, plain, small_and_large
-from controlplane.policies.redundancy.order_statistics import expanded_tasks
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.search import least
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.execution import Execution, coded, plain, small_and_large
+from controlplane.policies.redundancy.theory.order_statistics import expanded_tasks
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.search import least
+from controlplane.policies.redundancy.theory.system import System
 
 NEGLIGIBLE = 1e-9
 """Share of jobs that a search for a threshold leaves above it; a threshold beyond is none."""

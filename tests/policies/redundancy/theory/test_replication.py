@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from controlplane.policies.redundancy.execution import small_and_large
-from controlplane.policies.redundancy.queue import response_time_s
-from controlplane.policies.redundancy.redundant_small import unexpanded
-from controlplane.policies.redundancy.replication import replicated, replication_threshold_s
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.execution import small_and_large
+from controlplane.policies.redundancy.theory.queue import response_time_s
+from controlplane.policies.redundancy.theory.redundant_small import unexpanded
+from controlplane.policies.redundancy.theory.replication import replicated, replication_threshold_s
+from controlplane.policies.redundancy.theory.system import System
 
 pytestmark = pytest.mark.unit
 

@@ -5,9 +5,9 @@ A task with c copies ends with the fastest: the least of c Pareto variables is P
 
 from functools import cache
 
-from controlplane.policies.redundancy.execution import Execution, plain
-from controlplane.policies.redundancy.redundant_small import best_threshold_s
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.execution import Execution, plain
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s
+from controlplane.policies.redundancy.theory.system import System
 
 
 def replicated(tasks: int, copies: int, tail_index: float) -> Execution:

@@ -9,8 +9,8 @@ from math import inf, log, log1p
 
 from scipy.special import expit, gammaincc, gammaln
 
-from controlplane.policies.redundancy.execution import Execution
-from controlplane.policies.redundancy.system import System, arrival_rate
+from controlplane.policies.redundancy.theory.execution import Execution
+from controlplane.policies.redundancy.theory.system import System, arrival_rate
 
 FULL = 1.0 - 1e-12
 """A busy share from which on it is 1, but for rounding."""

@@ -13,8 +13,8 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.interfaces import Floats, Ints, Load, Records
-from controlplane.policies.redundancy.of_pool import small_demand_s
 from controlplane.policies.redundancy.rounding import rounded_load
+from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.whole_slots import TOLERANCE
 

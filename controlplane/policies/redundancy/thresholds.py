@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import cache
 from math import inf
 
-from controlplane.policies.redundancy.relaunch import latency_optimal_factor
-from controlplane.policies.redundancy.replication import replication_threshold_s
-from controlplane.policies.redundancy.system import System
+from controlplane.policies.redundancy.theory.relaunch import latency_optimal_factor
+from controlplane.policies.redundancy.theory.replication import replication_threshold_s
+from controlplane.policies.redundancy.theory.system import System
 
 
 def small_demand_s(settings: Mapping[str, float], slots: int, offered_load: float, slowdown_tail_index: float) -> float:
