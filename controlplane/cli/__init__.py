@@ -1,1 +1,1 @@
-"""What is said and done in a terminal: one file for each family of commands."""
+"""The command line: one file for each family of commands."""

@@ -1,1 +1,1 @@
-"""Who may be copied, how many, and which? Pure and compiled, for live engines and simulators alike."""
+"""Compiled rules of a decision: who may be copied, how many, and which. The cluster simulator calls the first two."""

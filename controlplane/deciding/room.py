@@ -11,7 +11,7 @@ ORIGINALS_WAIT, NO_SLOT_IN_TARGET = int(Reason.ORIGINALS_WAIT), int(Reason.NO_SL
 
 @rule
 def free_for_copies(free: int, target: int, originals: int, copies: int) -> int:
-    """What is free for copies where originals have a share of their own; `originals` is -1 where they have none.
+    """Free slots that copies may take: all, unless originals have a share of their own (`originals`, else -1).
 
     `copies` run or are ordered.
 

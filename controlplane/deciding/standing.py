@@ -1,4 +1,4 @@
-"""What do a task's live attempts come down to, and do they leave it alone? Rules for live and simulated ones alike."""
+"""How do a task's live attempts add up to one record, and do they rule out a copy? Live and simulated alike."""
 
 from math import inf
 
@@ -11,7 +11,7 @@ TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
 
 @rule
 def without_attempts(task: Record) -> None:
-    """Begin a `RUNNING_TASK` of which no attempt has been seen."""
+    """Reset a `RUNNING_TASK` before its first attempt."""
     task["elapsed_s"], task["progress_rate"], task["t_rem_s"], task["worst_rem_s"] = 0.0, 0.0, inf, 0.0
 
 
@@ -34,9 +34,9 @@ def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> 
 
 @rule
 def attempts_reason(is_too_new: bool, at_start: bool, running_attempts: int, max_copies: int) -> int:
-    """Why its attempts leave a task alone, as `Reason`; 0 if they do not.
+    """Why a task's attempts rule out a copy, as `Reason`; 0 if they do not.
 
-    `is_too_new` holds if one of them cannot be judged yet, which keeps no speculator that copies `at_start`.
+    `is_too_new`: one of them cannot be judged yet. A speculator that copies `at_start` copies it all the same.
 
     >>> [attempts_reason(True, at_start, running_attempts=2, max_copies=1) for at_start in (False, True)] == [
     ...     Reason.TOO_NEW, Reason.ALREADY_COPIED]

@@ -233,9 +233,8 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
     task = int(cycle.view.rows[place])
     job = int(tasks.job[task])
     speculator, _ = cycle.steering.speculator(cycle.cluster.source_of_pool[int(tasks.pool[task])].name)
-    return {
+    inputs = {
         "score": float(cycle.view.answer["score"][place]),
-        **speculator.shown(seen),
         "running_attempts": float(seen["running_attempts"]),
         "elapsed_s": float(seen["elapsed_s"]),
         "t_rem_s": float(seen["t_rem_s"]),
@@ -252,6 +251,7 @@ def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
         "waiting": float(sums.waiting[job]),
         "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
+    return inputs | speculator.shown(inputs)
 
 
 def _note_reasons(cycle: Cycle) -> None:

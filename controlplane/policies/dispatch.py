@@ -54,7 +54,7 @@ def source(rows: Iterable[Row]) -> str:
 
 
 def _heads(rows: Iterable[Row]) -> Iterator[str]:
-    """What each is called with: its kernel by its kind and number, and a type of record for its settings alone."""
+    """Import each kernel under its kind and number, and name the record type of its settings."""
     for code, row in enumerate(rows):
         name = f"{row.kind}_{code}"
         columns = [(setting.name, "f8") for setting in row.settings]

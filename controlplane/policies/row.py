@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.interfaces import Floats, Ints, Load
@@ -68,7 +67,7 @@ class Row:
     """Capabilities that a host must have for its orders to be given."""
     settings: tuple[Setting, ...] = ()
     keeps: frozenset[Keeps] = frozenset()
-    counts_possible: bool = False
+    counts_possible_copies: bool = False
     """Whether a simulator counts slots for every copy that a job's running tasks may have, as the engine does, and not
     only for those wanted now."""
     locality_percent: float = 0.0
@@ -84,8 +83,11 @@ class Row:
 
     It is called in every cycle, and is not compiled, so it keeps what takes long.
     """
-    shows: Mapping[str, Callable[[Mapping[str, Any]], float]] = field(default_factory=dict)
-    """Numbers that the sentences of its reasons show beyond a `RUNNING_TASK`'s own: name, and how it is computed."""
+    shows: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
+    """Further inputs of its decisions, by name, computed from those that every decision about a task has:
+    `running_attempts`, `elapsed_s`, `t_rem_s`, `t_new_s`, `expected_s`, `demand_s`, `relative_size`, `progress`
+    and `target`.
+    """
 
     def complete(self, given: Mapping[str, float]) -> dict[str, float]:
         """All settings of the policy, the given ones checked. Raises BadSetting, naming what is known.
@@ -105,6 +107,6 @@ class Row:
                 raise BadSetting(path, got=value, want=known[name].want)
         return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
 
-    def shown(self, task: Mapping[str, Any]) -> dict[str, float]:
-        """The numbers that its reasons' sentences show of a task beyond those of `RUNNING_TASK`, by name."""
-        return {name: number(task) for name, number in self.shows.items()}
+    def shown(self, inputs: Mapping[str, float]) -> dict[str, float]:
+        """Its further inputs of a decision, by name."""
+        return {name: number(inputs) for name, number in self.shows.items()}

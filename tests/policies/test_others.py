@@ -38,8 +38,10 @@ def last_come(slots, claimants, settings, answer):
         slots -= answer["target"][row]
 
 PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
+INPUTS = "running_attempts elapsed_s t_rem_s t_new_s expected_s demand_s relative_size progress target"
 EAGER = Row(
-    name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,)
+    name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
+    shows={"n_known": lambda inputs: float(len(inputs.keys() & set(INPUTS.split())))},
 )
 LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
 '''
@@ -60,7 +62,9 @@ dump = watched.scheduler.snapshot(watched.now_s)
 decided = [decide(dump, pair, EngineSettings()).pools[0].copies for pair in ("last-come+eager", "fair+none")]
 simulated = replace(next(iter(VARIED.values())), policy="last-come+eager", jobs=4).simulate(1)
 indices = [[task.index for task in tasks] for tasks in (copies, *decided)]
-print(json.dumps([*indices, simulated.copies_per_task]))
+ordered = [record.inputs["n_known"] for record in live.records() if record.order and "score" in record.inputs]
+shown = [task.inputs["n_known"] for task in live.scheduler.snapshot(live.now_s).pools[0].tasks]
+print(json.dumps([sorted({*ordered, *shown}), *indices, simulated.copies_per_task]))
 """
 
 
@@ -87,7 +91,8 @@ def test_it_runs_live_and_in_decide_and_simulated(installed):
     """Task 3 is the straggler; it gets its copy, from a kernel that has the name of one of ours."""
     done = run(PROGRAM, installed)
     assert done.returncode == 0, done.stderr
-    *copied, copies_per_task = json.loads(done.stdout)
+    inputs, *copied, copies_per_task = json.loads(done.stdout)
+    assert inputs == [9.0], "every decision about a task has what `Row.shows` may be computed from"
     assert copied == [[3], [3], []]
     assert copies_per_task > 0.0
 

@@ -75,10 +75,10 @@ def is_slow(tasks: Records, slow_task_share: float) -> Flags:
 
 
 @rule
-def copy_room(pool_slots: int, pool_copies: int, copy_share: float) -> int:
+def copies_left(pool_slots: int, pool_copies: int, copy_share: float) -> int:
     """Copies that a pool may still start: a share of its slots, at least one, less those that run.
 
-    >>> [copy_room(slots, copies, copy_share=0.1) for slots, copies in ((100, 4), (5, 0), (0, 0))]
+    >>> [copies_left(slots, copies, copy_share=0.1) for slots, copies in ((100, 4), (5, 0), (0, 0))]
     [6, 1, 0]
     """
     return (max(whole(slots=copy_share * pool_slots), 1) if pool_slots > 0 else 0) - pool_copies
@@ -91,8 +91,8 @@ def take_first(tasks: Records, candidate: Flags, copy_share: float, answer: Reco
     n_taken = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
         task = tasks[row]
-        room = copy_room(pool_slots=task["pool_slots"], pool_copies=task["pool_copies"], copy_share=copy_share)
-        if n_taken[task["pool"]] < room:
+        left = copies_left(pool_slots=task["pool_slots"], pool_copies=task["pool_copies"], copy_share=copy_share)
+        if n_taken[task["pool"]] < left:
             n_taken[task["pool"]] += 1
             answer["wanted"][row], answer["reason"][row] = True, Reason.LONGEST_TO_END
 

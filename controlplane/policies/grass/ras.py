@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record
@@ -27,9 +26,9 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
     return running_attempts * t_rem_s - (running_attempts + 1) * t_new_s
 
 
-def _saving_s(task: Mapping[str, Any]) -> float:
-    """RAS's saving of a `RUNNING_TASK`."""
-    return ras_saving_s(float(task["running_attempts"]), float(task["t_rem_s"]), float(task["t_new_s"]))
+def _saving_s(inputs: Mapping[str, float]) -> float:
+    """RAS's saving by the inputs of a decision."""
+    return ras_saving_s(inputs["running_attempts"], inputs["t_rem_s"], inputs["t_new_s"])
 
 
 @rule

@@ -86,6 +86,6 @@ ROW = Row(
         ),
     ),
     keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
-    counts_possible=True,
+    counts_possible_copies=True,
     locality_percent=LOCALITY_PERCENT,
 )

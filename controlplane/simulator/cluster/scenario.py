@@ -43,7 +43,7 @@ class ClusterScenario:
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
     wanted_only: bool | None = None
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
-    engine does. None for what the allocator's row says: no with hopper, else yes."""
+    engine does. None for what the allocator's row says."""
     max_copies: int = 1
     workload: Source = field(default_factory=Synthetic)
     offered_load: float = 0.6
@@ -68,7 +68,7 @@ class ClusterScenario:
     """How many times as long such a task takes elsewhere."""
     locality_percent: float | None = None
     """Share of the jobs that may be served first for a task with its input at hand. None for what the allocator's row
-    says: 3 with hopper, else 0."""
+    says."""
     cycle_s: float = 0.1
     """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
@@ -146,7 +146,7 @@ class ClusterScenario:
             speculator=speculator.code,
             speculator_settings=speculator.setting_values(self.speculator_settings),
             copies_first=speculator.before_waiting,
-            wanted_only=not allocator.counts_possible if self.wanted_only is None else self.wanted_only,
+            wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             at_start=speculator.at_start,
