@@ -169,6 +169,15 @@ def test_a_run_ends_early_where_there_is_no_room_for_one_more_job(room, finished
     assert scenario.simulate(1).finished == finished
 
 
+@pytest.mark.parametrize(("policy", "percent", "wanted_only"), [("hopper+late", 3.0, False), ("fair+late", 0.0, True)])
+def test_an_allocators_row_says_how_copies_and_locality_count_unless_the_scenario_does(policy, percent, wanted_only):
+    phases = np.ones(1, dtype=np.int64)
+    usual = ClusterScenario(policy=policy)._policy(phases)
+    assert (usual.locality_percent, usual.wanted_only) == (percent, wanted_only)
+    given = ClusterScenario(policy=policy, locality_percent=7.0, wanted_only=not wanted_only)._policy(phases)
+    assert (given.locality_percent, given.wanted_only) == (7.0, not wanted_only)
+
+
 def test_what_is_left_out_is_the_usual_cluster():
     """Two thousand jobs on 400 slots, and each attempt of a task draws a factor of its own."""
     usual = ClusterScenario()
