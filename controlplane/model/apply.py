@@ -69,11 +69,10 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
     changes.forgotten.add(name)
     # What ended in it teaches nothing: the rows that it speaks of are gone.
     changes.ended = [ended for ended in changes.ended if ended.source != name]
-    now = Applying(cluster, source, source.heard_s, changes, set())
-    for executor in list(source.executors):
-        _remove_executor(now, executor)
     for row in list(source.stages.values()):
         cluster.remove_stage(source, row)
+    for row in source.executors.values():
+        cluster.remove_executor(row)
     for job in list(source.jobs):
         cluster.remove_job(source, job)
     del cluster.source_of_pool[source.row]
@@ -133,8 +132,7 @@ def _remove_executor(now: Applying, executor: str) -> None:
     for attempt in cluster.attempts.id[list(cluster.attempts_on[row])].tolist():
         end_lost(now, attempt, "executor lost")
     cluster.pools.slots[source.row] -= cluster.executors.slots[row]
-    cluster.executors.remove(row)
-    del cluster.executor_names[row], cluster.attempts_on[row]
+    cluster.remove_executor(row)
 
 
 def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:

@@ -285,6 +285,11 @@ class Cluster:
             self.host_names[row] = name
         return row
 
+    def remove_executor(self, row: int) -> None:
+        """Give an executor's row back; no attempt runs on it any more."""
+        self.executors.remove(row)
+        del self.executor_names[row], self.attempts_on[row]
+
     def remove_job(self, source: SourceState, key: str) -> None:
         """Give a job's row back; it has no stages any more."""
         row = source.jobs.pop(key)
