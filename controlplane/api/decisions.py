@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from controlplane.api.answers import Page, Size, answer, shows
 from controlplane.api.problems import not_found
-from controlplane.api.reads import Live, Number, OneSource, runtime_of
+from controlplane.api.reads import LiveTasks, Number, OneSource, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view
 from controlplane.api.why import why_view
 from controlplane.model.cluster import driver_source
@@ -83,14 +83,14 @@ async def decision(request: Request, decision: Annotated[int, Path(ge=0, le=2**6
 
 @router.get("/tasks/{source:id}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404, 422))
 async def why_task(
-    request: Request, live: Live, source: str, stage: Number, stage_attempt: Number, index: Number
+    request: Request, live: LiveTasks, source: str, stage: Number, stage_attempt: Number, index: Number
 ) -> Response:
     """Why this task was copied, or why it was not."""
     return answer(await _why(runtime_of(request), live, source, stage, stage_attempt, index))
 
 
 @router.get("/attempts/{source:id}/{attempt}/why", **shows(WhyView, 404, 422))
-async def why_attempt(request: Request, live: Live, source: str, attempt: Number) -> Response:
+async def why_attempt(request: Request, live: LiveTasks, source: str, attempt: Number) -> Response:
     """Why this attempt's task was copied, or why it was not; also for attempts that ended lately."""
     runtime = runtime_of(request)
     running = [state for pool in live.pools if pool.source == source for state in pool.attempts]

@@ -293,7 +293,7 @@ async def set_mode(request: Request, read: Read) -> Response:
 async def _overview(
     request: Request, read: Reader, notice: overview.Notice | None = None, status_code: int = 200
 ) -> Response:
-    snapshot = await read.snapshot()
+    snapshot = await read.overview()
     decisions, _ = await read.decisions(DecisionFilter(action=Action.LAUNCH_COPY), limit=DECISIONS)
     if not decisions:
         decisions, _ = await read.decisions(DecisionFilter(), limit=DECISIONS)

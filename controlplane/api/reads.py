@@ -35,12 +35,18 @@ def runtime_of(request: Request) -> Runtime:
     return request.app.state.runtime
 
 
+async def overview_of(request: Request) -> Snapshot:
+    """The published state without tasks and attempts, `runtime.snapshot_age_s` old at most."""
+    return await runtime_of(request).overview()
+
+
 async def snapshot_of(request: Request) -> Snapshot:
     """The published state, `runtime.snapshot_age_s` old at most, and older where it takes long to describe."""
     return await runtime_of(request).snapshot()
 
 
-Live = Annotated[Snapshot, Depends(snapshot_of)]
+Live = Annotated[Snapshot, Depends(overview_of)]
+LiveTasks = Annotated[Snapshot, Depends(snapshot_of)]
 OneSource = Annotated[str | None, Query(max_length=300, description="Only this source, as kind:id.")]
 OneJob = Annotated[str | None, Query(max_length=256, description="Only this job.")]
 Number = Annotated[int, Path(ge=0, le=2**53)]
@@ -157,7 +163,7 @@ def stages(
 
 @router.get("/tasks", **shows(Page[TaskState], 422))
 def tasks(
-    live: Live,
+    live: LiveTasks,
     source: OneSource = None,
     job: OneJob = None,
     stage: OneStage = None,
@@ -176,7 +182,7 @@ def tasks(
 
 @router.get("/attempts", **shows(Page[AttemptState], 422))
 def attempts(
-    live: Live,
+    live: LiveTasks,
     source: OneSource = None,
     job: OneJob = None,
     stage: OneStage = None,
@@ -216,7 +222,7 @@ def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
 
 
 @router.get("/state:dump", **shows(Snapshot))
-def state_dump(live: Live) -> Response:
+def state_dump(live: LiveTasks) -> Response:
     """Everything that is live, in one document; encoded by pool, for nothing else runs meanwhile."""
     pools = [msgspec.Raw(msgspec.json.encode(pool)) for pool in live.pools]
     return answer(msgspec.structs.asdict(live) | {"pools": pools})

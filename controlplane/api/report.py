@@ -196,7 +196,7 @@ async def report(runtime: Runtime, since: str) -> Report:
     complete = await _read_launches(store, since_ms, tally) and stock is not None
     for source, copies in (stock or {}).items():
         tally.of(source).stock = copies
-    snapshot = await runtime.snapshot()
+    snapshot = await runtime.overview()
     names = {pool.source: pool.name for pool in snapshot.pools}
     for source, mine in tally.applications.items():
         mine.name = names.get(source) or next((job.application for job in runtime.history.jobs(source)), "")

@@ -393,7 +393,7 @@ def _attempt(moment: Moment, row: int) -> s.AttemptState:
         t_rem_s=_known(attempts.t_rem_s[row]),
         t_new_s=_known(attempts.t_new_s[row]),
         rate=float(attempts.rate[row]),
-        sibling_rate=float(np.nan_to_num(attempts.sibling_rate[row])),
+        sibling_rate=_known(attempts.sibling_rate[row]) or 0.0,
         relative_size=float(attempts.relative_size[row]),
         too_new=bool(attempts.too_new[row]),
         dying=(info.source, int(attempts.id[row])) in moment.dying,

@@ -54,6 +54,10 @@ class Reader:
         """The published state."""
         return await self._runtime.snapshot()
 
+    async def overview(self) -> Snapshot:
+        """The published state without tasks and attempts."""
+        return await self._runtime.overview()
+
     def job(self, source: str, job: str) -> JobRecord | None:
         """What is remembered of one job."""
         return self._runtime.history.job(source, job)
@@ -64,7 +68,7 @@ class Reader:
 
     async def hosts(self) -> list[KnownHost]:
         """Those that have slots, or where none has any, all that are remembered."""
-        snapshot, remembered = await self.snapshot(), self._runtime.history.hosts.values()
+        snapshot, remembered = await self.overview(), self._runtime.history.hosts.values()
         return [KnownHost(state=host, seen_s=snapshot.now_s) for host in snapshot.hosts] or list(remembered)
 
     def effect(self) -> Effect:
