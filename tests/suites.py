@@ -84,8 +84,8 @@ UNIT = (
     _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
     _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
 )
-PACKAGED = ("api", "browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "store", "wire", "yarn_bridge")
-OF_THE_WHEEL = [f"tests/{name}" for name in PACKAGED]
+PACKAGED = ("browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "wire", "yarn_bridge")
+OF_THE_WHEEL = [f"tests/{name}" for name in (*PACKAGED, "api/test_rest.py", "store/test_store.py")]
 """Tests of what a wheel may lack: commands, pages, tables, traces, jars, and libraries that the rest imports."""
 QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
