@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from controlplane import __version__
-from controlplane.engine.write_safety import FILE_WRITERS, verdict
 from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, as_rows, worst_first
+from controlplane.hosts.spark import FILE_WRITERS, verdict
 from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path

@@ -12,7 +12,7 @@ from controlplane.api.problems import not_found
 from controlplane.api.reads import LiveTasks, Number, OneSource, runtime_of
 from controlplane.api.views import DecisionView, WhyView, decision_view
 from controlplane.api.why import why_view
-from controlplane.model.cluster import driver_source
+from controlplane.hosts import driver_sources
 from controlplane.model.decisions import Result
 from controlplane.model.reasons import Action, Reason
 from controlplane.model.snapshot import AttemptState, Snapshot
@@ -132,8 +132,8 @@ async def _not_known(runtime: Runtime, live: Snapshot, source: str, what: str) -
     """
     if await _has_been(runtime, live, source):
         return not_found(what)
-    meant = driver_source(source)
-    hint = f"; did you mean {meant!r}?" if await _has_been(runtime, live, meant) else ""
+    meant = [name for name in driver_sources(source) if await _has_been(runtime, live, name)]
+    hint = f"; did you mean {meant[0]!r}?" if meant else ""
     return not_found(f"no source {source!r} is attached or on record{hint}")
 
 

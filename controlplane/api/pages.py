@@ -23,7 +23,7 @@ from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.page.told import CHOICES, Told, Why, why
 from controlplane.api.report import Since, report
-from controlplane.model.cluster import driver_source
+from controlplane.hosts import driver_sources
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
@@ -134,7 +134,7 @@ async def job_page(
         record=record,
         is_application=record is not None and record.queued is not None,
         last_grant=grants[0] if grants else None,
-        driver_jobs=[one for one in read.jobs() if one.source == driver_source(job)][:HISTORY_JOBS],
+        driver_jobs=[one for one in read.jobs() if one.source in driver_sources(job)][:HISTORY_JOBS],
         timeline=timeline,
         chosen=chosen,
         why=await _why(read, record, chosen, tasks, sick, known_s),

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from controlplane.model.host_answers import host_sentence
+from controlplane.hosts.answers import host_sentence
 from controlplane.terminal import (
     SERVER,
     USAGE,

@@ -10,7 +10,8 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.views import JobSums, pool_view
-from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState, driver_source
+from controlplane.hosts import driver_sources
+from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
@@ -60,10 +61,8 @@ def _application(driver: SourceState) -> str:
 
 def driver_of(cluster: Cluster, application: str, now_s: float) -> SourceState | None:
     """The driver that reports under an application's id, whether or not it may."""
-    driver = cluster.sources.get(driver_source(application))
-    if driver is None or driver.name in cluster.queues or not _is_heard(driver, now_s):
-        return None
-    return driver
+    found = (cluster.sources.get(name) for name in driver_sources(application))
+    return next((driver for driver in found if driver is not None and _is_heard(driver, now_s)), None)
 
 
 def join_inputs(cluster: Cluster, driver: SourceState) -> dict[str, float]:

@@ -3,15 +3,11 @@
 from controlplane.engine.admission import Admission, Candidate, Placement
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.ledger import ShadowCopy
+from controlplane.hosts import kind_of
 from controlplane.model.cluster import SourceState
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.reasons import TEXTS, WHY_COPIED, Action, Reason
-
-EXECUTOR_STARTS_MS = 60_000
-"""An order for an executor to come lives at least so long: Spark asks for it after a second of backlog, YARN grants it
-with the heartbeats of master and nodes, seconds each, and a container that fetches jars and starts a JVM takes ten more
-on a quiet cluster, several times that on a busy one."""
 
 
 def order_copy(
@@ -63,7 +59,7 @@ def order_copy(
         cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))
         return candidate.reason
     tasks.ordered_copies[task] += 1
-    ttl_ms = max(cycle.settings.order_ttl_ms, EXECUTOR_STARTS_MS * placement.is_to_come)
+    ttl_ms = max(cycle.settings.order_ttl_ms, kind_of(source.name).executor_starts_ms * placement.is_to_come)
     tasks.ordered_until_s[task] = cycle.now_s + ttl_ms / 1000
     order = LaunchCopy(
         order=record.order,

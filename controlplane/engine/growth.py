@@ -1,8 +1,6 @@
 """Does an executor come for a copy? Where a driver's executors are allocated as its work demands, a copy is demand.
 
-Spark's ExecutorAllocationManager asks for as many executors as running, waiting and speculative tasks fill, and for a
-second one beside a single one of several slots, since a copy belongs on another host. The shim tells it of each copy
-that waits, by the event that Spark's own speculation posts.
+For how many copies executors come is the host's rule: see `Kind.copies_to_come`.
 """
 
 from dataclasses import dataclass
@@ -11,30 +9,19 @@ import numpy as np
 
 from controlplane.engine.applications import listings
 from controlplane.engine.steering import Steering
+from controlplane.hosts import kind_of
+from controlplane.hosts.kind import Kind
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Ints
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason
 
 
-def copies_to_come(executors: int, slots: int, tasks: int, limit: int) -> int:
-    """Copies that further executors would come for and hold; 0 where none is asked for.
-
-    `executors` of `slots` each are there, at most `limit` may be; `tasks` run, wait for a slot, or are copies ordered.
-
-    >>> [copies_to_come(executors=2, slots=4, tasks=tasks, limit=3) for tasks in (7, 8, 11, 12)]
-    [0, 4, 1, 0]
-    >>> [copies_to_come(executors=1, slots=slots, tasks=1, limit=2) for slots in (1, 4)]
-    [1, 4]
-    """
-    has_slots_elsewhere = executors > 1 and tasks < executors * slots
-    return 0 if has_slots_elsewhere or not executors else max(0, limit * slots - max(tasks, executors * slots))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
     """The executors that a driver has, of `slots` each, and those that it may have."""
 
+    kind: Kind
     executors: int
     slots: int
     limit: int
@@ -45,13 +32,13 @@ class Growth:
     def copies(self, tasks: int) -> int:
         """Copies that executors would come for, beyond so many tasks that run, wait or are ordered."""
         limit = self.limit if self.queue_limit < 0 else min(self.limit, self.queue_limit)
-        return copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=limit)
+        return self.kind.copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=limit)
 
     def refusal(self, tasks: int, otherwise: Reason) -> Reason:
         """`NONE` if an executor comes for one more copy; its queue's no, or `otherwise` where it is not the queue's."""
         if self.copies(tasks):
             return Reason.NONE
-        would_come = copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=self.limit)
+        would_come = self.kind.copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=self.limit)
         return Reason.NO_ROOM_IN_QUEUE if would_come else otherwise
 
 
@@ -59,6 +46,7 @@ def growth_of(cluster: Cluster, steering: Steering, source: SourceState, now_s: 
     """How far a source's executors may grow."""
     executors = len(source.executors)
     return Growth(
+        kind=kind_of(source.name),
         executors=executors,
         slots=slots_each(slots=int(cluster.pools.slots[source.row]), executors=executors),
         limit=source.attached.executor_limit,

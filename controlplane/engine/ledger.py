@@ -7,10 +7,10 @@ newer order of its kind has taken its place.
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
+from controlplane.hosts.answers import is_moot
 from controlplane.model.cluster import EndedAttempt, TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult
-from controlplane.model.host_answers import is_moot
 from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy
 
 GRACE_S = 5.0

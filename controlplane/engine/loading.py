@@ -14,6 +14,7 @@ import numpy as np
 
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.estimators.host_slowness import HostHealth
+from controlplane.hosts import KINDS
 from controlplane.model import facts as f
 from controlplane.model.apply import apply
 from controlplane.model.cluster import Changes, Cluster, SourceState
@@ -42,7 +43,7 @@ class Loaded:
 
 def load(snapshot: Snapshot) -> Loaded:
     """The cluster as it was. Raises BadSetting, naming the place, where the snapshot contradicts itself."""
-    cluster, ledger, ids = Cluster(), Ledger(), count(1)
+    cluster, ledger, ids = Cluster(KINDS), Ledger(), count(1)
     for host in snapshot.hosts:
         cluster.host_row(host.host)
     _check_once([pool.source for pool in snapshot.pools], "snapshot.pools")
@@ -80,7 +81,9 @@ def _check_once(named: list[str] | list[int], place: str) -> None:
 
 
 def _check(pool: PoolState, place: str) -> None:
-    """Raises BadSetting for what is there twice, and for a task without its job, its stage or an attempt."""
+    """Raises BadSetting for an unknown kind of host, what is there twice, a task without its job, stage or attempt."""
+    if pool.source.partition(":")[0] not in KINDS:
+        raise BadSetting(f"{place}.source", got=pool.source, want=f"{' or '.join(KINDS)}, a colon, an id")
     _check_once([job.job for job in pool.jobs], f"{place}.jobs")
     _check_once([attempt.attempt for attempt in pool.attempts], f"{place}.attempts")
     stages = {job.job: set(map(stage_key, job.stages)) for job in pool.jobs}

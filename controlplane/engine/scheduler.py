@@ -26,12 +26,12 @@ from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.still import still
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
-from controlplane.engine.write_safety import verdict
+from controlplane.hosts import KINDS, kind_of
+from controlplane.hosts.answers import NO_SLOT
 from controlplane.model.apply import apply, forget
 from controlplane.model.cluster import Changes, Cluster, SourceState
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Fact, Mode, OrderResult
-from controlplane.model.host_answers import NO_SLOT
 from controlplane.model.orders import Claim
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
@@ -59,7 +59,7 @@ class Scheduler:
 
         With the second of the start as epoch they grow from run to run, and fit the 53 bits of the wire.
         """
-        self.cluster = Cluster()
+        self.cluster = Cluster(KINDS)
         self.ledger = Ledger()
         self.steering = Steering(settings)
         self.learning = Learning(settings)
@@ -101,7 +101,8 @@ class Scheduler:
         # 2 learn, and settle orders
         for row in changes.stages_submitted:
             if row in self.cluster.stage_infos:
-                self.cluster.stages.verdict[row] = verdict(self.cluster.stage_infos[row].fact).reason
+                info = self.cluster.stage_infos[row]
+                self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
         self.learning.learn(self.cluster, changes, now_s)
         views.count_downstream(self.cluster, changes.jobs)
         replaced = self._replaced(changes)
@@ -163,7 +164,7 @@ class Scheduler:
         """
         unsent = {order.order for orders in self._decision.orders.values() for order in orders}
         ended = self._decision.outcomes + self.ledger.abandon(now_s, "a decision cycle failed", unsent)
-        self.cluster, self.ledger = Cluster(), Ledger()
+        self.cluster, self.ledger = Cluster(KINDS), Ledger()
         self.learning.forget_rows()
         return ended
 

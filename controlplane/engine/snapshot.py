@@ -13,8 +13,8 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger
 from controlplane.engine.steering import Steering
 from controlplane.engine.views import JobSums, is_known, job_sums, mean_s
-from controlplane.engine.write_safety import verdict
 from controlplane.estimators.host_slowness import HostHealth
+from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.columns import Floats, Record
@@ -304,7 +304,7 @@ def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobSt
 
 def _stage(moment: Moment, row: int) -> s.StageState:
     stages, info = moment.cluster.stages, moment.cluster.stage_infos[row]
-    fact, word = info.fact, verdict(info.fact)
+    fact, word = info.fact, kind_of(info.source).verdict(info.fact)
     return s.StageState(
         source=info.source,
         job=fact.job,

@@ -14,7 +14,7 @@ from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
 from controlplane.policies.registry import TABLE
 from controlplane.policies.row import Kind
 
-SOURCE = "warming"
+SOURCE = "spark:warming"
 
 
 def warm() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
-from controlplane.model.cluster import QUEUE_KIND, Changes, Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress
@@ -43,7 +43,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
     source.heard_s = report.received_s
     changes.pools.add(source.row)
     now = Applying(cluster, source, report.received_s, changes, set())
-    its_own = _OF_QUEUES if source.name.startswith(f"{QUEUE_KIND}:") else _OF_DRIVERS
+    its_own = _OF_QUEUES if source.kind.is_queue else _OF_DRIVERS
     steps: list[tuple[_Step, Any]] = [(its_own.get(type(fact), _out_of_place), fact) for fact in report.facts]
     if report.progress.attempt:
         steps.append((apply_progress, report.progress))
@@ -81,7 +81,8 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
 
 def _new_source(cluster: Cluster, report: Report, attached: f.DriverAttached) -> SourceState:
     row = cluster.pools.add()
-    source = SourceState(report.source, report.epoch, row, attached, report.received_s)
+    kind = cluster.kinds[report.source.partition(":")[0]]
+    source = SourceState(report.source, report.epoch, row, attached, kind, report.received_s)
     cluster.sources[report.source] = cluster.source_of_pool[row] = source
     return source
 
@@ -194,7 +195,8 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     source.stages[key] = row
     source.n_tasks += fact.n_tasks
     source.n_listed += n_listed
-    info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed)
+    in_python = any(word in fact.operators for word in source.kind.python_operators)
+    info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed, in_python)
     cluster.job_infos[job].stage_rows.add(row)
     now.changes.jobs.add(job)
     cluster.jobs.ended[job] = False

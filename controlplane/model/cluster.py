@@ -1,7 +1,9 @@
 """What is running right now? Columns of everything, and what of it is not a number; `apply` changes them by facts."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -22,21 +24,20 @@ KEPT_AFTER_CLOSE_S = 3600.0
 """A closed stage whose last attempts never report their end is given up after this long. An attempt that cannot be
 interrupted holds its slot for as long as it runs; one that is only thought to run goes with the next full report."""
 
-IN_PYTHON = ("Python", "InPandas", "InArrow")
-"""Of the names of Spark's operators that hand rows to Python workers."""
-QUEUE_KIND = "yarn"
-"""Sources of this kind are leaf queues; those of all others are drivers."""
 TaskKey = tuple[int, int, int]
 """(stage, stage_attempt, index) by the host's own ids."""
 
 
-def driver_source(application: str) -> str:
-    """The source that the driver of an application in a leaf queue reports as, if it does.
+class SourceKind(Protocol):
+    """What the model needs to know of a kind of host; see `controlplane.hosts`."""
 
-    >>> driver_source("application_1_0001")
-    'spark:application_1_0001'
-    """
-    return f"spark:{application}"
+    @property
+    def is_queue(self) -> bool:
+        """Whether its sources are leaf queues; else drivers."""
+
+    @property
+    def python_operators(self) -> tuple[str, ...]:
+        """Parts of the names of operators that hand rows to Python workers."""
 
 
 @dataclass(slots=True)
@@ -48,6 +49,8 @@ class StageInfo:
     fact: f.StageSubmitted
     n_listed: int = 0
     """Numbers and names in the lists of its fact."""
+    in_python: bool = False
+    """Whether its tasks run Python workers."""
     done: bytearray = field(default_factory=bytearray)
     """1 for each task that is finished, by its index; empty while none is, so a stage costs nothing in advance."""
     done_unseen_s: float = -math.inf
@@ -56,8 +59,6 @@ class StageInfo:
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
-    in_python: bool = field(init=False)
-    """Whether its tasks run Python workers."""
     warm_executors: set[str] = field(default_factory=set)
     """Names of executors on which an attempt has ended, and in Python the latest of them well."""
     finished: FinishedSample = field(init=False)
@@ -66,7 +67,6 @@ class StageInfo:
 
     def __post_init__(self) -> None:
         self.finished = FinishedSample(self.fact.n_tasks)
-        self.in_python = any(word in self.fact.operators for word in IN_PYTHON)
         known = [size for size in self._sizes if size > 0]
         self.mean_bytes = sum(known) / len(known) if known else math.nan
 
@@ -119,6 +119,7 @@ class SourceState:
     epoch: int
     row: int
     attached: f.DriverAttached
+    kind: SourceKind
     heard_s: float
     applied_s: float = -math.inf
     """When it last said that it has applied an order."""
@@ -224,7 +225,9 @@ class Purged:
 class Cluster:
     """Columns of everything that runs, over all sources."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Mapping[str, SourceKind]) -> None:
+        self.kinds = kinds
+        """By what the names of their sources begin with."""
         self.pools, self.hosts, self.executors = Pools(), Hosts(), Executors()
         self.jobs, self.stages, self.tasks, self.attempts = Jobs(), Stages(), Tasks(), Attempts(1024)
         self.sources: dict[str, SourceState] = {}

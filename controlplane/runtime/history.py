@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from controlplane.engine.write_safety import Verdict, verdict
+from controlplane.hosts import kind_of
+from controlplane.hosts.kind import Verdict
 from controlplane.model.decisions import Report
 from controlplane.model.facts import (
     AttemptEnded,
@@ -271,7 +272,7 @@ class History:
 
     def _stage_submitted(self, source: str, fact: StageSubmitted, now_s: float) -> None:
         if job := self._jobs.get((source, fact.job)):
-            job.stages.setdefault((fact.stage, fact.stage_attempt), verdict(fact))
+            job.stages.setdefault((fact.stage, fact.stage_attempt), kind_of(source).verdict(fact))
             self._stage_jobs[source, fact.stage, fact.stage_attempt] = job
             if len(job.stages) > _STAGES_PER_JOB:
                 oldest = next(iter(job.stages))

@@ -8,8 +8,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from controlplane import __version__
+from controlplane.hosts.answers import host_code
 from controlplane.model.decisions import Decision, DecisionOutcome, Result
-from controlplane.model.host_answers import host_code
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import PoolState, Snapshot

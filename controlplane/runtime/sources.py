@@ -15,14 +15,13 @@ from math import ceil
 
 from msgspec.structs import replace
 
+from controlplane.hosts import KINDS
 from controlplane.model.errors import GrasshopperError
 from controlplane.model.facts import AnyFact, DriverAttached, Mode, cost_of_lists
 from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
-DRIVER_KIND = "spark"
-"""The kind of source that an application's token is for."""
 APPLICATION_SOURCES = 20
 """That one application's token may attach: its drivers and those that were before them."""
 MOST_WAITING = 2
@@ -93,10 +92,11 @@ class Caller:
 
     def may_attach(self, source: Source, facts: list[AnyFact]) -> bool:
         """Whether its token is for that source: all but an application's are for any."""
-        if not self.application or self.application == source.id:
-            return source.kind == DRIVER_KIND or not self.application
+        if not self.application:
+            return True
         attached = [fact for fact in facts if type(fact) is DriverAttached]
-        return source.kind == DRIVER_KIND and all(fact.name == self.application for fact in attached)
+        is_its = self.application == source.id or all(fact.name == self.application for fact in attached)
+        return is_its and not KINDS[source.kind].is_queue
 
 
 LOCAL = Caller()

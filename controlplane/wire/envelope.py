@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from controlplane.hosts import KINDS
 from controlplane.model.facts import AnyFact, Count, Id, Key, Mode, Progress
 from controlplane.model.orders import AnyOrder, Claim
 
@@ -23,7 +24,7 @@ PROTOCOL = 1
 class Source(Struct, frozen=True):
     """Who speaks. `epoch` grows with every restart of the same id (the driver's start in milliseconds)."""
 
-    kind: Annotated[str, Meta(pattern=r"^[a-z]{1,16}$(?!\n)")]
+    kind: Annotated[str, Meta(pattern=rf"^({'|'.join(KINDS)})$(?!\n)")]
     id: Key
     epoch: Id
 

@@ -11,9 +11,9 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from controlplane.api.meanings import meaning
+from controlplane.hosts.answers import HOST_ANSWERS
 from controlplane.model import snapshot
 from controlplane.model.facts import Capabilities
-from controlplane.model.host_answers import HOST_ANSWERS
 from controlplane.model.reasons import TEXTS, WHY_COPIED
 from controlplane.policies.registry import TABLE
 from controlplane.settings import Section, Settings

@@ -7,8 +7,8 @@ from typing import get_type_hints
 import pytest
 
 from controlplane.api.meanings import meaning
+from controlplane.hosts.answers import HOST_ANSWERS
 from controlplane.model import snapshot
-from controlplane.model.host_answers import HOST_ANSWERS
 from controlplane.model.reasons import TEXTS, Reason
 from controlplane.policies.registry import FORESEEING, TABLE
 from tests.docs.generated import DOCS, PAGES

@@ -5,9 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from controlplane.engine.copies import EXECUTOR_STARTS_MS
 from controlplane.engine.decide import decide, read_snapshot
-from controlplane.engine.growth import Growth, copies_to_come
+from controlplane.engine.growth import Growth
+from controlplane.hosts.spark import SPARK, copies_to_come
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, Decision, ModeSet, PolicySet, Result, TargetSet
 from controlplane.model.orders import LaunchCopy
@@ -98,14 +98,14 @@ def test_executors_come_for_what_does_not_fit_into_those_that_are_there(executor
 
 def test_a_queue_without_room_lets_no_executor_come():
     """A limit of none is one, unlike no limit."""
-    full, free = (Growth(executors=1, slots=1, limit=4, queue_limit=limit) for limit in (0, -1))
+    full, free = (Growth(kind=SPARK, executors=1, slots=1, limit=4, queue_limit=limit) for limit in (0, -1))
     assert (full.copies(1), full.refusal(1, Reason.NO_SLOT_IN_TARGET)) == (0, Reason.NO_ROOM_IN_QUEUE)
     assert free.copies(1) > 0
 
 
 def test_a_queue_says_no_only_where_the_driver_itself_would_say_yes():
     """The on-call engineer asks whose limit it is."""
-    growth = Growth(executors=1, slots=1, limit=2, queue_limit=1)
+    growth = Growth(kind=SPARK, executors=1, slots=1, limit=2, queue_limit=1)
     assert growth.refusal(1, Reason.NO_OTHER_HOST) is Reason.NO_ROOM_IN_QUEUE
     assert growth.refusal(2, Reason.NO_OTHER_HOST) is Reason.NO_OTHER_HOST
     assert replace(growth, queue_limit=2).refusal(1, Reason.NO_OTHER_HOST) is Reason.NONE
@@ -116,7 +116,7 @@ def test_the_last_executors_straggler_gets_a_copy_on_a_host_to_come(slots):
     """On no named host, for it has none yet; for as long as an executor takes to start; and once."""
     scenario = alone(slots=slots)
     (order,) = crawl(scenario)
-    assert (order.host, order.avoid_hosts, order.ttl_ms) == ("", ["h0"], EXECUTOR_STARTS_MS)
+    assert (order.host, order.avoid_hosts, order.ttl_ms) == ("", ["h0"], SPARK.executor_starts_ms)
     assert crawl(scenario, seconds=40) == []
     scenario.tell([f.ExecutorAdded(executor="e1", host="h1", slots=slots)])
     decision = scenario.tell([scenario.started(9, 1, index=SLOW, speculative=True, order=order.order)])
@@ -279,6 +279,6 @@ def test_a_driver_that_is_to_let_executors_go_gets_none_for_a_copy():
 
 def test_a_queue_that_allows_no_executor_gets_none():
     """Zero is a number; as many as it likes is -1."""
-    growth = Growth(executors=1, slots=1, limit=2, queue_limit=0)
+    growth = Growth(kind=SPARK, executors=1, slots=1, limit=2, queue_limit=0)
     assert growth.copies(tasks=1) == 0
     assert replace(growth, queue_limit=-1).copies(tasks=1) == 1

@@ -157,6 +157,7 @@ def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
         (lambda pool: pool["jobs"][0]["stages"][0].update(n_tasks=2), r"attempt_started.index = 2, want < n_tasks"),
         (lambda pool: pool["jobs"][0]["stages"][0].update(refusal="bad"), r"refusal = 'bad', want the label"),
         (lambda pool: pool.update(listed={"queue": "q", "reason": "x", "sentence": ""}), r"listed.reason = 'x'"),
+        (lambda pool: pool.update(source="mesos:a"), r"pools\[0\].source = 'mesos:a', want spark or yarn, a colon"),
         (lambda pool: pool.update(source="yarn:c:q", is_queue=True), r"pools\[0\].jobs\[0\].queued = None"),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from controlplane.hosts import KINDS
 from controlplane.model import apply as applying
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply
@@ -94,7 +95,7 @@ events = st.lists(
 @given(events=events, repeat=st.booleans())
 def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
     """Whatever happens in whatever order, the counters are those of the attempts that live; a fact twice is one."""
-    cluster, changes = Cluster(), Changes()
+    cluster, changes = Cluster(KINDS), Changes()
     scenario = [f.DriverAttached(application="a")]
     scenario += [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=2) for i in range(3)]
     scenario += [f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=6)]

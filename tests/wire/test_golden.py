@@ -72,7 +72,10 @@ def test_progress_columns_have_one_length() -> None:
     assert {len(getattr(progress, name)) for name in progress.__struct_fields__ if getattr(progress, name)} == {2}
 
 
-@pytest.mark.parametrize(("kind", "fits"), [("spark", True), ("spark\n", False), ("Spark", False), ("", False)])
+@pytest.mark.parametrize(
+    ("kind", "fits"),
+    [("spark", True), ("yarn", True), ("spark\n", False), ("Spark", False), ("sparks", False), ("mesos", False)],
+)
 def test_a_kind_of_source_is_a_word_and_no_line(kind: str, fits: bool) -> None:
     """Python's `$` stands before a last line feed, too; one more source would have been let in under another name."""
     source = {"kind": kind, "id": "app-1", "epoch": 1}

@@ -10,8 +10,8 @@ import msgspec
 from controlplane.api.page.formats import number, seconds, words
 from controlplane.api.page.timeline import label, task_of
 from controlplane.api.views import result_of
+from controlplane.hosts.answers import host_sentence
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
-from controlplane.model.host_answers import host_sentence
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.model.snapshot import TaskState
 from controlplane.runtime.history import AttemptRecord

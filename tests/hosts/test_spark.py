@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.engine.write_safety import FOREACH, verdict
+from controlplane.hosts.spark import FOREACH, verdict
 from controlplane.model.facts import StageSubmitted
 from controlplane.model.reasons import Reason
 

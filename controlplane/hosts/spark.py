@@ -1,15 +1,16 @@
-"""May the tasks of this stage run twice? A table: the first row that fits gives the verdict.
+"""What is Spark's own? Which stages may run twice, when executors come for copies, what drivers answer to orders.
 
-Safe are stages whose output the host itself keeps apart by attempt: shuffle files, results that return to the driver,
-files and data sources under a commit that the host arbitrates. For files that takes a committer which writes nothing
-to its final place before the host has agreed: those are named here, any other is unknown. What an attempt does inside
-the user's own functions nobody can see; that stays the user's word, as with the host's own speculation.
+May the tasks of a stage run twice? A table: the first row that fits gives the verdict. Safe are stages whose output
+Spark itself keeps apart by attempt: shuffle files, results that return to the driver, files and data sources under a
+commit that the driver arbitrates. For files that takes a committer that writes nothing to its final place before the
+driver has agreed: those are named here, any other is unknown. Nobody can see what an attempt does inside the user's own
+functions; that stays the user's word, as with Spark's own speculation.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from controlplane.hosts.kind import UNKNOWN_SINK, HostAnswer, Kind, Verdict
 from controlplane.model.facts import StageSubmitted
 from controlplane.model.reasons import Reason
 
@@ -52,21 +53,6 @@ COORDINATED_COMMITTERS = frozenset(_COORDINATED_COMMITTERS.split())
 DIRECT_COMMITTER = re.compile(r"Direct(?!ory)")
 """In the name of every committer that writes to the final place at once, on S3 and GCS above all."""
 DRIVER_SIDE = ("org.apache.spark.rdd.", "org.apache.spark.api.python.", "org.apache.spark.sql.execution.")
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`reason` is `NONE` where copies are safe; `because` is what the verdict rests on."""
-
-    reason: Reason
-    because: str
-
-    @property
-    def label(self) -> str:
-        """`safe`, `unknown` or `unsafe`."""
-        if self.reason is Reason.NONE:
-            return "safe"
-        return "unknown" if self.reason is Reason.UNKNOWN_OUTPUT else "unsafe"
 
 
 def _writes_files(stage: StageSubmitted) -> bool:
@@ -118,11 +104,10 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
         Verdict(Reason.NONE, "the result returns to the driver"),
     ),
 )
-UNKNOWN = Verdict(Reason.UNKNOWN_OUTPUT, "unknown sink")
 
 
 def verdict(stage: StageSubmitted) -> Verdict:
-    """The write-safety gate's word on a stage.
+    """The write-safety gate's word on a stage of Spark's.
 
     >>> verdict(StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=1, kind="shuffle_map")).label
     'safe'
@@ -132,4 +117,41 @@ def verdict(stage: StageSubmitted) -> Verdict:
     for fits, word in TABLE:
         if fits(stage):
             return word
-    return UNKNOWN
+    return UNKNOWN_SINK
+
+
+def copies_to_come(executors: int, slots: int, tasks: int, limit: int) -> int:
+    """Copies that further executors would come for and hold; 0 where none is asked for.
+
+    `executors` of `slots` each are there, at most `limit` may be; `tasks` run, wait for a slot, or are copies ordered.
+    Spark's ExecutorAllocationManager asks for as many executors as running, waiting and speculative tasks fill, and for
+    a second one beside a single one of several slots, since a copy belongs on another host. The shim tells it of each
+    copy that waits, by the event that Spark's own speculation posts.
+
+    >>> [copies_to_come(executors=2, slots=4, tasks=tasks, limit=3) for tasks in (7, 8, 11, 12)]
+    [0, 4, 1, 0]
+    >>> [copies_to_come(executors=1, slots=slots, tasks=1, limit=2) for slots in (1, 4)]
+    [1, 4]
+    """
+    has_slots_elsewhere = executors > 1 and tasks < executors * slots
+    return 0 if has_slots_elsewhere or not executors else max(0, limit * slots - max(tasks, executors * slots))
+
+
+SPARK = Kind(
+    name="spark",
+    verdict=verdict,
+    copies_to_come=copies_to_come,
+    executor_starts_ms=60_000,
+    python_operators=("Python", "InPandas", "InArrow"),
+    answers={
+        "above_clamp": HostAnswer("the task has as many copies as spark.grasshopper.copies.max allows"),
+        "barrier": HostAnswer("tasks of a barrier stage run together or not at all"),
+        "executors_fixed": HostAnswer("the driver's number of executors is fixed"),
+        "fifo_mode": HostAnswer("spark.scheduler.mode is FIFO, which targets would break"),
+        "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of a whole job"),
+        "pipelined": HostAnswer("the stage's tasks run as a pipeline"),
+        "stock_task_set": HostAnswer("the stage had begun before the shim was attached"),
+        "streaming": HostAnswer("the job is a streaming one"),
+        "zombie": HostAnswer("its stage had ended", is_moot=True),
+    },
+)

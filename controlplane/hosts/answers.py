@@ -1,6 +1,7 @@
 """Why did a host not carry out an order? The codes of the shims, each with its sentence; Java gives no others."""
 
-from typing import NamedTuple
+from controlplane.hosts import KINDS
+from controlplane.hosts.kind import HostAnswer
 
 BAD_FIELD = "bad_field"
 """This code is followed by a colon and the field's name."""
@@ -8,26 +9,12 @@ NO_SLOT = "no_slot"
 """The next slot that comes free may be just as good."""
 
 
-class HostAnswer(NamedTuple):
-    """The sentence for a code, and whether the order came too late."""
-
-    sentence: str
-    is_moot: bool = False
-    """Too late: the job, stage, task or attempt had ended."""
-
-
-HOST_ANSWERS: dict[str, HostAnswer] = {
-    "above_clamp": HostAnswer("the task has as many copies as spark.grasshopper.copies.max allows"),
+ANY_HOSTS: dict[str, HostAnswer] = {
     "already_running": HostAnswer("the task runs already"),
     BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
-    "barrier": HostAnswer("tasks of a barrier stage run together or not at all"),
     "byte_offset_unsupported": HostAnswer("this host starts copies at the beginning of their input only"),
-    "cap_unsupported": HostAnswer("this ResourceManager's scheduler cannot hold an application to a cap"),
-    "executors_fixed": HostAnswer("the driver's number of executors is fixed"),
-    "fifo_mode": HostAnswer("spark.scheduler.mode is FIFO, which targets would break"),
     "host_has_attempt": HostAnswer("an attempt of the task runs on that host"),
     "last_attempt": HostAnswer("it is the task's last attempt"),
-    "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of a whole job"),
     "lease_ended": HostAnswer("the control plane had not been heard for the length of a lease"),
     "mode": HostAnswer("the application's mode, or the job's, forbids it"),
     NO_SLOT: HostAnswer("no slot came free in time"),
@@ -35,19 +22,18 @@ HOST_ANSWERS: dict[str, HostAnswer] = {
     "opted_out": HostAnswer("the job does not allow copies"),
     "other_epoch": HostAnswer("the stage runs in a later attempt", is_moot=True),
     "overdue": HostAnswer("its time was over when it arrived"),
-    "pipelined": HostAnswer("the stage's tasks run as a pipeline"),
     "shim_error": HostAnswer("the shim failed; the driver's log says how"),
     "stage_ended": HostAnswer("its stage had ended", is_moot=True),
-    "stock_task_set": HostAnswer("the stage had begun before the shim was attached"),
-    "streaming": HostAnswer("the job is a streaming one"),
     "task_ended": HostAnswer("its task had ended", is_moot=True),
     "unknown_host": HostAnswer("the application has no executor on that host"),
     "unknown_job": HostAnswer("its job had ended", is_moot=True),
     "unknown_order": HostAnswer("this kind of host does not know such orders"),
     "unknown_stage": HostAnswer("its stage had ended", is_moot=True),
     "unknown_task": HostAnswer("the stage has no such task"),
-    "zombie": HostAnswer("its stage had ended", is_moot=True),
 }
+"""What any kind of host may answer."""
+_ALL = ANY_HOSTS | {code: answer for kind in KINDS.values() for code, answer in kind.answers.items()}
+HOST_ANSWERS = dict(sorted(_ALL.items()))
 
 
 def host_code(reason: str) -> str:

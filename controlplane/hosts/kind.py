@@ -1,0 +1,69 @@
+"""What may one kind of host have of its own? Everything else is the same for all of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from controlplane.model.facts import StageSubmitted
+from controlplane.model.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is `NONE` where copies are safe; `because` is what the verdict rests on."""
+
+    reason: Reason
+    because: str
+
+    @property
+    def label(self) -> str:
+        """`safe`, `unknown` or `unsafe`."""
+        if self.reason is Reason.NONE:
+            return "safe"
+        return "unknown" if self.reason is Reason.UNKNOWN_OUTPUT else "unsafe"
+
+
+UNKNOWN_SINK = Verdict(Reason.UNKNOWN_OUTPUT, "unknown sink")
+
+
+class HostAnswer(NamedTuple):
+    """The sentence for a code, and whether the order came too late."""
+
+    sentence: str
+    is_moot: bool = False
+    """Too late: the job, stage, task or attempt had ended."""
+
+
+class CopiesToCome(Protocol):
+    """How many copies executors come for; see `controlplane.hosts.spark.copies_to_come`."""
+
+    def __call__(self, *, executors: int, slots: int, tasks: int, limit: int) -> int:
+        """0 where none is asked for."""
+
+
+def none_to_come(*, executors: int, slots: int, tasks: int, limit: int) -> int:
+    """Where executors are none of the source's."""
+    del executors, slots, tasks, limit
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of host: a row of `KINDS`."""
+
+    name: str
+    """What its sources' names begin with, as in `spark:app-1`."""
+    is_queue: bool = False
+    """Whether its sources are leaf queues, whose jobs are applications; else drivers, which run stages."""
+    verdict: Callable[[StageSubmitted], Verdict] = lambda _: UNKNOWN_SINK
+    """May the tasks of this stage run twice?"""
+    copies_to_come: CopiesToCome = none_to_come
+    """Copies that further executors would come for and hold, beyond the tasks that run, wait or are ordered."""
+    executor_starts_ms: int = 0
+    """An order for a copy on an executor that has to come lives at least this long. Spark asks for one after a second
+    of backlog; YARN grants it with the heartbeats of master and nodes, seconds each; a container that fetches jars and
+    starts a JVM takes ten seconds more on a quiet cluster, several times that on a busy one."""
+    python_operators: tuple[str, ...] = ()
+    """Parts of the names of operators that hand rows to Python workers."""
+    answers: Mapping[str, HostAnswer] = field(default_factory=dict)
+    """Why this kind of host may not carry out an order, by code, beyond what any may answer."""
