@@ -81,7 +81,8 @@ class Ledger:
         self.open: dict[int, OpenOrder] = {}
         self._leases: dict[tuple[str, str, str], int] = {}
         """The newest open order of each lease."""
-        self._kills: dict[tuple[str, int], OpenOrder] = {}
+        self._kills: dict[tuple[str, TaskKey], dict[int, OpenOrder]] = {}
+        """By source and task, the attempts that were ordered to end."""
         self._copies: dict[tuple[str, int], OpenOrder] = {}
         self.shadows: dict[tuple[str, int, int], dict[int, ShadowCopy]] = {}
 
@@ -92,19 +93,21 @@ class Ledger:
         if entry.lease:
             self._leases[entry.lease] = order
         if entry.kills >= 0:
-            self._kills[entry.source, entry.kills] = entry
+            self._kills.setdefault((entry.source, entry.task), {})[entry.kills] = entry
 
     def dying(self, source: str, task: TaskKey, now_s: float) -> set[int]:
         """Attempts of a task that were ordered to end and have not ended; forgotten when the order seems lost."""
-        return {
-            order.kills
-            for (name, _), order in self._kills.items()
-            if name == source and order.task == task and order.expires_s > now_s
-        }
+        kills = self._kills.get((source, task), {})
+        return {attempt for attempt, order in kills.items() if order.expires_s > now_s}
 
     def all_dying(self, now_s: float) -> set[tuple[str, int]]:
         """(source, attempt) of every such attempt."""
-        return {kill for kill, order in self._kills.items() if order.expires_s > now_s}
+        return {
+            (source, attempt)
+            for (source, _), kills in self._kills.items()
+            for attempt, order in kills.items()
+            if order.expires_s > now_s
+        }
 
     def on_their_way(self, now_s: float) -> dict[str, list[OpenOrder]]:
         """By source, the launches on a named host that have not started yet."""
@@ -141,7 +144,7 @@ class Ledger:
     def ended(self, ended: EndedAttempt) -> Iterator[DecisionOutcome]:
         """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
         fact = ended.fact
-        self._kills.pop((ended.source, fact.attempt), None)
+        self._forget_kill(ended.source, (fact.stage, fact.stage_attempt, fact.index), fact.attempt)
         copy = self._copies.pop((ended.source, fact.attempt), None)
         if copy is not None:
             yield DecisionOutcome(
@@ -181,11 +184,17 @@ class Ledger:
 
     def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
         """Drop what is left of stages that are over: shadow copies that won no race, attempts that were given up."""
-        for stage in stages:
+        if not stages:
+            return
+        gone = set(stages)
+        for stage in gone:
             self.shadows.pop(stage, None)
-            for attempts in (self._kills, self._copies):
-                for key in [key for key, order in attempts.items() if (order.source, *order.task[:2]) == stage]:
-                    del attempts[key]
+        self._kills = {
+            (name, task): kills for (name, task), kills in self._kills.items() if (name, *task[:2]) not in gone
+        }
+        self._copies = {
+            key: order for key, order in self._copies.items() if (order.source, *order.task[:2]) not in gone
+        }
 
     def forget(self, source: str, at_s: float) -> list[DecisionOutcome]:
         """Drop everything about a source that is gone; its open orders end as moot."""
@@ -200,14 +209,14 @@ class Ledger:
         self, entry: OpenOrder, result: Result, at_s: float, *, reason: str = "", attempt: int = -1
     ) -> DecisionOutcome:
         """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
-        order, kill = entry.order.order, (entry.source, entry.kills)
+        order = entry.order.order
         del self.open[order]
         is_superseded = entry.lease is not None and self._leases.get(entry.lease) != order
         if entry.lease and not is_superseded:
             del self._leases[entry.lease]
         if result is not Result.APPLIED:
-            if self._kills.get(kill) is entry:
-                del self._kills[kill]
+            if self._kills.get((entry.source, entry.task), {}).get(entry.kills) is entry:
+                self._forget_kill(entry.source, entry.task, entry.kills)
             if is_superseded:
                 result, reason = Result.MOOT, SUPERSEDED
             elif is_moot(reason):
@@ -221,3 +230,9 @@ class Ledger:
             reason=reason,
             attempt=attempt,
         )
+
+    def _forget_kill(self, source: str, task: TaskKey, attempt: int) -> None:
+        kills = self._kills.get((source, task), {})
+        kills.pop(attempt, None)
+        if not kills:
+            self._kills.pop((source, task), None)

@@ -297,7 +297,7 @@ def test_orders_about_attempts_that_never_end_are_forgotten_with_their_stage():
     scenario.handle(KillWish(source=SOURCE, attempt=100))
     scenario.tell([f.StageEnded(stage=1, stage_attempt=0), f.JobEnded(job="job")])
     ledger = scenario.scheduler.ledger
-    assert {(SOURCE, 100)} == ledger._copies.keys() == ledger._kills.keys()
+    assert (ledger._copies.keys(), ledger._kills.keys()) == ({(SOURCE, 100)}, {(SOURCE, (1, 0, 3))})
     scenario.now_s += KEPT_AFTER_CLOSE_S + 1
     scenario.tell()
     assert (ledger._copies, ledger._kills) == ({}, {})

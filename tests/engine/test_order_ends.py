@@ -3,9 +3,10 @@
 import pytest
 
 from controlplane.model import facts as f
-from controlplane.model.decisions import CopyWish, KillWish, Result
+from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import COPIED, Reason, sentence
+from tests.looks import Counted
 from tests.scenario import SOURCE, Scenario, orders, with_copy
 
 pytestmark = pytest.mark.unit
@@ -151,3 +152,17 @@ def test_a_late_start_and_a_refusal_leave_no_less_than_no_copy_ordered():
     scenario.now_s += 2.0
     reasons = [record.reason for _ in range(2) for record in scenario.handle(wish).records]
     assert reasons == [Reason.OPERATOR, Reason.ALREADY_COPIED]
+
+
+def test_an_attempts_end_is_ordered_without_a_look_at_all_others():
+    """With 3,000 copies the kill switch held the control plane up for two seconds, in each of its cycles."""
+    scenario = Scenario()
+    (copy, *_) = scenario.run_with_straggler(slow=3)
+    scenario.tell([scenario.started(100, 0, index=3, speculative=True, order=copy.order)])
+    ledger = scenario.scheduler.ledger
+    kills = ledger._kills = Counted()
+    assert orders(scenario.handle(ModeSet(mode=f.Mode.OFF)))
+    assert kills
+    scenario.handle()
+    scenario.tell([scenario.ended(100, 1.0, index=3, speculative=True, order=copy.order, outcome=f.Outcome.KILLED)])
+    assert (kills, kills.looked) == ({}, 0)
