@@ -4,8 +4,6 @@ The ResourceManager starts containers in our order and holds caps; it cannot end
 that holds it can, once it is idle. Lowering what a driver may hold is therefore how a slot changes hands.
 """
 
-from math import inf
-
 import numpy as np
 
 from controlplane.engine.applications import driver_of, standing
@@ -66,11 +64,11 @@ def _tell(cycle: Cycle, queue: SourceState, driver: SourceState, row: int, most:
     if mode is Mode.OFF:
         driver.most_executors = None
         return
+    is_news = most != before or (most is not None and mode is not driver.most_executors_in)
     is_stale = most is not None and cycle.is_half_over(driver.most_executors_s)
-    if most == before and not is_stale:
+    if not (is_news or is_stale):
         return
-    is_news = most != before or driver.most_executors_s == -inf
-    driver.most_executors, driver.most_executors_s = most, cycle.now_s
+    driver.most_executors, driver.most_executors_s, driver.most_executors_in = most, cycle.now_s, mode
     order = next(cycle.ids) if can and mode is Mode.CONTROL else 0
     record = None
     if is_news and (can or before is None):

@@ -150,7 +150,7 @@ class Scheduler:
         for name in {report.source: None for report in heard}:
             if name in self.cluster.sources:
                 self._answer(self.cluster.sources[name], decision)
-        return decision, now_s + self.settings.review_interval_ms / 1000 if len(self.cluster.attempts) else np.inf
+        return decision, self._next_review_s()
 
     def forget(self, source: str, now_s: float) -> list[DecisionOutcome]:
         """A source has been silent for too long: drop it and what it ran; returns how its open orders end."""
@@ -223,13 +223,21 @@ class Scheduler:
         return self.learning.load(learned)
 
     def _forget_leases(self, heard: list[Report]) -> None:
-        """Say everything again to a driver that starts anew or whose mode has changed: it holds nothing of it."""
+        """Say everything again to a driver that starts anew or whose mode has changed: it holds nothing of it.
+
+        What is said for the first time in a mode is a decision, and is recorded as one.
+        """
+        jobs = self.cluster.jobs
         for report in heard:
             source = self.cluster.sources.get(report.source)
-            if source is not None and (report.full or self.steering.mode(source) is not source.told_in):
-                source.told_in = self.steering.mode(source)
-                source.avoided_s = source.most_executors_s = -np.inf
-                self.cluster.jobs.granted_s[list(source.jobs.values())] = -np.inf
+            if source is None:
+                continue
+            mode, rows = self.steering.mode(source), list(source.jobs.values())
+            if report.full or mode is not source.told_in:
+                source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
+            if mode is not source.told_in:
+                source.told_in, source.avoided = mode, {}
+                jobs.granted_target[rows] = -1
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""
@@ -294,6 +302,12 @@ class Scheduler:
             for source in self.cluster.sources.values()
             if source.row in changes.pools or (source.attempts and now_s - pools.reviewed_s[source.row] >= review_s)
         ]
+
+    def _next_review_s(self) -> float:
+        """When the first pool with running attempts is due again; infinite where nothing runs."""
+        reviewed_s = self.cluster.pools.reviewed_s
+        running = [source.row for source in self.cluster.sources.values() if source.attempts]
+        return float(reviewed_s[running].min()) + self.settings.review_interval_ms / 1000 if running else np.inf
 
     def _answer(self, source: SourceState, decision: Decision) -> None:
         """Mode, claims and next interval for a source heard in this cycle."""

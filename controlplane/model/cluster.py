@@ -140,6 +140,8 @@ class SourceState:
     """Of a driver in a queue: so many executors it was last told to do with; None for as many as it likes."""
     most_executors_s: float = -math.inf
     """When it was told so."""
+    most_executors_in: f.Mode | None = None
+    """The mode, the lower of its own and its queue's, in which it was told so."""
     told_in: f.Mode | None = None
     """The mode in which it was last told anything."""
     cluster_unix_ms: int = 0

@@ -112,6 +112,16 @@ def test_what_shadow_only_foresaw_is_recorded_again_when_it_is_ordered():
     assert swap.told() == [(Reason.ABOVE_ITS_PART, False), (Reason.ABOVE_ITS_PART, True)]
 
 
+def test_a_queues_own_mode_counts_as_the_drivers_does():
+    """Executors were taken from a driver that was in control all along, and no decision said so."""
+    swap = Swap()
+    swap.handle(ModeSet(mode=f.Mode.SHADOW, source=QUEUE))
+    assert swap.caps((6, 2), (2, 4)) == []
+    swap.handle(ModeSet(mode=f.Mode.CONTROL, source=QUEUE))
+    assert [cap.executors for cap in swap.caps((6, 2), (2, 4))] == [2]
+    assert swap.told() == [(Reason.ABOVE_ITS_PART, False), (Reason.ABOVE_ITS_PART, True)]
+
+
 @pytest.mark.parametrize(
     ("settings", "user_mode", "told"),
     [

@@ -9,6 +9,7 @@ from controlplane.model import facts as f
 from controlplane.model.decisions import ModeSet, TargetSet
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action
 from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
@@ -97,6 +98,19 @@ def test_a_driver_that_stood_down_hears_its_grants_at_once(change):
         facts = [scenario.attached, *scenario.executors, f.JobSubmitted(job="job"), stage]
         decision = scenario.tell(facts, full=True)
     assert any(isinstance(order, ContainerGrant) for order in decision.orders.get(SOURCE, []))
+
+
+def test_what_shadow_only_foresaw_is_recorded_again_when_it_is_ordered():
+    """A refusal of the first order had no decision to belong to, and the log said shadow while grants were in force."""
+    scenario = Scenario(replace(CONTROL, mode=f.Mode.SHADOW))
+    scenario.stage(20)
+    scenario.handle(ModeSet(mode=f.Mode.CONTROL))
+    (grant,) = [one for one in scenario.tell().orders[SOURCE] if isinstance(one, ContainerGrant)]
+    decisions = [(record.mode, record.order) for record in scenario.records() if record.action is Action.GRANT]
+    assert decisions == [(f.Mode.SHADOW, 0), (f.Mode.CONTROL, grant.order)]
+    refusal = f.OrderOutcome(order=grant.order, result=f.OrderResult.REFUSED, reason="fifo_mode")
+    (outcome,) = scenario.tell([refusal]).outcomes
+    assert outcome.decision == scenario.records()[1].id
 
 
 def test_a_target_of_none_holds_before_the_job_asks_for_anything():

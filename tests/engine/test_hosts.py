@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from controlplane.estimators.host_slowness import HALF_LIFE_S
@@ -310,3 +311,15 @@ def test_no_attempt_is_compared_with_those_of_a_stage_that_had_its_row():
         assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
         scenario.now_s += KEPT_AFTER_CLOSE_S + 1
         scenario.tell()
+
+
+def test_a_sick_host_that_shadow_only_foresaw_is_recorded_again_when_it_is_avoided():
+    """What the driver answers to the first order belongs to a decision."""
+    scenario, _ = crawling_on_h2(12.0, mode=f.Mode.SHADOW)
+    scenario.tell([msgspec.structs.replace(scenario.attached, mode=f.Mode.CONTROL)])
+    scenario.tell()
+    avoided = [record for record in scenario.records() if record.action is Action.AVOID_HOST]
+    assert [(record.host, record.mode, record.order > 0) for record in avoided] == [
+        ("h2", f.Mode.SHADOW, False),
+        ("h2", f.Mode.CONTROL, True),
+    ]

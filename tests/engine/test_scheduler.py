@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.engine.scheduler import RETRY_S, Scheduler
 from controlplane.model import facts as f
-from controlplane.model.decisions import CopyWish, ModeSet, PolicySet, Result
+from controlplane.model.decisions import CopyWish, ModeSet, PolicySet, Report, Result
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
@@ -205,3 +205,14 @@ def test_a_mode_for_everybody_is_also_that_of_who_comes_later():
     scenario.handle(ModeSet(mode=f.Mode.OFF))
     scheduler = scenario.scheduler
     assert [scheduler.mode_of("spark:later"), scheduler.settings.mode, scheduler.snapshot(0.0).mode] == [f.Mode.OFF] * 3
+
+
+def test_a_pool_is_reviewed_in_time_whoever_else_reports():
+    """A report of another pool just before put the review off by almost a whole interval."""
+    scenario = Scenario()
+    scenario.stage(4)
+    scenario.start_all(4)
+    scenario.now_s = 0.15
+    other = Report(source="spark:other", epoch=1, received_s=0.15, facts=[scenario.attached], full=True)
+    _, due_s = scenario.scheduler.handle([other], 0.15)
+    assert due_s == pytest.approx(0.2)
