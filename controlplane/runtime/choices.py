@@ -22,7 +22,7 @@ CHOICES = "choices"
 """Where the store keeps them, beside the engine settings that were changed."""
 
 MOST_CHOICES = 1000
-"""Sources come and go; beyond this many choices the oldest of a single source is forgotten."""
+"""Beyond this many the oldest policy of a single source is forgotten; where there is none, the oldest mode."""
 
 
 class Choice(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,9 @@ class Choices:
         if choice.value:
             self._by_place[place] = choice
         if len(self._by_place) > MOST_CHOICES:
-            del self._by_place[next(place for place in self._by_place if place[1])]
+            of_sources = (place for place in self._by_place if place[1])
+            forgotten = self._by_place.pop(min(of_sources, key=lambda place: place[0] == "mode"))
+            _log.warning("choice_forgotten", source=forgotten.source, **{forgotten.what: forgotten.value})
 
     def _load(self, row: Any) -> None:
         """Takes in a stored choice, or keeps it as it is."""

@@ -215,9 +215,12 @@ class Runtime:
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
         """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
-        self.choices.make("policy", source, policy, reason=reason, role=role)
-        self.choices.hold(self.scheduler.steering)
-        return await self.post(PolicySet(source=source, policy=policy))
+        try:
+            self.choices.make("policy", source, policy, reason=reason, role=role)
+        finally:
+            self.choices.hold(self.scheduler.steering)
+            decision = await self.post(PolicySet(source=source, policy=policy))
+        return decision
 
     def configure(self, settings: EngineSettings) -> None:
         """Changes the engine's settings from the next cycle on; raises `BadSetting`."""

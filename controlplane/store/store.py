@@ -215,7 +215,8 @@ class Store:
         complete = True
         if (missing := limit + 1 - len(found)) > 0:
             bounds = [bound for bound in (before, self._recent.oldest_id) if bound is not None]
-            older, complete = await asyncio.to_thread(self._read_decisions, which, min(bounds, default=None), missing)
+            older, is_read = await asyncio.to_thread(self._read_decisions, which, min(bounds, default=None), missing)
+            complete = is_read and not (self.failure or self.dropped)
             found += older
         cursor = found[limit - 1].record.id if len(found) > limit else None
         return DecisionPage(decisions=found[:limit], cursor=cursor, complete=complete)

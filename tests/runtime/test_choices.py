@@ -3,6 +3,7 @@
 import sqlite3
 
 import pytest
+import structlog
 
 from controlplane.model.facts import Mode
 from controlplane.store import database
@@ -192,3 +193,25 @@ def test_the_kill_switch_works_where_it_cannot_be_noted(plane, what, monkeypatch
     plane.client.put("/api/v1/mode", json={"mode": "off", "source": "spark:app-1", "reason": "too hot"})
     assert plane.reply(message(3))["mode"] == "off"
     assert plane.runtime.mode is Mode.CONTROL
+
+
+def test_a_kill_switch_of_one_source_outlives_a_thousand_policies_of_others(plane, monkeypatch):
+    """Drivers come and go; the oldest choice went, whatever it was, and nobody was told."""
+    monkeypatch.setattr("controlplane.runtime.choices.MOST_CHOICES", 2)
+    known = plane.runtime.choices
+    with structlog.testing.capture_logs() as logs:
+        known.make("mode", "yarn:c:prod", "off", reason="too hot", role="operate")
+        for name in ("a", "b"):
+            known.make("policy", f"spark:{name}", "fair+late", reason="try", role="operate")
+    assert [(choice.source, choice.value) for choice in known] == [("yarn:c:prod", "off"), ("spark:b", "fair+late")]
+    (said,) = [entry for entry in logs if entry["event"] == "choice_forgotten"]
+    assert (said["source"], said["policy"]) == ("spark:a", "fair+late")
+
+
+def test_a_policy_holds_where_it_cannot_be_noted(plane, monkeypatch):
+    """As a mode does; it came into force with the next choice of somebody else."""
+    plane.reply(message(1, working(), full=True))
+    monkeypatch.setattr(plane.runtime.store, "save_settings", lambda *_: 1 / 0)
+    answer = plane.client.put("/api/v1/pools/spark:app-1/policy", json={"policy": "fair+late", "reason": "try"})
+    assert answer.status_code == 500
+    assert plane.runtime.scheduler.steering.policy_name("spark:app-1") == "fair+late"

@@ -234,3 +234,14 @@ def test_what_operators_did_during_an_outage_stays_in_a_full_audit_log(opened):
     store.take_up(Stored(learned={}, settings={}, audit=[entry(f"{n}") for n in range(1000)]))
     reasons = [each.reason for each in store.audit_log()]
     assert (len(reasons), reasons[:2], reasons[-1]) == (1000, ["since", "999"], "1")
+
+
+def test_a_list_with_decisions_that_are_not_written_does_not_call_itself_whole(opened):
+    """A full disk can still be read: what has left the memory and did not reach it is missing."""
+    store = opened(recent_rows=3)
+    event.listen(store.engine, "checkout", lambda raw, *_: raw.execute("PRAGMA max_page_count=1"))
+    for number in range(1, 20):
+        store.record([record(number, inputs=MANY_INPUTS)], [], now_s=5.0)
+    eventually(lambda: store.failure)
+    assert find(store, limit=2).complete
+    assert not find(store, limit=10).complete
