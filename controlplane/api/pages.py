@@ -115,8 +115,9 @@ async def job_page(
     known_s = snapshot.now_s - silent_s if silent_s else read.now_s
     granted = DecisionFilter(source=source, job=job, action=Action.GRANT)
     grants, _ = await read.decisions(granted, limit=GRANTS_DRAWN) if record else ([], None)
-    timeline = layout(
-        record.attempts.values() if record else (),
+    timeline = await asyncio.to_thread(
+        layout,
+        list(record.attempts.values()) if record else [],
         begin_s=record.submitted_s if record else known_s,
         now_s=known_s,
         t_rem_s={one.attempt: one.t_rem_s or 0.0 for one in pool.attempts} if pool else {},

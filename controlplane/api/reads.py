@@ -3,6 +3,8 @@
 A snapshot is frozen, so who reads it does so on a thread of the web framework and holds no report up.
 """
 
+import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -123,8 +125,8 @@ async def application(live: Live, source: str) -> Response:
 async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Which verdicts the stages got that an attached application has run lately: may they be copied, and why?"""
     find_pool(live, source)
-    found = runtime_of(request).history.verdicts(source).items()
-    told = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found]
+    found = await asyncio.to_thread(Counter, runtime_of(request).history.verdicts(source))
+    told = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found.items()]
     return answer(page(told, lambda each: place(each.verdict, each.because), cursor, limit))
 
 

@@ -146,7 +146,7 @@ class TailIndex:
         n_ended = min(self.seen, self.window)
         oldest_first = np.roll(np.arange(n_ended), -(self.seen % n_ended) if n_ended else 0)
         return TailSamples(
-            samples=[round(float(sample), 6) for sample in self._sample[oldest_first]],
+            samples=np.round(self._sample[oldest_first], 6).tolist(),
             finished=self._finished[oldest_first].astype(int).tolist(),
         )
 

@@ -105,7 +105,10 @@ SPECULATION = np.dtype(
         ("wanted", np.bool_),
         ("kill", np.bool_),  # once the copy runs, the attempt that it was made of ends; only where it is wanted
         ("end_last", np.bool_),  # of its attempts, the one that ends last ends now; it has another
-        ("score", np.float64),  # orders the tasks of one job, higher first; finite
+        (
+            "score",
+            np.float64,
+        ),  # the gain, which orders a job's tasks; finite; above 0 where wanted, or the cycle fails
         ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
     ],
     align=True,

@@ -1,6 +1,6 @@
 """Which jobs and attempts were there lately? A bounded record for the decision page, fed by accepted reports."""
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -117,9 +117,9 @@ class History:
                 return job, found
         return None
 
-    def verdicts(self, source: str) -> Counter[Verdict]:
-        """How many of a source's remembered stages got which verdict."""
-        return Counter(found for job in self.jobs(source) for found in job.stages.values())
+    def verdicts(self, source: str) -> list[Verdict]:
+        """The verdict on each of a source's remembered stages."""
+        return [found for job in self.jobs(source) for found in job.stages.values()]
 
     def add(self, report: Report) -> None:
         """Takes in one accepted report."""

@@ -80,7 +80,7 @@ class Replies:
     def _usual_interval_ms(self, source: KnownSource, decision: Decision) -> int:
         settings = self._scheduler.settings
         wanted_ms = decision.intervals_ms.get(source.key, settings.idle_interval_ms)
-        if wanted_ms >= settings.idle_interval_ms:
+        if wanted_ms != settings.review_interval_ms:
             return min(wanted_ms, settings.lease_ms // 3, settings.grant_ttl_ms // 3, LONGEST_INTERVAL_MS)
         bearable_ms = len(self._sources) * 1000 // self._settings.sources_per_s
         bearable_ms = min(bearable_ms, settings.lease_ms // 2, settings.order_ttl_ms // 2)
