@@ -57,4 +57,6 @@ def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
     for _ in range(wish.copies):
         candidate = Candidate(task=task, score=0.0, reason=Reason.OPERATOR, before_waiting=wish.before_waiting)
-        order_copy(cycle, source, candidate, admission, inputs={}, alternatives=[], to_host=wish.host)
+        answer = order_copy(cycle, source, candidate, admission, inputs={}, alternatives=[], to_host=wish.host)
+        if answer is not Reason.OPERATOR:
+            return

@@ -26,6 +26,8 @@ MOST_OPEN = 20_000
 """Jobs of one source, stages and executors, each: more than any can report in full."""
 MOST_LISTED = 2_000_000
 """Numbers and names in the lists of one source's jobs and stages, which are kept for as long as these are."""
+MOST_LISTED_BY_ALL = 4_000_000
+"""The same of all sources; beyond it each may have an equal part."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
@@ -143,7 +145,7 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     now.mentioned.add(("job", fact.job))
     cluster, source = now.cluster, now.source
     row = source.jobs.get(fact.job)
-    n_listed = _check_listed(source, fact, 0 if row is None else cluster.job_infos[row].n_listed)
+    n_listed = _check_listed(cluster, source, fact, 0 if row is None else cluster.job_infos[row].n_listed)
     if row is None:
         _check_room(source, "job_submitted.job", fact.job, len(source.jobs))
         row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
@@ -152,7 +154,7 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     info.name = fact.name or info.name
     info.host_ids, info.edges = fact.host_ids, fact.edges
     info.stage_tasks = dict(zip(fact.stages, fact.stage_tasks, strict=False))
-    source.n_listed += n_listed - info.n_listed
+    cluster.keep_listed(source, n_listed - info.n_listed)
     info.n_listed = n_listed
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
@@ -187,14 +189,14 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     if known is not None:
         _tasks_done(now, fact, known)
         return
-    n_listed = _check_listed(source, fact)
+    n_listed = _check_listed(cluster, source, fact)
     if fact.job not in source.jobs:
         _job_submitted(now, f.JobSubmitted(job=fact.job, age_ms=fact.age_ms))
     job = source.jobs[fact.job]
     row = cluster.stages.add(pool=source.row, job=job, n_tasks=fact.n_tasks, submitted_s=now.at_s(fact))
     source.stages[key] = row
     source.n_tasks += fact.n_tasks
-    source.n_listed += n_listed
+    cluster.keep_listed(source, n_listed)
     in_python = any(word in fact.operators for word in source.kind.python_operators)
     info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed, in_python)
     cluster.job_infos[job].stage_rows.add(row)
@@ -231,14 +233,17 @@ def _check_room(source: SourceState, field: str, got: object, n_before: int) -> 
         raise BadFact(field, got, f"at most {MOST_OPEN} at once", source.name)
 
 
-def _check_listed(source: SourceState, fact: f.JobSubmitted | f.StageSubmitted, n_before: int = 0) -> int:
+def _check_listed(
+    cluster: Cluster, source: SourceState, fact: f.JobSubmitted | f.StageSubmitted, n_before: int = 0
+) -> int:
     """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
     listed = f.listed(fact)
     n = sum(listed.values())
-    others = source.n_listed - n_before
-    if n and others + n > MOST_LISTED:
+    others, everywhere = source.n_listed - n_before, cluster.n_listed - n_before + n
+    most = MOST_LISTED if everywhere <= MOST_LISTED_BY_ALL else MOST_LISTED_BY_ALL // len(cluster.sources)
+    if n and others + n > most:
         longest = max(listed, key=lambda name: listed[name])
-        want = f"at most {MOST_LISTED} in its lists, with the {others} of its other jobs and stages"
+        want = f"at most {most} in its lists, with the {others} of its other jobs and stages"
         raise BadFact(f"{fact.__struct_config__.tag}.{longest}", n, want, source.name)
     return n
 
@@ -260,22 +265,21 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
         closed = now.cluster.stage_infos[row].fact
-        requests = now.source.requests
-        for name in [name for name, (one, _) in requests.items() if one.stage == closed.stage >= 0]:
-            if requests[name][0].stage_attempt == closed.stage_attempt:
-                del requests[name]
+        for request in now.source.requests_of.pop((closed.stage, closed.stage_attempt), ()):
+            del now.source.requests[request]
         now.changes.jobs.add(int(stages.job[row]))
 
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
-    requests, stage = now.source.requests, now.source.stages.get((fact.stage, fact.stage_attempt))
+    source, stage = now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
     if stage is not None and fact.cores:
         now.cluster.stages.cores[stage] = fact.cores
-    requests.pop(fact.request, None)
+    source.drop_request(fact.request)
     if fact.count:
-        requests[fact.request] = (fact, now.at_s(fact))
-        if len(requests) > MOST_REQUESTS:
-            del requests[next(iter(requests))]
+        source.requests[fact.request] = (fact, now.at_s(fact))
+        source.requests_of.setdefault((fact.stage, fact.stage_attempt), set()).add(fact.request)
+        if len(source.requests) > MOST_REQUESTS:
+            source.drop_request(next(iter(source.requests)))
 
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:

@@ -8,12 +8,17 @@ from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
 from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
+MOST_AT_ONCE = 64
+"""Live attempts of one task, more than any host runs; what is done for each of them looks at the others."""
 NEXT_WITHIN_S = 0.1
 """Longest time by which a host reports the next start on a slot before the end of the attempt that held it."""
 
 
 def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
-    """A new live attempt; one that is known, or has ended, changes nothing. Raises BadFact for an impossible index."""
+    """A new live attempt; one that is known, or has ended, changes nothing.
+
+    Raises BadFact for an impossible index, and for one more attempt of a task than any host runs.
+    """
     source, cluster = now.source, now.cluster
     now.mentioned.add(("attempt", fact.attempt))
     if fact.attempt in source.attempts:
@@ -25,6 +30,9 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         return
     if fact.attempt in info.ended:
         return
+    if _is_crowded(cluster, info, fact.index):
+        want = f"a task with fewer than {MOST_AT_ONCE} live attempts"
+        raise BadFact("attempt_started.index", fact.index, want, source.name)
     executor = source.executors[fact.executor]
     stages, tasks, stage = cluster.stages, cluster.tasks, info.row
     task = _task(cluster, info, fact.index)
@@ -77,7 +85,7 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
         return
     if fact.attempt in source.attempts:
         _check_same_task(now, info, fact)
-    elif fact.executor in source.executors:
+    elif fact.executor in source.executors and not _is_crowded(now.cluster, info, fact.index):
         started = f.AttemptStarted(
             attempt=fact.attempt,
             stage=fact.stage,
@@ -152,6 +160,11 @@ def _check_same_task(now: Applying, info: StageInfo, fact: f.AttemptEnded) -> No
         raise BadFact("attempt_ended.attempt", fact.attempt, f"one that started in task {place}", now.source.name)
 
 
+def _is_crowded(cluster: Cluster, info: StageInfo, index: int) -> bool:
+    row = info.task_rows.get(index)
+    return row is not None and bool(cluster.tasks.n_live[row] >= MOST_AT_ONCE)
+
+
 def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
     row = info.task_rows.get(index)
     if row is None:
@@ -201,10 +214,12 @@ def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnd
         info.warm_executors.add(fact.executor)
         return
     info.warm_executors.discard(fact.executor)
+    if fact.outcome is f.Outcome.LOST:
+        return
     attempts = cluster.attempts
-    for other in cluster.attempts_on[attempts.executor[row]]:
-        if attempts.stage[other] == info.row and attempts.start_s[other] > ended_s - NEXT_WITHIN_S:
-            attempts.cold[other] = True
+    others = np.fromiter(cluster.attempts_on[int(attempts.executor[row])], dtype=np.int64)
+    is_next = (attempts.stage[others] == info.row) & (attempts.start_s[others] > ended_s - NEXT_WITHIN_S)
+    attempts.cold[others[is_next]] = True
 
 
 def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:

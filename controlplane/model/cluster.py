@@ -128,6 +128,8 @@ class SourceState:
     attempts: dict[int, int] = field(default_factory=dict)
     executors: dict[str, int] = field(default_factory=dict)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
+    requests_of: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    """Those of each stage."""
     n_tasks: int = 0
     """Of all its stages."""
     n_listed: int = 0
@@ -148,6 +150,12 @@ class SourceState:
     """Of a queue: the start of its ResourceManager, if that lists all of its applications."""
     standing: Reason = Reason.NONE
     """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
+
+    def drop_request(self, request: int) -> None:
+        """A resource request is over, if it is known."""
+        if request in self.requests:
+            fact, _ = self.requests.pop(request)
+            self.requests_of[fact.stage, fact.stage_attempt].discard(request)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +253,13 @@ class Cluster:
         """Rows of the live attempts on each executor, in order of arrival, by its row."""
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
+        self.n_listed = 0
+        """Numbers and names in the lists of all jobs and stages."""
+
+    def keep_listed(self, source: SourceState, n: int) -> None:
+        """So many more numbers and names are kept in the lists of a source's jobs and stages, or fewer."""
+        source.n_listed += n
+        self.n_listed += n
 
     def purge(self, now_s: float) -> Purged:
         """Remove what is over: closed stages without live attempts, ended jobs without stages, hosts long left.
@@ -299,7 +314,7 @@ class Cluster:
         """Give a job's row back; it has no stages any more."""
         row = source.jobs.pop(key)
         info = self.job_infos.pop(row)
-        source.n_listed -= info.n_listed
+        self.keep_listed(source, -info.n_listed)
         if info.queued is not None:
             self.queued[key].discard(row)
             if not self.queued[key]:
@@ -315,7 +330,7 @@ class Cluster:
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
         source.n_tasks -= info.fact.n_tasks
-        source.n_listed -= info.n_listed
+        self.keep_listed(source, -info.n_listed)
         self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
         self.stages.remove(row)
 

@@ -12,6 +12,7 @@ from controlplane.hosts import KINDS
 from controlplane.model import apply as applying
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply
+from controlplane.model.attempts import MOST_AT_ONCE
 from controlplane.model.cluster import Changes, Cluster
 from controlplane.model.columns import ints
 from controlplane.model.decisions import Report
@@ -99,7 +100,7 @@ def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
     scenario = [f.DriverAttached(application="a")]
     scenario += [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=2) for i in range(3)]
     scenario += [f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=6)]
-    apply(cluster, Report(source="s:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
+    apply(cluster, Report(source="spark:a", epoch=1, received_s=0.0, facts=scenario, full=True), changes)
     live: dict[int, tuple[int, int]] = {}
     for n, (kind, index, host) in enumerate(events, 1):
         where = {"executor": f"e{host}", "host": f"h{host}"}
@@ -126,7 +127,7 @@ def test_counters_equal_a_recount_and_repeats_change_nothing(events, repeat):
                 outcome=f.Outcome(kind),
                 duration_ms=5,
             )
-        report = Report(source="s:a", epoch=1, received_s=float(n), facts=[fact])
+        report = Report(source="spark:a", epoch=1, received_s=float(n), facts=[fact])
         apply(cluster, report, changes)
         if repeat:
             before = counts(cluster)
@@ -566,3 +567,65 @@ def test_an_original_has_raced_its_newest_copy_and_a_copy_the_original(winner, r
     apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=[end]), changes)
     host, _ = changes.ended[0].rival
     assert cluster.host_names[host] == f"h{rival}"
+
+
+def test_a_task_has_no_more_live_attempts_than_any_host_runs():
+    """What is done for each looks at the others: 5,000 of one task held the control plane up for a minute."""
+    scenario = Scenario()
+    scenario.stage(2)
+    tasks = scenario.scheduler.cluster.tasks
+    decision = scenario.tell([scenario.started(n, 0, index=0) for n in range(MOST_AT_ONCE + 1)])
+    assert [fact for _, fact in decision.bad_facts] == [
+        f"{SOURCE} reported attempt_started.index = 0, want a task with fewer than {MOST_AT_ONCE} live attempts"
+    ]
+    assert tasks.n_live[0] == MOST_AT_ONCE
+    assert not scenario.tell([scenario.started(900, 0, index=1)]).bad_facts
+    assert not scenario.tell([scenario.ended(MOST_AT_ONCE, 1.0, index=0)]).bad_facts
+    assert tasks.done[0], "the end of one that was refused tells all the same"
+
+
+def test_an_executor_that_is_lost_looks_for_no_next_task_on_it():
+    """Of 3,000 Python tasks on one, each looked at all others for the one that had lost its worker: five seconds."""
+    scenario = Scenario()
+    scenario.stage(3, operators="ArrowEvalPython")
+    scenario.tell([scenario.started(n, 0) for n in range(3)])
+    cluster = scenario.scheduler.cluster
+    (row,) = [row for row, name in cluster.executor_names.items() if name == "e0"]
+    on_it = cluster.attempts_on[row] = Counted(cluster.attempts_on[row])
+    scenario.tell([f.ExecutorLost(executor="e0")])
+    assert (on_it, on_it.looked) == ({}, 1)
+
+
+def test_a_stage_that_closes_looks_at_its_own_requests_only():
+    """A job of 20,000 stages ended beside 1,000 requests: two seconds."""
+    scenario = Scenario()
+    scenario.stage(3)
+    asked = [f.ResourceRequested(request=n, count=1, stage=n % 2 + 1, stage_attempt=0) for n in range(6)]
+    scenario.tell([*asked, f.ResourceRequested(request=0, count=0, stage=1, stage_attempt=0)])
+    source = scenario.scheduler.cluster.sources[SOURCE]
+    source.requests = Counted(source.requests)
+    apply(
+        scenario.scheduler.cluster,
+        Report(source=SOURCE, epoch=1, received_s=1.0, facts=[f.StageEnded(stage=1, stage_attempt=0)]),
+        Changes(),
+    )
+    assert (sorted(source.requests.keys()), source.requests.looked) == ([1, 3, 5], 0)
+    assert source.requests_of == {(2, 0): {1, 3, 5}}
+
+
+def test_the_lists_of_all_sources_have_a_bound(monkeypatch):
+    """Twenty sources of one application's token could have taken seven gigabytes; others keep an equal part."""
+    monkeypatch.setattr(applying, "MOST_LISTED_BY_ALL", 100)
+    scenario = Scenario()
+    others = [f"spark:{name}" for name in "ab"]
+    for other in others:
+        scenario.tell([scenario.attached], full=True, source=other)
+
+    def kept(source: str, job: str, n: int) -> bool:
+        return not scenario.tell([f.JobSubmitted(job=job, host_ids=list(range(n)))], source=source).bad_facts
+
+    assert [kept(others[0], "j", 90), kept(others[1], "j", 20), kept(others[1], "k", 20)] == [True, True, False]
+    assert not kept(others[0], "j", 91)
+    scenario.tell([f.DriverDetached()], source=others[0])
+    assert kept(others[1], "k", 60)
+    assert scenario.scheduler.cluster.n_listed == 80
