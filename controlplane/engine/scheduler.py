@@ -206,6 +206,11 @@ class Scheduler:
         source = self.cluster.sources.get(name)
         return len(source.attempts) if source else 0, len(self.cluster.attempts)
 
+    def n_running(self, name: str, attempts: set[int]) -> int:
+        """How many of these attempts run in a source."""
+        source = self.cluster.sources.get(name)
+        return len(source.attempts.keys() & attempts) if source else 0
+
     def claims_of(self, name: str) -> list[Claim]:
         """The jobs of a source that we speculate for now."""
         source = self.cluster.sources.get(name)

@@ -124,6 +124,8 @@ class Runtime:
         self._share_end_s = 0.0
         self._chores_s = 0.0
         self._hosts_noted = 0
+        self._busy_s = 0.0
+        """Processor time of the loop's thread, as of the last chores."""
         self._learned_s = clock() + settings.learned_every_s
         self._describer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grasshopper-describe")
         published = partial(Published, clock=clock, thread=self._describer)
@@ -253,6 +255,7 @@ class Runtime:
 
     def start(self) -> None:
         """Starts the one task that owns the engine; needs a running event loop."""
+        self._busy_s = time.thread_time()
         self._pump = asyncio.create_task(self._run(), name="grasshopper-cycles")
 
     async def stop(self) -> None:
@@ -304,7 +307,7 @@ class Runtime:
         """Raises `TooMuch` where a source could have more attempts than one may have, or than its share of all."""
         key, settings = key_of(request.source), self.settings
         before, everywhere = self.scheduler.n_attempts(key)
-        ends = sum(type(fact) is AttemptEnded for fact in request.facts)
+        ends = self.scheduler.n_running(key, {fact.attempt for fact in request.facts if type(fact) is AttemptEnded})
         kept, others = 0 if request.full else max(0, before - ends), everywhere - before
         after = kept + len(request.facts)
         if after <= settings.source_attempts and others + after <= settings.max_attempts:
@@ -472,7 +475,8 @@ class Runtime:
         if now_s < self._chores_s:
             return
         self._chores_s = now_s + 1.0
-        for source in self.sources.forget_silent(now_s):
+        busy_s, self._busy_s = time.thread_time() - self._busy_s, time.thread_time()
+        for source in self.sources.forget_silent(now_s, busy_s):
             _log.info("source_forgotten", source=source.key)
             self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
             self.history.forget(source.key, source.heard_s)

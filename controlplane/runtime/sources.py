@@ -313,12 +313,13 @@ class Sources:
         if debt_s := self.debt_s(source, now_s):
             raise TooMuch(source.key, "facts a second", settings.source_facts_per_s, ceil(debt_s))
 
-    def forget_silent(self, now_s: float) -> list[KnownSource]:
-        """Drops the sources that have not been heard for too long, and tells them. To be called every second.
+    def forget_silent(self, now_s: float, busy_s: float = 0.0) -> list[KnownSource]:
+        """Drops the sources that have not been heard for too long, and returns them. To be called every second.
 
-        While the control plane itself stood still, as a suspended machine does, nobody could be heard.
+        While the process was suspended, nobody could be heard: it was, if it has not looked for long and did not
+        compute for those `busy_s` either.
         """
-        if now_s - self._looked_s > ABSENT_S:
+        if now_s - self._looked_s - busy_s > ABSENT_S:
             self._awake_s = now_s
         self._looked_s = now_s
         limit_s = now_s - self._settings.forget_after_s

@@ -53,6 +53,9 @@ class Engine:
     def n_attempts(self, name):
         return 0, 0
 
+    def n_running(self, name, attempts):
+        return 0
+
     def learned(self):
         return {}
 

@@ -161,6 +161,15 @@ def test_nobody_is_silent_because_the_control_plane_stood_still(plane):
     assert "want_full" not in plane.reply(message(2))
 
 
+def test_a_control_plane_that_computes_for_long_was_not_suspended():
+    """One source made each cycle take ten seconds, fell silent, and was never forgotten."""
+    sources = Sources(RuntimeSettings(forget_after_s=60.0))
+    sources.receive(request(1, full=True), 0.0)
+    assert [len(sources.forget_silent(now_s, busy_s=9.5)) for now_s in (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0)] == [
+        0, 0, 0, 0, 0, 0, 1
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("sequence", [0, 9])
 def test_full_reports_are_asked_for_at_a_bounded_rate(sequence):
     """A thousand drivers must not send everything at once after a restart, whatever number they are at."""
