@@ -154,8 +154,10 @@ class Scheduler:
 
     def forget(self, source: str, now_s: float) -> list[DecisionOutcome]:
         """A source has been silent for too long: drop it and what it ran; returns how its open orders end."""
-        forget(self.cluster, source, Changes())
-        return self.ledger.forget(source, now_s)
+        changes = Changes()
+        forget(self.cluster, source, changes)
+        races = [outcome for ended in changes.ended_with_source for outcome in self.ledger.ended(ended)]
+        return races + self.ledger.forget(source, now_s)
 
     def reset(self, now_s: float) -> list[DecisionOutcome]:
         """Drop everything about running work, after a cycle that failed: full reports bring back what is true.
@@ -254,14 +256,14 @@ class Scheduler:
                 decision.outcomes.append(outcome)
             if entry is not None and entry.launches and fact.result is not OrderResult.APPLIED:
                 self._not_started(entry, now_s + RETRY_S * (fact.reason != NO_SLOT))
-        for name in sorted(changes.forgotten):
-            decision.outcomes += self.ledger.forget(name, now_s)
-        for ended in changes.ended:
+        for ended in changes.ended_with_source + changes.ended:
             decision.outcomes += self.ledger.ended(ended)
             if ended.fact.speculative and not ended.fact.order:
                 core_s = ended.cores * ended.fact.duration_ms / 1000
                 its_own = StockCopy(source=ended.source, ended_s=ended.ended_s, won=ended.won, core_s=core_s)
                 decision.stock_copies.append(its_own)
+        for name in sorted(changes.forgotten):
+            decision.outcomes += self.ledger.forget(name, now_s)
         for entry, outcome in self.ledger.expire(now_s, self._is_over):
             decision.outcomes.append(outcome)
             if entry.launches:

@@ -69,7 +69,11 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         return
     cluster.queues.pop(name, None)
     changes.forgotten.add(name)
-    # What ended in it teaches nothing: the rows that it speaks of are gone.
+    now = Applying(cluster, source, source.heard_s, changes, set())
+    for attempt in [attempt for attempt, row in source.attempts.items() if cluster.attempts.speculative[row]]:
+        end_lost(now, attempt, "its source has gone")
+    # What ended in it settles orders, and teaches nothing: the rows that it speaks of are gone.
+    changes.ended_with_source += [ended for ended in changes.ended if ended.source == name]
     changes.ended = [ended for ended in changes.ended if ended.source != name]
     for row in list(source.stages.values()):
         cluster.remove_stage(source, row)

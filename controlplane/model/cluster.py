@@ -216,7 +216,9 @@ class Changes:
     """Rows of jobs whose stages, or what is known of them, changed."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
-    """Sources that detached or started anew; what ended with them teaches nothing."""
+    """Sources that detached or started anew."""
+    ended_with_source: list[EndedAttempt] = field(default_factory=list)
+    """What ended in those, which settles orders and teaches nothing."""
     bad: list[BadFact] = field(default_factory=list)
     refused: list[f.Fact] = field(default_factory=list)
     """Facts that could not be applied: bad ones, and those that speak of what is not known."""

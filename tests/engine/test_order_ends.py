@@ -154,6 +154,30 @@ def test_a_late_start_and_a_refusal_leave_no_less_than_no_copy_ordered():
     assert reasons == [Reason.OPERATOR, Reason.ALREADY_COPIED]
 
 
+@pytest.mark.parametrize("end", ["good-bye", "good-bye with its end", "silence", "restart"])
+@pytest.mark.parametrize("is_stock", [False, True])
+def test_a_copy_that_runs_when_its_application_goes_has_lost(end, is_stock):
+    """Batch programs stop right after their last job: half of all losing copies had no outcome, and cost nothing."""
+    scenario = Scenario()
+    (copy, *_) = scenario.run_with_straggler(slow=3)
+    order = 0 if is_stock else copy.order
+    scenario.tell([scenario.started(100, 0, index=3, speculative=True, order=order)])
+    scenario.now_s += 2.0
+    scenario.tell()
+    killed = scenario.ended(100, 2.0, index=3, speculative=True, order=order, outcome=f.Outcome.KILLED)
+    if end == "silence":
+        outcomes, stock = scenario.scheduler.forget(SOURCE, scenario.now_s), []
+    else:
+        facts = [killed, f.DriverDetached()] if end == "good-bye with its end" else [f.DriverDetached()]
+        again = {"full": True, "epoch": 2}
+        decision = scenario.tell([scenario.attached], **again) if end == "restart" else scenario.tell(facts)
+        outcomes, stock = decision.outcomes, decision.stock_copies
+    races = [(each.result, each.cost_core_s) for each in outcomes if each.result in (Result.WON, Result.LOST)]
+    assert races == ([] if is_stock else [(Result.LOST, pytest.approx(2.0))])
+    if end != "silence":
+        assert [(each.won, each.core_s) for each in stock] == ([(False, pytest.approx(2.0))] if is_stock else [])
+
+
 def test_an_attempts_end_is_ordered_without_a_look_at_all_others():
     """With 3,000 copies the kill switch held the control plane up for two seconds, in each of its cycles."""
     scenario = Scenario()

@@ -28,7 +28,7 @@ SAFE, UNSAFE = 1, 2
 ANSWERS = ("", "above_clamp", "unknown_job", "task_ended")
 ENDS = {Result.APPLIED, Result.REFUSED, Result.EXPIRED, Result.MOOT}
 """How an order may end."""
-DRIVERS, QUEUES = ("s:a", "spark:application_1_1"), ("yarn:c:q", "yarn:c:r")
+DRIVERS, QUEUES = ("spark:a", "spark:application_1_1"), ("yarn:c:q", "yarn:c:r")
 
 where = st.integers(0, HOSTS - 1)
 attempt = st.integers(0, 30)

@@ -95,8 +95,8 @@ def test_what_an_earlier_run_has_learned_decides_with_it(tmp_path):
     alone = f.StageSubmitted(job="j", n_tasks=1, kind="shuffle_map", name="slow", **place)
     start = f.AttemptStarted(attempt=1, index=0, executor="e0", host="h0", **place)
     facts = [*everything(whole=False), alone, start]
-    scheduler.handle([Report(source="s:a", epoch=1, received_s=0.0, facts=facts, full=True)], 0.0)
-    orders = [scheduler.handle([], step / 5)[0].orders.get("s:a", []) for step in range(1, 15)]
+    scheduler.handle([Report(source="spark:a", epoch=1, received_s=0.0, facts=facts, full=True)], 0.0)
+    orders = [scheduler.handle([], step / 5)[0].orders.get("spark:a", []) for step in range(1, 15)]
     kept.close()
     assert sum(isinstance(order, LaunchCopy) for some in orders for order in some) == 1
     assert is_repeated(path)
@@ -113,7 +113,7 @@ def test_a_cycle_that_fails_fails_again(tmp_path, monkeypatch):
             raise ZeroDivisionError
 
     monkeypatch.setattr("controlplane.engine.views.follow_pools", fail)
-    scheduler.handle([stimulus("s:a", word, 1.0) for word in RUNNING], 1.0)
+    scheduler.handle([stimulus("spark:a", word, 1.0) for word in RUNNING], 1.0)
     with pytest.raises(ZeroDivisionError):
         scheduler.handle([], 2.0)
     scheduler.reset(2.0)

@@ -316,6 +316,8 @@ def test_attempts_of_a_source_and_of_all_are_bounded(tmp_path):
         assert plane.sync(message(1, working(31), full=True)).status_code == 429
         plane.reply(message(1, working(30), full=True))
         assert plane.sync(message(2, [started(99, index=0)])).status_code == 429
+        invented = [ended(900 + n, index=0) for n in range(5)]
+        assert plane.sync(message(2, [*invented, started(99, index=0)])).status_code == 429
         plane.reply(message(2, [ended(0)]))
         plane.reply(message(1, working(10), full=True, source="app-2"))
         assert plane.sync(message(1, working(25), full=True, source="app-3")).status_code == 429
