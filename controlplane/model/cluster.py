@@ -155,7 +155,10 @@ class SourceState:
         """A resource request is over, if it is known."""
         if request in self.requests:
             fact, _ = self.requests.pop(request)
-            self.requests_of[fact.stage, fact.stage_attempt].discard(request)
+            stage = (fact.stage, fact.stage_attempt)
+            self.requests_of[stage].discard(request)
+            if not self.requests_of[stage]:
+                del self.requests_of[stage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -612,6 +612,8 @@ def test_a_stage_that_closes_looks_at_its_own_requests_only():
     )
     assert (sorted(source.requests.keys()), source.requests.looked) == ([1, 3, 5], 0)
     assert source.requests_of == {(2, 0): {1, 3, 5}}
+    scenario.tell([f.ResourceRequested(request=n, count=0, stage=2, stage_attempt=0) for n in (1, 3, 5)])
+    assert source.requests_of == {}, "stages that nobody has heard of would stay for ever"
 
 
 def test_the_lists_of_all_sources_have_a_bound(monkeypatch):
