@@ -230,9 +230,9 @@ class Scheduler:
         return self.learning.load(learned)
 
     def _forget_leases(self, heard: list[Report]) -> None:
-        """Say everything again to a driver that starts anew or whose mode has changed: it holds nothing of it.
+        """Repeat every lease to a driver that has restarted or whose mode has changed: it holds none of them.
 
-        What is said for the first time in a mode is a decision, and is recorded as one.
+        The first lease in a new mode is a decision, and is recorded as one.
         """
         jobs = self.cluster.jobs
         for report in heard:

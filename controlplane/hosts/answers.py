@@ -8,7 +8,6 @@ BAD_FIELD = "bad_field"
 NO_SLOT = "no_slot"
 """The next slot that comes free may be just as good."""
 
-
 ANY_HOSTS: dict[str, HostAnswer] = {
     "already_running": HostAnswer("the task runs already"),
     BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
@@ -31,7 +30,7 @@ ANY_HOSTS: dict[str, HostAnswer] = {
     "unknown_stage": HostAnswer("its stage had ended", is_moot=True),
     "unknown_task": HostAnswer("the stage has no such task"),
 }
-"""What any kind of host may answer."""
+"""Answers that every kind of host may give."""
 _ALL = ANY_HOSTS | {code: answer for kind in KINDS.values() for code, answer in kind.answers.items()}
 HOST_ANSWERS = dict(sorted(_ALL.items()))
 

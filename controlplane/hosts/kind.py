@@ -1,4 +1,4 @@
-"""What may one kind of host have of its own? Everything else is the same for all of them."""
+"""How do kinds of hosts differ? The fields of `Kind`; all other code treats hosts alike."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class CopiesToCome(Protocol):
 
 
 def none_to_come(*, executors: int, slots: int, tasks: int, limit: int) -> int:
-    """Where executors are none of the source's."""
+    """No copies: the sources of such a host have no executors to ask for."""
     del executors, slots, tasks, limit
     return 0
 
@@ -52,7 +52,7 @@ class Kind:
     """One kind of host: a row of `KINDS`."""
 
     name: str
-    """What its sources' names begin with, as in `spark:app-1`."""
+    """Prefix of its sources' names, as in `spark:app-1`."""
     is_queue: bool = False
     """Whether its sources are leaf queues, whose jobs are applications; else drivers, which run stages."""
     verdict: Callable[[StageSubmitted], Verdict] = lambda _: UNKNOWN_SINK
@@ -60,9 +60,7 @@ class Kind:
     copies_to_come: CopiesToCome = none_to_come
     """Copies that further executors would come for and hold, beyond the tasks that run, wait or are ordered."""
     executor_starts_ms: int = 0
-    """An order for a copy on an executor that has to come lives at least this long. Spark asks for one after a second
-    of backlog; YARN grants it with the heartbeats of master and nodes, seconds each; a container that fetches jars and
-    starts a JVM takes ten seconds more on a quiet cluster, several times that on a busy one."""
+    """Least time to live of an order for a copy on an executor that has yet to start."""
     python_operators: tuple[str, ...] = ()
     """Parts of the names of operators that hand rows to Python workers."""
     answers: Mapping[str, HostAnswer] = field(default_factory=dict)

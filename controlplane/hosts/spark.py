@@ -1,4 +1,4 @@
-"""What is Spark's own? Which stages may run twice, when executors come for copies, what drivers answer to orders.
+"""How does Spark differ from other hosts? Stages that may run twice, executors for copies, answers to orders.
 
 May the tasks of a stage run twice? A table: the first row that fits gives the verdict. Safe are stages whose output
 Spark itself keeps apart by attempt: shuffle files, results that return to the driver, files and data sources under a
@@ -52,6 +52,10 @@ COORDINATED_COMMITTERS = frozenset(_COORDINATED_COMMITTERS.split())
 """Committers that keep an attempt's output apart until the host lets it commit, and protocols that ask the host."""
 DIRECT_COMMITTER = re.compile(r"Direct(?!ory)")
 """In the name of every committer that writes to the final place at once, on S3 and GCS above all."""
+EXECUTOR_STARTS_MS = 60_000
+"""Spark asks for an executor after a second of backlog. YARN grants it with the heartbeats of master and nodes, seconds
+each. A container that fetches jars and starts a JVM takes ten seconds more on a quiet cluster, and several times that
+on a busy one."""
 DRIVER_SIDE = ("org.apache.spark.rdd.", "org.apache.spark.api.python.", "org.apache.spark.sql.execution.")
 
 
@@ -141,7 +145,7 @@ SPARK = Kind(
     name="spark",
     verdict=verdict,
     copies_to_come=copies_to_come,
-    executor_starts_ms=60_000,
+    executor_starts_ms=EXECUTOR_STARTS_MS,
     python_operators=("Python", "InPandas", "InArrow"),
     answers={
         "above_clamp": HostAnswer("the task has as many copies as spark.grasshopper.copies.max allows"),

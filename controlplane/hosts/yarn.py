@@ -1,4 +1,4 @@
-"""What is YARN's own? Its sources are leaf queues, whose jobs are applications; they run no stages."""
+"""How does YARN differ from other hosts? Its sources are leaf queues. Their jobs are applications, without stages."""
 
 from controlplane.hosts.kind import HostAnswer, Kind
 

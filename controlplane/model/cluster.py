@@ -262,7 +262,7 @@ class Cluster:
         """Numbers and names in the lists of all jobs and stages."""
 
     def keep_listed(self, source: SourceState, n: int) -> None:
-        """So many more numbers and names are kept in the lists of a source's jobs and stages, or fewer."""
+        """Count `n` more numbers and names in the lists of a source's jobs and stages; fewer if negative."""
         source.n_listed += n
         self.n_listed += n
 

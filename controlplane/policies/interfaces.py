@@ -105,10 +105,7 @@ SPECULATION = np.dtype(
         ("wanted", np.bool_),
         ("kill", np.bool_),  # once the copy runs, the attempt that it was made of ends; only where it is wanted
         ("end_last", np.bool_),  # of its attempts, the one that ends last ends now; it has another
-        (
-            "score",
-            np.float64,
-        ),  # the gain, which orders a job's tasks; finite; above 0 where wanted, or the cycle fails
+        ("score", np.float64),  # the gain: higher first within a job; finite; if wanted, > 0, or the cycle fails
         ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
     ],
     align=True,
