@@ -33,6 +33,8 @@ LARGE_BYTES = 256 * 1024
 """Decoding a larger body keeps everybody waiting for milliseconds: one at a time, and then a rest."""
 LARGE_REST = 4.0
 """Times as long as decoding it took, before the next one is."""
+LARGE_SHARE = 0.75
+"""Share of the memory for bodies that large ones may fill, so that they never keep small ones out."""
 SMALL_GZIP_BYTES = 4096
 """What is unpacked at once; more goes to a thread."""
 DOORBELL_BYTES = 4096
@@ -129,10 +131,14 @@ class ShimEndpoint:
         self._runtime.metrics.refused_syncs.labels(status).inc()
         self._runtime.complaints.warn("sync_refused", status=status, client=address_of(scope))
 
-    def hold(self, n_bytes: int) -> None:
-        """Takes so many bytes of bodies in; negative ones are let go. Raises where there are too many."""
+    def hold(self, n_bytes: int, of_exchange: int) -> None:
+        """Takes in more bytes of an exchange that holds `of_exchange` with them; negative ones are let go.
+
+        Raises where bodies take too much; large ones leave a part of the memory to small ones.
+        """
         self._bodies_bytes += n_bytes
-        if n_bytes > 0 and self._bodies_bytes > self._max_bodies_bytes:
+        share = LARGE_SHARE if of_exchange > LARGE_BYTES else 1.0
+        if n_bytes > 0 and self._bodies_bytes > self._max_bodies_bytes * share:
             limit = f"bodies of {self._max_bodies_bytes} bytes in all are being read"
             raise _Refused(problem(503, limit, headers={"retry-after": "1"}))
 
@@ -177,11 +183,11 @@ class _Held:
     def more(self, n_bytes: int) -> None:
         """So many bytes have come; raises where bodies take too many."""
         self._bytes += n_bytes
-        self._endpoint.hold(n_bytes)
+        self._endpoint.hold(n_bytes, self._bytes)
 
     def let_go(self) -> None:
         """The exchange is over."""
-        self._endpoint.hold(-self._bytes)
+        self._endpoint.hold(-self._bytes, 0)
 
 
 async def disconnected(receive: Receive) -> None:

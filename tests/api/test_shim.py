@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from controlplane.api.shim import LARGE_BYTES, ShimEndpoint, _Refused
 from tests.plane import attached, ended, message, running, started, working
 
 pytestmark = pytest.mark.unit
@@ -156,6 +157,19 @@ def test_bodies_that_are_not_answered_yet_are_bounded_together(tmp_path):
         refused = plane.sync(GOOD)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert {plane.sync(message(n, [attached()], full=True)).status_code for n in range(1, 9)} == {200}
+
+
+def test_large_bodies_leave_room_for_small_ones():
+    """Hostile senders filled the memory for bodies, and an honest driver with a hundred tasks got a 503."""
+    endpoint = ShimEndpoint(None, runtime=None, max_body_bytes=2**20, max_bodies_bytes=2**20)
+    large = 3 * 2**18
+    endpoint.hold(large, large)
+    with pytest.raises(_Refused):
+        endpoint.hold(1, LARGE_BYTES + 1)
+    endpoint.hold(-1, 0)
+    endpoint.hold(LARGE_BYTES, LARGE_BYTES)
+    with pytest.raises(_Refused):
+        endpoint.hold(1, 1)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"no gzip", lambda b: b[:20] + b"\0" * 9 + b[29:]])
