@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from controlplane.engine.views import mean_s
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
@@ -91,7 +92,7 @@ class Learning:
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
                 if any(parent == fact.stage for parent, _ in job.edges):
-                    work_s = float(cluster.stages.duration_sum_s[info.row])
+                    work_s = float(cluster.stages.net_sum_s[info.row])
                     self._output_seen(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
 
     def _attempt_ended(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
@@ -210,11 +211,8 @@ class Learning:
 
     def _task_s(self, cluster: Cluster, stage: int) -> float:
         """What a task of this stage takes: by those that finished, else by earlier runs, else as any stage's."""
-        stages = cluster.stages
-        if stages.n_finished[stage]:
-            return float(stages.duration_sum_s[stage] / stages.n_finished[stage])
-        prior_s = float(stages.prior_duration_s[stage])
-        return self.remaining.history.duration_s(1.0) if np.isnan(prior_s) else prior_s
+        known_s = float(mean_s(cluster.stages, stage))
+        return self.remaining.history.duration_s(1.0) if np.isnan(known_s) else known_s
 
     def review_tails(self, cluster: Cluster, due: Iterable[SourceState], now_s: float) -> None:
         """Every so often, let the ages of attempts that still run count for the tail of their application."""

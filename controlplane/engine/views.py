@@ -60,9 +60,9 @@ def job_sums(cluster: Cluster) -> JobSums:
 
 
 def mean_s(stages: Stages, rows: Any) -> Any:
-    """What tasks of a stage took on average, else those of the stage in earlier jobs; of a row or of rows."""
+    """What tasks of a stage took on average, start-up left out, else in earlier jobs; of a row or of rows."""
     n = stages.n_finished[rows]
-    return np.where(n > 0, stages.duration_sum_s[rows] / np.maximum(n, 1), stages.prior_duration_s[rows])
+    return np.where(n > 0, stages.net_sum_s[rows] / np.maximum(n, 1), stages.prior_duration_s[rows])
 
 
 def pool_view(

@@ -104,7 +104,6 @@ class RemainingTimes:
         duration_s = max(fact.duration_ms / 1000, SHORTEST_S)
         net_s = self.net_s(cluster, ended, duration_s)
         stages.n_finished[stage] += 1
-        stages.duration_sum_s[stage] += duration_s
         stages.net_sum_s[stage] += net_s
         stages.records_sum[stage] += max(fact.records_read, 0)
         stages.bytes_sum[stage] += max(fact.bytes_read, 0)

@@ -156,9 +156,8 @@ class Stages(Table):
     """The stage is over; it stays until its last attempt has ended."""
     closed_s = floats()
     n_finished = ints()
-    duration_sum_s = floats(0.0)
     net_sum_s = floats(0.0)
-    """Of `duration_sum_s`, what came after each attempt's first sign of life."""
+    """What finished attempts took from their first sign of life on."""
     records_sum = floats(0.0)
     bytes_sum = floats(0.0)
     """Read by finished attempts, from inputs or shuffles."""

@@ -4,6 +4,7 @@ import pytest
 
 from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
 from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.views import job_sums
 from controlplane.model import cluster as cluster_of_all
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
@@ -62,8 +63,23 @@ def test_attempts_that_were_killed_teach_no_durations():
     scenario.stage(4, job="later", stage=2, name="map")
     stages = scenario.scheduler.cluster.stages
     first, second = (scenario.scheduler.cluster.sources[SOURCE].stages[number, 0] for number in (1, 2))
-    assert (stages.n_finished[first], stages.duration_sum_s[first]) == (1, 5.0)
+    assert (stages.n_finished[first], stages.net_sum_s[first]) == (1, 5.0)
     assert stages.prior_duration_s[second] == 5.0
+
+
+def test_a_stage_and_its_history_count_alike():
+    """The mean of a job that runs had start-up in, its history did not: `srpt` took the newer of equal jobs first."""
+    scenario = Scenario()
+    scenario.stage(4, job="older", name="map", input_bytes=1000)
+    scenario.start_all(2)
+    scenario.now_s = 3.0
+    scenario.tell(progress={0: 100, 1: 100})
+    scenario.now_s = 5.0
+    scenario.tell([scenario.ended(0, 5.0, bytes_read=1000), scenario.ended(1, 5.0, bytes_read=1000)])
+    scenario.stage(4, job="newer", stage=2, name="map", input_bytes=1000)
+    sums = job_sums(scenario.scheduler.cluster)
+    assert sums.remaining_tasks.tolist() == [2, 4]
+    assert sums.remaining_work_s.tolist() == [4.0, 8.0], "2 s each, without the start-up"
 
 
 def test_a_sick_host_teaches_no_patience():
