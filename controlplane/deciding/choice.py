@@ -12,29 +12,32 @@ N_RIVALS = 4
 
 @kernel
 def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
-    """Places of the wanted tasks that fit into their jobs' room, ascending; those that do not get a reason.
+    """Places of the wanted copies that fit into their jobs' room, ascending, a task once for each; others get a reason.
 
     `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without it; `rivals`
     (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
-    first.
+    first; all copies of a task have its score.
     """
     score, reason, kill = answer["score"], answer["reason"], answer["kill"]
-    places, n = np.flatnonzero(answer["wanted"]), 0
-    job = np.empty(len(places), dtype=np.int64)
-    for place in places:
-        job[n] = tasks[rows[place]]["job"]
-        if rooms[int(kill[place]), job[n]] > 0:
-            keep_best(int(place), score, rivals[job[n]])
-            places[n] = place
+    copies = answer["copies"]
+    places, job = np.empty(copies.sum(), dtype=np.int64), np.empty(copies.sum(), dtype=np.int64)
+    n = 0
+    for place in np.flatnonzero(copies):
+        its_job = tasks[rows[place]]["job"]
+        if rooms[int(kill[place]), its_job] <= 0:
+            reason[place] = refusal[its_job]
+            continue
+        keep_best(int(place), score, rivals[its_job])
+        for _ in range(copies[place]):
+            places[n], job[n] = place, its_job
             n += 1
-        else:
-            reason[place] = refusal[job[n]]
     places, job = places[:n], job[:n]
     fits = fitting(job, score[places], rooms[0])
     if kill[places].any():
         fits = np.where(kill[places], fitting(job, score[places], rooms[1]), fits)
     for at in np.flatnonzero(~fits):
-        reason[places[at]] = refusal[job[at]]
+        if at == 0 or places[at - 1] != places[at]:
+            reason[places[at]] = refusal[job[at]]
     return places[fits]
 
 

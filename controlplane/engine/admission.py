@@ -15,7 +15,6 @@ from controlplane.engine.steering import Steering
 from controlplane.estimators.host_slowness import HostHealth, rank_hosts
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.columns import Ints
-from controlplane.model.errors import LawBroken
 from controlplane.model.reasons import Reason
 
 
@@ -69,12 +68,6 @@ class Admission:
         """By task, the host rows of the copies ordered in this cycle."""
         self._growth: dict[int, Growth] = {}
         """By pool."""
-
-    @staticmethod
-    def check_allocation(slots: int, target: Ints) -> None:
-        """Raises LawBroken where targets exceed the pool's slots or are negative: a defect in the allocator."""
-        if target.sum() > slots or target.min(initial=0) < 0:
-            raise LawBroken("grants never exceed a pool's capacity", f"{target.tolist()} of {slots}")
 
     @staticmethod
     def kill_refusal(cluster: Cluster, source: SourceState, row: int, doomed: int) -> Reason:

@@ -5,17 +5,20 @@ from math import isfinite
 
 import numpy as np
 
+from controlplane.deciding.decide import share_out
 from controlplane.engine import views
-from controlplane.engine.admission import Admission
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
+from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Capabilities, Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
+from controlplane.policies.answer import ALLOCATION
 from controlplane.policies.policy import Policy
+from controlplane.policies.seen import Seen
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 """Its multiples spread evenly, modulo 1."""
@@ -50,8 +53,10 @@ def shares(
     policy: Policy, settings: Mapping[str, float], slots: int, claimants: Records, capabilities: Capabilities
 ) -> Records:
     """What the allocator says, without what the host cannot do: keep slots free. Raises LawBroken beyond the slots."""
-    allocation = policy.allocate(slots, claimants, settings)
-    Admission.check_allocation(max(slots, 0), allocation["target"])
+    allocation = np.zeros(len(claimants), dtype=ALLOCATION)
+    seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
+    if not share_out(policy.code, seen, policy.setting_values(settings), allocation):
+        raise LawBroken("grants never exceed a pool's capacity", f"{allocation['target'].tolist()} of {slots}")
     if not capabilities.hold_slots:
         allocation["cap"] = allocation["originals"] = -1
     return allocation

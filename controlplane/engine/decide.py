@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import isfinite
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from controlplane.engine.allocation import allocate
 from controlplane.engine.applications import claimants_of
@@ -90,7 +90,7 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
     targets: list[ClaimantAdvice]
     """Slots for each job."""
     copies: list[TaskAdvice]
-    """Best first."""
+    """One for each copy, the best first."""
     refusals: list[TaskAdvice]
     """Tasks that run and that it would not copy."""
 
@@ -170,19 +170,19 @@ def _check(value: object, place: str) -> None:
 def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
     """What the cycle has decided about one pool."""
     source = cycle.cluster.sources[pool.source]
-    hosts = {
-        (record.stage, record.stage_attempt, record.index): record.to_host
+    launched = [
+        ((record.stage, record.stage_attempt, record.index), record.to_host)
         for record in cycle.decision.records
         if record.source == pool.source and record.action is Action.LAUNCH_COPY
-    }
-    verdicts = dict(_verdicts(cycle, pool, hosts))
-    copies = [verdict for key, verdict in verdicts.items() if key in hosts]
+    ]
+    verdicts = dict(_verdicts(cycle, pool))
+    copies = [structs.replace(verdicts[key], host=host) for key, host in launched]
     return PoolAdvice(
         source=pool.source,
         slots=pool.slots,
         targets=list(_targets(cycle, sums, source)),
         copies=sorted(copies, key=lambda verdict: -verdict.score),
-        refusals=[verdict for key, verdict in verdicts.items() if key not in hosts],
+        refusals=[verdict for key, verdict in verdicts.items() if key not in dict(launched)],
     )
 
 
@@ -200,8 +200,8 @@ def _targets(cycle: Cycle, sums: JobSums, source: SourceState) -> Iterator[Claim
         )
 
 
-def _verdicts(cycle: Cycle, pool: PoolState, hosts: dict[TaskKey, str]) -> Iterator[tuple[TaskKey, TaskAdvice]]:
-    """About every running task that is not done, in a stage that is not over; `hosts` are those of the copies."""
+def _verdicts(cycle: Cycle, pool: PoolState) -> Iterator[tuple[TaskKey, TaskAdvice]]:
+    """About every running task that is not done, in a stage that is not over, without the host of a copy."""
     cluster, view = cycle.cluster, cycle.view
     place_of = {int(row): place for place, row in enumerate(view.rows.tolist())}
     source = cluster.sources[pool.source]
@@ -220,7 +220,7 @@ def _verdicts(cycle: Cycle, pool: PoolState, hosts: dict[TaskKey, str]) -> Itera
                     index=task.index,
                     running_attempts=task.running_attempts,
                     score=float(view.answer["score"][place]),
-                    host=hosts.get(key, ""),
+                    host="",
                     reason=reason.label,
                     sentence=sentence(reason, inputs),
                 ),

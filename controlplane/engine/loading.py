@@ -229,6 +229,7 @@ def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: 
     for task in pool.tasks:
         row = cluster.stage_infos[source.stages[stage_key(task)]].task_rows[task.index]
         tasks.input_bytes[row] = task.input_bytes if task.input_bytes > 0 else nan
+        tasks.n_started[row] = max(tasks.n_started[row], task.attempts_started)
         tasks.ordered_copies[row], tasks.ordered_until_s[row] = task.ordered_copies, inf
         tasks.not_before_s[row] = now_s + task.retry_s
 

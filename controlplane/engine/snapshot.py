@@ -354,6 +354,7 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         stage_attempt=info.fact.stage_attempt,
         index=index,
         running_attempts=int(tasks.n_live[row]),
+        attempts_started=int(tasks.n_started[row]),
         input_bytes=int(tasks.input_bytes[row]) if isfinite(tasks.input_bytes[row]) else -1,
         preferred_hosts=preferred[index] if preferred else [],
         done=bool(tasks.done[row]),

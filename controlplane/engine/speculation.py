@@ -4,6 +4,7 @@ import numpy as np
 
 from controlplane.compiled import kernel
 from controlplane.deciding.choice import N_RIVALS, choose
+from controlplane.deciding.decide import judge
 from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
 from controlplane.engine import views
 from controlplane.engine.admission import Admission, Candidate
@@ -16,8 +17,8 @@ from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
-from controlplane.policies import dispatch, registry
-from controlplane.policies.interfaces import UNKNOWN_FINISHED, Load
+from controlplane.policies import registry
+from controlplane.policies.seen import UNKNOWN_FINISHED, Load, Seen
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -104,15 +105,14 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     for (name, given), pool_rows in shared.items():
         policy = registry.speculator(name)
         before_waiting[pool_rows] = policy.before_waiting
-        if len(shared) == 1:
-            dispatch.speculate(policy.code, view.tasks, finished, policy.setting_values(dict(given)), view.answer)
-        else:
-            mine = np.flatnonzero(np.isin(view.tasks["pool"], pool_rows))
-            view.answer[mine] = policy.speculate(view.tasks[mine], dict(given), finished)
-    if (view.answer["wanted"] & ~(view.answer["score"] > 0.0)).any():
-        raise LawBroken("no copy without a positive gain", ", ".join(sorted({name for name, _ in shared})))
-    reason = view.answer["reason"]
-    np.copyto(reason, view.standing, where=view.standing > 0)
+        tasks, answer, mine = view.tasks, view.answer, np.isin(view.tasks["pool"], pool_rows)
+        if len(shared) > 1:
+            tasks, answer = tasks[mine], answer[mine]
+        seen = Seen(tasks=tasks, finished=finished, weights=policy.brought)
+        if not judge(policy.code, seen, policy.setting_values(dict(given)), answer):
+            raise LawBroken("no copy without a positive gain", name)
+        if len(shared) > 1:
+            view.answer[mine] = answer
     return before_waiting
 
 
@@ -131,7 +131,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: vie
     to_come = _room_to_come(cycle, due, waiting, budgets, full)
     queue = choose(view.rows, tasks.records, rooms + to_come, full, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
-    left = np.append(score[queue], DONE)
+    left, why, has_order = np.append(score[queue], DONE), code[queue], np.zeros(len(code), dtype=bool)
     for _ in range(ORDERS_PER_CYCLE):
         at = int(left.argmax())
         if left[at] == DONE:
@@ -142,7 +142,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: vie
         candidate = Candidate(
             task=row,
             score=float(score[place]),
-            reason=Reason(int(code[place])),
+            reason=Reason(int(why[at])),
             before_waiting=bool(before_waiting[pool]) or relaunches,
             relaunches=relaunches,
             beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
@@ -159,23 +159,23 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: vie
                 *((f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others),
             ],
         )
-        code[place] = answer
-        if answer in POOL_BUDGETS:
-            same = tasks.pool[view.rows[queue]] == pool
-        elif answer is Reason.NO_BUDGET_JOB:
-            same = tasks.job[view.rows[queue]] == job
-        else:
+        if answer is candidate.reason:
+            has_order[place] = True
             continue
-        same &= left[:-1] > DONE
-        code[queue[same]] = answer
-        left[:-1][same] = DONE
-    code[queue[left[:-1] > DONE]] = Reason.NOT_TRIED
+        refused = queue == place
+        if answer in POOL_BUDGETS:
+            refused |= (tasks.pool[view.rows[queue]] == pool) & (left[:-1] > DONE)
+        elif answer is Reason.NO_BUDGET_JOB:
+            refused |= (tasks.job[view.rows[queue]] == job) & (left[:-1] > DONE)
+        code[queue[refused & ~has_order[queue]]] = answer
+        left[:-1][refused] = DONE
+    code[queue[(left[:-1] > DONE) & ~has_order[queue]]] = Reason.NOT_TRIED
 
 
 def _end_beaten(cycle: Cycle) -> None:
     """Order the end of attempts that another one of their task beats by far, as far as both can be judged."""
     attempts, tasks, view = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view
-    judged = np.isin(view.standing, _JUDGED)
+    judged = np.isin(view.tasks["standing"], _JUDGED)
     for place in np.flatnonzero(view.answer["end_last"] & judged)[:ORDERS_PER_CYCLE]:
         row = int(view.rows[place])
         last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])

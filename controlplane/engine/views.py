@@ -12,7 +12,8 @@ from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records, Stages
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, SPECULATION, UNKNOWN_FINISHED
+from controlplane.policies.answer import SPECULATION
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK, UNKNOWN_FINISHED
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
 ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
@@ -141,7 +142,6 @@ class TaskView:
             cluster.jobs.records,
             cluster.pools.records,
             self._rows,
-            self._standing,
             self._tasks,
         )
 
@@ -156,11 +156,6 @@ class TaskView:
         return self._rows[: self.n]
 
     @property
-    def standing(self) -> Ints:
-        """The engine's own reason for leaving a task alone, the first that holds; 0 for none. Shape (n,)."""
-        return self._standing[: self.n]
-
-    @property
     def tasks(self) -> Records:
         """`RUNNING_TASK` records, shape (n,)."""
         return self._tasks[: self.n]
@@ -171,7 +166,7 @@ class TaskView:
         return self._answer[: self.n]
 
     def _hold(self, n: int) -> None:
-        self._rows, self._standing = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self._rows = np.zeros(n, dtype=np.int64)
         self._tasks, self._answer = np.zeros(n, dtype=RUNNING_TASK), np.zeros(n, dtype=SPECULATION)
 
 
@@ -185,7 +180,6 @@ def view_tasks(
     jobs: Records,
     pools: Records,
     rows: Ints,
-    standing: Ints,
     view: Records,
 ) -> int:
     """Bring attempts down to tasks: the least t_rem, the best rate, the oldest age; returns how many there are."""
@@ -199,7 +193,7 @@ def view_tasks(
             continue
         seen = view[n]
         seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
-        seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, 0
+        seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, task["n_started"]
         seen["relative_size"] = 1.0
         without_attempts(seen)
         too_new, at = False, task["newest"]
@@ -209,7 +203,6 @@ def view_tasks(
             seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
             seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], attempt["relative_size"])
-            seen["attempts_started"] = max(seen["attempts_started"], attempt["attempt_number"] + 1)
             too_new |= attempt["too_new"]
             if attempt["too_new"] and now_s - attempt["start_s"] > judge_within_s:
                 jobs[task["job"]]["unjudged"] = True
@@ -222,8 +215,9 @@ def view_tasks(
         seen["stage_tasks"], seen["stage_done"], seen["work"] = stage["n_tasks"], stage["n_done"], task["input_bytes"]
         seen["finished_from"], seen["finished_to"] = -1, -1
         rows[n] = row
-        standing[n] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
-        seen["eligible"] = standing[n] == 0
+        seen["standing"] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
+        seen["eligible"] = seen["standing"] == 0
+        seen["copies_left"] = pool["max_copies"] + 1 - task["n_live"]
         n += 1
     return n
 

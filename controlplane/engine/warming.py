@@ -10,9 +10,9 @@ from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
 from controlplane.policies.registry import TABLE
 from controlplane.policies.row import Kind
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 SOURCE = "spark:warming"
 

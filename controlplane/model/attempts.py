@@ -68,6 +68,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     stages.n_running[stage] += 1
     stages.n_active[stage] += not tasks.n_live[task] and not tasks.done[task]
     tasks.n_live[task] += 1
+    tasks.n_started[task] = max(tasks.n_started[task], fact.attempt_number + 1)
     if fact.speculative:
         stages.n_copies[stage] += 1
         tasks.n_copies[task] += 1

@@ -206,6 +206,8 @@ class Tasks(Table):
     newest = ints(-1)
     """Row of the live attempt that started last; -1 for none. The others follow by `Attempts.older`."""
     n_live = ints()
+    n_started = ints()
+    """Attempts ever, as the host counts them."""
     n_copies = ints()
     done = flags()
     done_s = floats(-np.inf)

@@ -82,6 +82,8 @@ class TaskState(Struct, frozen=True, kw_only=True):
     stage_attempt: int
     index: int
     running_attempts: int
+    attempts_started: int = 0
+    """Attempts ever, as the host counts them; 0 where unknown."""
     input_bytes: int
     """Bytes of input; -1 where unknown."""
     preferred_hosts: list[str]

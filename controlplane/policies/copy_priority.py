@@ -3,8 +3,8 @@
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.model.columns import Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import Setting
 
 JOB, LAST = 0.0, 1.0
@@ -28,12 +28,14 @@ def hold_back(tasks: Records, copy_priority: float, answer: Records) -> None:
     """
     if copy_priority <= JOB:
         return
-    rows = np.flatnonzero(answer["wanted"] & ~answer["kill"])
+    rows = np.flatnonzero((answer["copies"] > 0) & ~answer["kill"])
     rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
     n_started = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
         pool = tasks[row]["pool"]
-        if n_started[pool] < tasks[row]["pool_idle"]:
-            n_started[pool] += 1
+        copies = min(answer["copies"][row], tasks[row]["pool_idle"] - n_started[pool])
+        if copies > 0:
+            n_started[pool] += copies
+            answer["copies"][row] = copies
         else:
-            answer["wanted"][row], answer["reason"][row] = False, Reason.ORIGINALS_WAIT
+            answer["copies"][row], answer["reason"][row] = 0, Reason.ORIGINALS_WAIT

@@ -21,22 +21,21 @@ from controlplane.policies.copy_priority import hold_back
 ALLOCATE = '''
 
 @kernel
-def allocate(code, slots, claimants, settings, answer):
+def allocate(code, seen, settings, answer):
     """How many slots may each claimant of one pool hold now? Fills in `answer`, shape (n_claimants,)."""
-    slots = max(slots, 0)
     answer["target"][:] = 0
-    answer["virtual_size"][:] = claimants["remaining_tasks"]
+    answer["virtual_size"][:] = seen.claimants["remaining_tasks"]
     answer["cap"][:] = -1
     answer["originals"][:] = -1
 '''
 SPECULATE = '''
 
 @kernel
-def speculate(code, tasks, finished, settings, answer):
-    """Which running tasks deserve one more attempt? Fills in `answer`, shape (n_tasks,)."""
+def speculate(code, seen, settings, answer):
+    """Which running tasks deserve further attempts, and how many? Fills in `answer`, shape (n_tasks,)."""
     for row in range(len(answer)):
-        answer[row]["wanted"] = answer[row]["kill"] = answer[row]["end_last"] = False
-        answer[row]["score"] = 0.0
+        answer[row]["kill"] = answer[row]["end_last"] = False
+        answer[row]["copies"], answer[row]["score"] = 0, 0.0
 '''
 
 
@@ -66,11 +65,10 @@ def _calls(rows: Iterable[Row]) -> Iterator[str]:
     """Each kernel under its number."""
     for code, row in enumerate(rows):
         name = f"{row.kind}_{code}"
-        seen = "slots, claimants" if row.kind is Kind.ALLOCATOR else "tasks, finished"
         settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
-        yield f"    if code == {code}:\n        {name}({seen}, {settings}, answer)\n"
+        yield f"    if code == {code}:\n        {name}(seen, {settings}, answer)\n"
         if COPY_PRIORITY in row.settings:
-            yield f"        hold_back(tasks, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
+            yield f"        hold_back(seen.tasks, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
 
 
 _entries = generated(f"{__name__}_entries", source(ROWS))

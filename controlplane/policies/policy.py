@@ -1,13 +1,16 @@
 """What can be asked of a policy? A row with its number, which `dispatch` calls it by."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 
 import numpy as np
 
+from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
-from controlplane.policies.interfaces import ALLOCATION, SPECULATION, UNKNOWN_FINISHED, Floats, Ints, Load, Records
+from controlplane.policies.answer import ALLOCATION, SPECULATION
 from controlplane.policies.row import Row
+from controlplane.policies.seen import NO_WEIGHTS, UNKNOWN_FINISHED, Load, Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +23,8 @@ class Policy(Row):
     def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
         """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
         answer = np.zeros(len(claimants), dtype=ALLOCATION)
-        dispatch.allocate(self.code, slots, claimants, self.setting_values(settings or {}), answer)
+        seen = Seen(slots=max(slots, 0), claimants=claimants, weights=self.brought)
+        dispatch.allocate(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 
     def speculate(
@@ -28,7 +32,8 @@ class Policy(Row):
     ) -> Records:
         """One `SPECULATION` for each `RUNNING_TASK`, likewise."""
         answer = np.zeros(len(tasks), dtype=SPECULATION)
-        dispatch.speculate(self.code, tasks, finished, self.setting_values(settings or {}), answer)
+        seen = Seen(tasks=tasks, finished=finished, weights=self.brought)
+        dispatch.speculate(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 
     def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
@@ -37,9 +42,22 @@ class Policy(Row):
             return np.full(len(stage_tasks), np.nan)
         return self.prepare(load, stage_tasks, self.complete(settings))
 
+    @property
+    def brought(self) -> Floats:
+        """The weights of the row as its kernel sees them, shape (n_weights,), read only."""
+        return _read_only(self.weights) if self.weights else NO_WEIGHTS
+
     def setting_values(self, given: Mapping[str, float]) -> Floats:
         """All settings, shape (n_settings,), in the order of the row. Raises BadSetting."""
         return np.array(list(self.complete(given).values()), dtype=np.float64)
+
+
+@cache
+def _read_only(weights: Callable[[], Floats]) -> Floats:
+    """What a row brings, fetched once."""
+    found = np.array(weights(), dtype=np.float64)
+    found.flags.writeable = False
+    return found
 
 
 def numbered(row: Row) -> Policy:

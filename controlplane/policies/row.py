@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadSetting
-from controlplane.policies.interfaces import Floats, Ints, Load
+from controlplane.policies.seen import Load
 
 ORDERING = frozenset({"order_pending"})
 """What an allocator needs of a host: it starts tasks in the order that it is given."""
@@ -60,7 +61,7 @@ class Row:
     name: str
     kind: Kind
     kernel: Callable[..., None]
-    """(slots, claimants, settings, answer) of an allocator, (tasks, finished, settings, answer) of a speculator."""
+    """(seen, settings, answer): a `Seen`, a record of the settings, and `ALLOCATION` or `SPECULATION` to fill in."""
     about: str
     source: str = ""
     needs: frozenset[str] = frozenset()
@@ -78,6 +79,8 @@ class Row:
     """Whether it copies attempts that are too new to be judged."""
     by_finished: bool = False
     """Whether it goes by what finished attempts of a stage took."""
+    weights: Callable[[], Floats] | None = None
+    """() -> numbers, shape (n,), that its kernel sees read only as `seen.weights`: what was learned elsewhere, say."""
     prepare: Callable[[Load, Ints, Mapping[str, float]], Floats] | None = None
     """(load of a pool, tasks of each stage, settings) -> what the tasks of each stage have as `prepared`.
 

@@ -1,7 +1,7 @@
 """Which value has a rank? Hoare's quickselect, for kernels."""
 
 from controlplane.compiled import rule
-from controlplane.policies.interfaces import Floats
+from controlplane.model.columns import Floats
 
 
 @rule

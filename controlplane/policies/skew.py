@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.policies.interfaces import Flags, Floats, Ints, Records
+from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 EFFICIENT_RATE_SHARE = 0.75

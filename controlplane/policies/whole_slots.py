@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.policies.interfaces import Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints, Records
 
 TOLERANCE = 1e-9
 """What rounding may have taken from a number of slots, as a share of it; 2 / 1.2 * 3 slots are 5."""

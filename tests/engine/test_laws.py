@@ -1,36 +1,50 @@
 """Does the engine stop where a policy breaks a law? A cycle that fails orders nothing, and hosts are stock."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
-from controlplane.engine.admission import Admission
+from controlplane.deciding.decide import judge, share_out
+from controlplane.model import facts as f
 from controlplane.model.errors import LawBroken
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit
 
 
+def plain(kernel):
+    """The kernel as plain Python, which sees what a test puts in the place of what it calls."""
+    return getattr(kernel, "py_func", kernel)
+
+
 @pytest.mark.parametrize("worst", [0.0, -1.0, np.nan])
 def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, worst):
     """One of several is enough."""
 
-    def speculate(code, tasks, finished, settings, answer):
-        answer["wanted"], answer["score"] = True, 1.0
+    def speculate(code, seen, settings, answer):
+        answer["copies"], answer["score"] = 1, 1.0
         answer["score"][:1] = worst
 
     scenario = Scenario()
     scenario.stage(4, input_bytes=1000)
     scenario.start_all(4)
-    monkeypatch.setattr("controlplane.engine.speculation.dispatch.speculate", speculate)
+    monkeypatch.setattr("controlplane.deciding.decide.speculate", speculate)
+    monkeypatch.setattr("controlplane.engine.speculation.judge", plain(judge))
     with pytest.raises(LawBroken, match="no copy without a positive gain: ras"):
         scenario.tell(progress=dict.fromkeys(range(4), 100))
 
 
 @pytest.mark.parametrize(("target", "is_kept"), [([2, 2], True), ([3, 2], False), ([-1, 2], False)])
-def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(target, is_kept):
-    targets = np.array(target)
-    if is_kept:
-        Admission.check_allocation(4, targets)
-    else:
-        with pytest.raises(LawBroken):
-            Admission.check_allocation(4, targets)
+def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypatch, target, is_kept):
+    def allocate(code, seen, settings, answer):
+        answer["target"] = target
+
+    monkeypatch.setattr("controlplane.deciding.decide.allocate", allocate)
+    monkeypatch.setattr("controlplane.engine.allocation.share_out", plain(share_out))
+    scenario = Scenario(hosts=2, slots=2)
+    with nullcontext() if is_kept else pytest.raises(LawBroken, match="never exceed a pool's capacity"):
+        scenario.tell(
+            f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=4, kind="result")
+            for stage, job in enumerate(("one", "two"))
+        )

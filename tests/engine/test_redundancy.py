@@ -9,12 +9,12 @@ from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies.interfaces import Load
 from controlplane.policies.redundancy.theory.relaunch import latency_optimal_factor
 from controlplane.policies.redundancy.theory.relaunch import relaunched as relaunched_run
 from controlplane.policies.redundancy.theory.replication import replication_threshold_s
 from controlplane.policies.redundancy.thresholds import best_factor
 from controlplane.policies.registry import speculator
+from controlplane.policies.seen import Load
 from tests.scenario import SOURCE, Scenario, orders
 
 pytestmark = pytest.mark.unit

@@ -10,8 +10,9 @@ from math import inf, nan
 
 import numpy as np
 
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
+from controlplane.model.columns import Records
 from controlplane.policies.policy import Policy
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ class EventLoop:
         view["pool_idle"] = 1
         answer = self.speculator.speculate(view)
         best_first = np.argsort(-answer["score"], kind="stable")
-        return [seen[row] for row in best_first if answer["wanted"][row]]
+        return [seen[row] for row in best_first if answer["copies"][row]]
 
     def _claimants(self, wanted: list[Task]) -> Records:
         claimants = np.zeros(len(self.jobs), dtype=CLAIMANT)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
+from controlplane.model.columns import Records
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 
 def records(dtype: np.dtype, n: int, columns: dict[str, list]) -> Records:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINTS = """[grasshopper.policies]
 eager = toy_policies:EAGER
 last-come = toy_policies:LAST_COME
+several = toy_policies:SEVERAL
 """
 TOY = '''
 import numpy as np
@@ -20,28 +21,41 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.row import COPYING, ORDERING, Kind, Row, Setting
 
 @kernel
-def none(tasks, finished, settings, answer):
+def none(seen, settings, answer):
     """A copy for each task that is older than `patience_s`."""
+    tasks = seen.tasks
     for row in range(len(tasks)):
         answer["score"][row], answer["reason"][row] = tasks["elapsed_s"][row], Reason.ENDS_SOONER
-        answer["wanted"][row] = (
+        answer["copies"][row] = (
             tasks["eligible"][row]
             and tasks["running_attempts"][row] == 1
             and tasks["elapsed_s"][row] > settings["patience_s"]
         )
 
 @kernel
-def last_come(slots, claimants, settings, answer):
+def last_come(seen, settings, answer):
     """All for the job that came last."""
+    slots, claimants = seen.slots, seen.claimants
     for row in np.argsort(-claimants["arrival_s"], kind="mergesort"):
         answer["target"][row] = min(slots, claimants["usable"][row])
         slots -= answer["target"][row]
+
+@kernel
+def several(seen, settings, answer):
+    """As many copies as it has learned to want, of each task that is old."""
+    none(seen, settings, answer)
+    for row in range(len(answer)):
+        answer["copies"][row] *= int(seen.weights[0])
 
 PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
 INPUTS = "running_attempts elapsed_s t_rem_s t_new_s expected_s demand_s relative_size progress target"
 EAGER = Row(
     name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
     shows={"n_known": lambda inputs: float(len(inputs.keys() & set(INPUTS.split())))},
+)
+SEVERAL = Row(
+    name="several", kind=Kind.SPECULATOR, kernel=several, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
+    weights=lambda: [2.0],
 )
 LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
 '''
@@ -65,6 +79,38 @@ indices = [[task.index for task in tasks] for tasks in (copies, *decided)]
 ordered = [record.inputs["n_known"] for record in live.records() if record.order and "score" in record.inputs]
 shown = [task.inputs["n_known"] for task in live.scheduler.snapshot(live.now_s).pools[0].tasks]
 print(json.dumps([sorted({*ordered, *shown}), *indices, simulated.copies_per_task]))
+"""
+
+
+SEVERAL = """
+import json
+from dataclasses import replace
+from controlplane.engine.decide import decide
+from controlplane.model.parameters import EngineSettings
+from controlplane.model import facts as f
+from tests.scenario import Scenario, orders
+from tests.simulator.cluster.test_scenario import VARIED
+
+settings = EngineSettings(mode=f.Mode.CONTROL, speculator="several", max_copies_per_task=3)
+live = Scenario(settings)
+copies = live.run_with_straggler()
+cycles = [decision for decision in live.decisions if orders(decision)]
+narrow = Scenario(replace(settings, job_copy_share=0.01))
+narrow.run_with_straggler()
+first = next(decision for decision in narrow.decisions if orders(decision))
+watched = Scenario(EngineSettings(speculator="none"))
+watched.run_with_straggler()
+decided = decide(watched.scheduler.snapshot(watched.now_s), "fair+several", settings).pools[0].copies
+simulated = [
+    replace(next(iter(VARIED.values())), policy=f"fair+{name}", max_copies=2, jobs=40, offered_load=0.2).simulate(1)
+    for name in ("eager", "several")
+]
+print(json.dumps([
+    [record.reason.label for record in first.records if record.index == 3],
+    [[(order.index, order.host) for order in orders(cycle)] for cycle in cycles],
+    [(task.index, task.host) for task in decided],
+    [one.copies_per_task for one in simulated],
+]))
 """
 
 
@@ -95,6 +141,20 @@ def test_it_runs_live_and_in_decide_and_simulated(installed):
     assert inputs == [9.0], "every decision about a task has what `Row.shows` may be computed from"
     assert copied == [[3], [3], []]
     assert copies_per_task > 0.0
+
+
+@pytest.mark.unit
+def test_one_answer_may_want_several_copies_of_a_task(installed):
+    """Shed+ and Dolly do: both start in one cycle, each on a host of its own, live, in `decide` and simulated."""
+    done = run(SEVERAL, installed)
+    assert done.returncode == 0, done.stderr
+    narrow, cycles, decided, (one, two) = json.loads(done.stdout)
+    (live,) = cycles
+    for copies in (live, decided):
+        assert [index for index, _ in copies] == [3, 3]
+        assert len({host for _, host in copies} - {"h3"}) == 2
+    assert narrow == ["ends_sooner"], "a second copy beyond the budget takes nothing back of the first"
+    assert 1.5 * one < two <= 2 * one
 
 
 @pytest.mark.full

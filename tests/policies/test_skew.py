@@ -34,7 +34,7 @@ def stage(running):
 @pytest.mark.parametrize("name", ["ras", "late"])
 def test_only_the_inefficient_task_is_copied(stage, name):
     """Task 9 has as long to go as anybody expects of four times the records; a copy would take as long."""
-    assert speculator(name).speculate(stage)["wanted"].nonzero()[0].tolist() == STAGE["inefficient"]
+    assert speculator(name).speculate(stage)["copies"].nonzero()[0].tolist() == STAGE["inefficient"]
 
 
 @pytest.mark.parametrize("name", ["ras", "late"])

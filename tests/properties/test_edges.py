@@ -14,10 +14,10 @@ import pytest
 from controlplane.estimators.running import starting_s
 from controlplane.estimators.tail_index import TailIndex
 from controlplane.estimators.work_done import share_done
+from controlplane.model.columns import Records
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.policies.hopper.virtual_size import copy_multiplier
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK, Records
 from controlplane.policies.redundancy.relaunch import relaunch_reason
 from controlplane.policies.redundancy.theory.execution import plain
 from controlplane.policies.redundancy.theory.order_statistics import order_statistic, slot_time
@@ -33,6 +33,7 @@ from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import best_factor, small_demand_s
 from controlplane.policies.registry import TABLE, allocator, speculator
 from controlplane.policies.row import Keeps, Kind
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 from controlplane.policies.whole_slots import whole, whole_up
 from tests.scenario import Scenario
 
@@ -141,9 +142,9 @@ def ties_of_tasks() -> None:
     for row in SPECULATORS:
         answer = row.speculate(view)
         assert len(set(answer["score"][:4].tolist())) == 1, row.name
-        assert sorted(answer["wanted"][:4], reverse=True) == answer["wanted"][:4].tolist(), row.name
+        assert sorted(answer["copies"][:4], reverse=True) == answer["copies"][:4].tolist(), row.name
     one = speculator("late").speculate(view, {"copy_share": 0.1, "slow_task_share": 1.0})
-    assert one["wanted"].tolist() == [True, False, False, False, False]
+    assert one["copies"].tolist() == [True, False, False, False, False]
 
 
 @case
@@ -286,14 +287,14 @@ def a_copy_takes_as_long_as_what_is_left() -> None:
     view = running([7.0, 7.0], [7.0, 7.0])
     view["pool_idle"] = 5
     for name in ("ras", "mantri"):
-        assert not speculator(name).speculate(view)["wanted"].any(), name
+        assert not speculator(name).speculate(view)["copies"].any(), name
 
 
 @case
 def saving_of_0() -> None:
     """As much slot time as waiting is no saving; on an idle slot it ends sooner."""
     view = running([14.0], [7.0])
-    assert not speculator("ras").speculate(view)["wanted"].any()
+    assert not speculator("ras").speculate(view)["copies"].any()
     view["pool_idle"] = 1
     assert speculator("ras").speculate(view)["reason"].tolist() == [Reason.ENDS_SOONER]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from controlplane import compiled
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
 from controlplane.policies.policy import Policy
 from controlplane.policies.registry import TABLE
 from controlplane.policies.row import Kind
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.model.reasons import WHY_COPIED, Reason
-from controlplane.policies.interfaces import CLAIMANT, RUNNING_TASK
 from controlplane.policies.registry import FORESEEING, TABLE
 from controlplane.policies.row import Keeps, Kind
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 pytestmark = pytest.mark.unit
 
@@ -170,7 +170,7 @@ def test_allocators_answer_the_same_again_and_in_milliseconds(policy, data, view
 def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, view):
     """Every row has a reason of the table, and a score that sorts."""
     speculation = policy.speculate(view, data.draw(settings_of(policy)))
-    wanted, reason = speculation["wanted"], speculation["reason"]
+    wanted, reason = speculation["copies"] > 0, speculation["reason"]
     assert not (wanted & ~view["eligible"]).any()
     assert not (speculation["kill"] & ~wanted).any()
     assert not (speculation["end_last"] & (view["running_attempts"] < 2)).any()
@@ -206,7 +206,7 @@ def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)
-    for name in ("wanted", "reason", "kill", "end_last"):
+    for name in ("copies", "reason", "kill", "end_last"):
         np.testing.assert_array_equal(once[name], other[name])
 
 
@@ -226,7 +226,7 @@ def test_copies_stay_within_their_caps(policy, data, view):
     chosen = data.draw(settings_of(policy))
     view["eligible"], view["t_new_s"] = True, view["t_rem_s"] / 4
     view["sibling_rate"] = 2 * view["progress_rate"].max(initial=0.0)
-    wanted = policy.speculate(view, chosen)["wanted"]
+    wanted = policy.speculate(view, chosen)["copies"] > 0
     assert (view["running_attempts"][wanted] < most_attempts(policy, chosen)).all()
     if "copy_share" in chosen:
         for pool in np.unique(view["pool"]):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
-from controlplane.policies.interfaces import Records
+from controlplane.model.columns import Record, Records
 from controlplane.policies.row import ORDERING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable, whole
 
 
@@ -24,12 +24,13 @@ def reserved_slots(slots: int, reserved_share: float) -> int:
 
 
 @kernel
-def budgeted(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
+def budgeted(seen: Seen, settings: Record, answer: Records) -> None:
     """The least work first, twice: for originals over the unreserved slots, then for copies over the reserve.
 
     The cap is the target, so the reserve stays idle while there is nothing to copy.
     Source: Hopper (SIGCOMM'15), section 3.1, "Budgeted Speculation".
     """
+    slots, claimants = seen.slots, seen.claimants
     order, most = by_key_and_arrival(claimants["remaining_work_s"], claimants), most_usable(claimants)
     tasks, copies = most.copy(), np.zeros(len(most), dtype=np.int64)
     for row in range(len(claimants)):

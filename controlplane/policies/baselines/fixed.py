@@ -3,18 +3,19 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Record
-from controlplane.policies.interfaces import Records
+from controlplane.model.columns import Record, Records
 from controlplane.policies.row import ORDERING, Kind, Row
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import by_arrival, hand_out, most_usable, share_out
 
 
 @kernel
-def fixed(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
+def fixed(seen: Seen, settings: Record, answer: Records) -> None:
     """Set targets first, in order of arrival while slots last; then the rest of the slots by weight.
 
     No target exceeds the job's cap or what it can use, so slots may stay free.
     """
+    slots, claimants = seen.slots, seen.claimants
     order, most, cap = by_arrival(claimants), most_usable(claimants), claimants["fixed_cap"]
     most = np.where(cap >= 0, np.minimum(most, cap), most)
     is_set = claimants["fixed_target"] >= 0

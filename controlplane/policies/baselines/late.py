@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Flags, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.interfaces import Flags, Records
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.selection import quickselect
 from controlplane.policies.skew import EFFICIENT_RATE_SHARE, has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE, whole
@@ -19,7 +19,7 @@ LONGEST_S = float(np.finfo(np.float64).max)
 
 
 @kernel
-def late(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def late(seen: Seen, settings: Record, answer: Records) -> None:
     """Longest Approximate Time to End: slow tasks without a copy, while the pool has room for copies.
 
     The minimum age and the choice of a host that is not slow are the engine's. A task that has not moved at
@@ -27,6 +27,7 @@ def late(tasks: Records, finished: Records, settings: Record, answer: Records) -
     first.
     Source: LATE (OSDI'08), section 4: SpeculativeCap and SlowTaskThreshold.
     """
+    tasks = seen.tasks
     copy_share, slow_task_share = settings["copy_share"], settings["slow_task_share"]
     slow, has_more = is_slow(tasks, slow_task_share), has_more_to_do(tasks)
     candidate = np.zeros(len(tasks), dtype=np.bool_)
@@ -94,7 +95,7 @@ def take_first(tasks: Records, candidate: Flags, copy_share: float, answer: Reco
         left = copies_left(pool_slots=task["pool_slots"], pool_copies=task["pool_copies"], copy_share=copy_share)
         if n_taken[task["pool"]] < left:
             n_taken[task["pool"]] += 1
-            answer["wanted"][row], answer["reason"][row] = True, Reason.LONGEST_TO_END
+            answer["copies"][row], answer["reason"][row] = 1, Reason.LONGEST_TO_END
 
 
 ROW = Row(

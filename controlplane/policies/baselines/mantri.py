@@ -7,11 +7,11 @@ fresh attempt's duration.
 from math import inf
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -66,7 +66,7 @@ def mean_new_s(task: Record, finished: Records) -> float:
 
 
 @kernel
-def mantri(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def mantri(seen: Seen, settings: Record, answer: Records) -> None:
     """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
 
     P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. While all slots are
@@ -74,6 +74,7 @@ def mantri(tasks: Records, finished: Records, settings: Record, answer: Records)
     on average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
     Source: Mantri (OSDI'10), section 5.1.
     """
+    tasks, finished = seen.tasks, seen.finished
     confidence, max_attempts = settings["confidence"], settings["max_attempts"]
     margin_s = settings["kill_margin_s"]
     for row in range(len(tasks)):
@@ -99,7 +100,7 @@ def mantri(tasks: Records, finished: Records, settings: Record, answer: Records)
             reason = Reason.LIKELY_SAVES if attempts < max_attempts else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = t_rem_s if known else 0.0, reason
         answer["kill"][row] = reason == Reason.ENDS_SOONER_ANEW and task["eligible"]
-        answer["wanted"][row] = answer["kill"][row] or (reason == Reason.LIKELY_SAVES and task["eligible"])
+        answer["copies"][row] = answer["kill"][row] or (reason == Reason.LIKELY_SAVES and task["eligible"])
         answer["end_last"][row] = attempts > 1 and is_beaten(
             t_rem_s=task["worst_rem_s"], other_s=t_rem_s, margin_s=margin_s
         )

@@ -1,14 +1,14 @@
 """Which running tasks deserve one more attempt? None of them."""
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import Kind, Row
+from controlplane.policies.seen import Seen
 
 
 @kernel
-def none(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def none(seen: Seen, settings: Record, answer: Records) -> None:
     """No copies at all."""
     answer["reason"][:] = Reason.NO_SPECULATOR
 

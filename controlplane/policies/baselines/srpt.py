@@ -1,18 +1,19 @@
 """How many slots may each job hold? Shortest remaining processing time first."""
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Record
-from controlplane.policies.interfaces import Records
+from controlplane.model.columns import Record, Records
 from controlplane.policies.row import ORDERING, Keeps, Kind, Row
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most_usable
 
 
 @kernel
-def srpt(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
+def srpt(seen: Seen, settings: Record, answer: Records) -> None:
     """Each job all that it can use, the one with the least work left first; unknown work goes last.
 
     Of jobs equally short, the one that arrived first goes first, then the upper row.
     """
+    slots, claimants = seen.slots, seen.claimants
     order = by_key_and_arrival(claimants["remaining_work_s"], claimants)
     hand_out(slots, most_usable(claimants), order, answer["target"])
 

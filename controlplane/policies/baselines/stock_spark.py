@@ -9,11 +9,11 @@ stands for their median, whatever share of them has finished.
 from math import floor, inf
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import TOLERANCE
 
 NOTHING, MEDIAN, DURATION = 0, 1, 2
@@ -78,11 +78,12 @@ def is_inefficient(
 
 
 @kernel
-def stock_spark(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def stock_spark(seen: Seen, settings: Record, answer: Records) -> None:
     """Tasks with one attempt that is older than the threshold, the oldest first; at most one copy.
 
     Spark looks at them in no order.
     """
+    tasks, finished = seen.tasks, seen.finished
     quantile, multiplier, min_runtime_s = settings["quantile"], settings["multiplier"], settings["min_runtime_s"]
     duration_threshold_s, checks_rate = settings["duration_threshold_s"], settings["efficiency"] > 0
     rate_multiplier, long_run_factor = settings["process_rate_multiplier"], settings["long_run_factor"]
@@ -118,7 +119,7 @@ def stock_spark(tasks: Records, finished: Records, settings: Record, answer: Rec
         else:
             reason = Reason.RUNS_TOO_LONG if task["running_attempts"] == 1 else Reason.ALREADY_COPIED
         answer["score"][row], answer["reason"][row] = elapsed_s, reason
-        answer["wanted"][row] = reason == Reason.RUNS_TOO_LONG and task["eligible"]
+        answer["copies"][row] = reason == Reason.RUNS_TOO_LONG and task["eligible"]
 
 
 ROW = Row(

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -68,13 +68,14 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
 
 
 @kernel
-def ras(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def ras(seen: Seen, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
     The score is what a copy gains: slot time, or, where its slot is free, time to the end. The engine runs waiting
     originals as the paper's "default" does; here only copies are proposed.
     Source: GRASS (NSDI'14), section 3.1.
     """
+    tasks = seen.tasks
     greedy_when_idle = settings["greedy_when_idle"] > 0
     margin_s, margin_times = settings["sooner_by_s"], settings["sooner_times"]
     has_more = has_more_to_do(tasks)
@@ -93,7 +94,7 @@ def ras(tasks: Records, finished: Records, settings: Record, answer: Records) ->
         if reason != Reason.UNKNOWN_DEMAND:
             answer["score"][row] = t_rem_s - t_new_s if is_free else saving_s
         copies = reason == Reason.SAVES_SLOT_TIME or reason == Reason.ENDS_SOONER
-        answer["wanted"][row] = copies and task["eligible"]
+        answer["copies"][row] = copies and task["eligible"]
 
 
 ROW = Row(

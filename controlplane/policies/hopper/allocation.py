@@ -3,23 +3,24 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.policies.hopper.fairness import fair_floor, with_fair_floor
 from controlplane.policies.hopper.locality import LOCALITY_PERCENT
 from controlplane.policies.hopper.virtual_size import precedence, virtual_size
-from controlplane.policies.interfaces import Records
 from controlplane.policies.row import ORDERING, Keeps, Kind, Row, Setting
+from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import by_key_and_arrival, most_usable
 
 
 @kernel
-def hopper(slots: int, claimants: Records, settings: Record, answer: Records) -> None:
+def hopper(seen: Seen, settings: Record, answer: Records) -> None:
     """Virtual sizes for the smallest jobs when slots are short, a proportional split when they are not.
 
     Of jobs equally small, the one that arrived first goes first, then the upper row. With `hold_slots` a job's target
     counts copies of tasks that wait, too, and is its cap: a slot for a copy yet to come stays free.
     Source: Hopper (SIGCOMM'15), section 4, Pseudocode 1.
     """
+    slots, claimants = seen.slots, seen.claimants
     cap, round_up, holds = settings["multiplier_cap"], settings["round_up"] > 0, settings["hold_slots"] > 0
     size, first = answer["virtual_size"], claimants["remaining_tasks"].copy()
     for row in range(len(claimants)):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.model.columns import Floats, Ints
 from controlplane.policies.hopper.guidelines import by_guidelines
-from controlplane.policies.interfaces import Floats, Ints
 from controlplane.policies.whole_slots import whole
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.policies.interfaces import Floats, Ints
+from controlplane.model.columns import Floats, Ints
 from controlplane.policies.whole_slots import hand_out, share_out, whole, whole_up
 
 

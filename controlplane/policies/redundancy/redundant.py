@@ -10,12 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Ints, Load, Records
 from controlplane.policies.redundancy.rounding import rounded_load
 from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Load, Seen
 from controlplane.policies.whole_slots import TOLERANCE
 
 ATTEMPTS_AT_START = Setting(
@@ -55,22 +55,24 @@ def start_reason(running_attempts: int, attempts_at_start: int, demand_s: float,
 
 
 @kernel
-def redundant_all(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def redundant_all(seen: Seen, settings: Record, answer: Records) -> None:
     """Copies for every task, the one with fewest attempts first; its score is one over their number.
 
     Source: Redundancy and relaunch, section III, "Redundant-all".
     """
+    tasks = seen.tasks
     attempts_at_start = int(settings["attempts_at_start"])
     for row in range(len(tasks)):
         answer_start(tasks[row], attempts_at_start, math.inf, answer, row)
 
 
 @kernel
-def redundant_small(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def redundant_small(seen: Seen, settings: Record, answer: Records) -> None:
     """Copies for every task of a small job. Of a job with more than `max_tasks` nothing is known but that it is large.
 
     Source: Redundancy and relaunch, section IV, "Redundant-small policy".
     """
+    tasks = seen.tasks
     attempts_at_start, max_tasks = int(settings["attempts_at_start"]), settings["max_tasks"]
     for row in range(len(tasks)):
         small_s = tasks[row]["prepared"]
@@ -94,7 +96,7 @@ def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: R
         small_s=small_s,
     )
     answer["score"][row], answer["reason"][row] = 1.0 / max(task["running_attempts"], 1), reason
-    answer["wanted"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]
+    answer["copies"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]
 
 
 REDUNDANT_ALL = Row(

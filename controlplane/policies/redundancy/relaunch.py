@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Floats, Ints, Load, Records
 from controlplane.policies.redundancy.rounding import rounded, rounded_load
 from controlplane.policies.redundancy.thresholds import best_factor
 from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Load, Seen
 from controlplane.policies.whole_slots import TOLERANCE
 
 
@@ -32,13 +32,14 @@ def relaunch_reason(elapsed_s: float, expected_s: float, attempts_started: int, 
 
 
 @kernel
-def relaunch(tasks: Records, finished: Records, settings: Record, answer: Records) -> None:
+def relaunch(seen: Seen, settings: Record, answer: Records) -> None:
     """Kill and restart, the oldest first; with a `relaunch_factor` of 0 each stage has its own best one.
 
     The order is a copy with `kill`: the engine ends the old attempt when the new one runs, so that no task is ever
     without one.
     Source: Redundancy and relaunch, section V, "Straggler-relaunch".
     """
+    tasks = seen.tasks
     factor = settings["relaunch_factor"]
     for row in range(len(tasks)):
         task = tasks[row]
@@ -49,8 +50,8 @@ def relaunch(tasks: Records, finished: Records, settings: Record, answer: Record
             factor=factor if factor > 0 else task["prepared"],
         )
         answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
-        answer["wanted"][row] = reason == Reason.RELAUNCHED and task["eligible"]
-        answer["kill"][row] = answer["wanted"][row]
+        answer["copies"][row] = reason == Reason.RELAUNCHED and task["eligible"]
+        answer["kill"][row] = answer["copies"][row]
 
 
 def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:

@@ -1,6 +1,6 @@
 """Which pools and stages count as one? Few enough that what is searched for each is searched once and kept."""
 
-from controlplane.policies.interfaces import Load
+from controlplane.policies.seen import Load
 
 LOAD_STEPS = 20
 """Steps of an offered load of 1."""

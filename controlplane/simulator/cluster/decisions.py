@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.deciding.decide import judge, share_out
 from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
-from controlplane.policies.dispatch import allocate, speculate
+from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
@@ -28,8 +29,10 @@ class Policy(NamedTuple):
 
     allocator: int
     allocator_settings: Floats
+    allocator_weights: Floats
     speculator: int
     speculator_settings: Floats
+    speculator_weights: Floats
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
     wanted_only: bool
@@ -57,11 +60,11 @@ def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Ask the allocator, then, if a review is due, the speculator; the other way where shares count wanted copies."""
     state.counts[0]["cycles"] += 1
     if not policy.wanted_only:
-        share_out(work, world, policy, state)
+        set_targets(work, world, policy, state)
     if state.counts[0]["now_s"] >= state.counts[0]["review_s"]:
         review(work, world, policy, state)
     if policy.wanted_only:
-        share_out(work, world, policy, state)
+        set_targets(work, world, policy, state)
     list_asking(state)
 
 
@@ -70,17 +73,21 @@ def review(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Ask the speculator about all that runs."""
     counts = state.counts[0]
     n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
-    tasks, answer = state.tasks[:n_tasks], state.speculation[:n_tasks]
-    speculate(policy.speculator, tasks, state.finished, policy.speculator_settings, answer)
+    seen = Seen(0, state.claimants[:0], state.tasks[:n_tasks], state.finished, policy.speculator_weights)
+    answer = state.speculation[:n_tasks]
+    counts["is_lawful"] &= judge(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
 
 
 @rule
-def share_out(work: Workload, world: World, policy: Policy, state: State) -> None:
+def set_targets(work: Workload, world: World, policy: Policy, state: State) -> None:
     """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
     n_claimants = view_claimants(work, world, policy, state)
-    claimants, shares = state.claimants[:n_claimants], state.allocation[:n_claimants]
-    allocate(policy.allocator, len(state.slots), claimants, policy.allocator_settings, shares)
+    shares = state.allocation[:n_claimants]
+    seen = Seen(
+        len(state.slots), state.claimants[:n_claimants], state.tasks[:0], state.finished, policy.allocator_weights
+    )
+    state.counts[0]["is_lawful"] &= share_out(policy.allocator, seen, policy.allocator_settings, shares)
     row, total = 0, 0.0
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
@@ -153,7 +160,9 @@ def see_attempts(policy: Policy, state: State, slot: int, typical_s: float, task
         can_judge &= now_s >= attempt["readable_s"]
         at = at if seen else attempt["older"]
         seen = False
-    task["eligible"] = not attempts_reason(is_too_new, policy.at_start, original["attempts"], policy.max_copies)
+    task["standing"] = attempts_reason(is_too_new, policy.at_start, original["attempts"], policy.max_copies)
+    task["eligible"] = task["standing"] == 0
+    task["copies_left"] = policy.max_copies + 1 - original["attempts"]
     original["last"] = last if can_judge else -1
 
 
@@ -166,27 +175,27 @@ def keep_wanted(state: State, n_tasks: int) -> None:
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
         job["n_wanted"], job["first_wanted"], job["restarts"] = 0, -1, False
-    wanted = np.flatnonzero(state.speculation["wanted"][:n_tasks])
+    wanted = np.flatnonzero(state.speculation["copies"][:n_tasks])
     best_first = wanted[np.argsort(-state.speculation["score"][wanted], kind="mergesort")]
     state.counts[0]["n_wanted"] = state.counts[0]["n_restarts"] = 0
     for row in range(n_tasks):
         answer, original = state.speculation[row], state.slots[state.task_slots[row]]
-        original["wanted"], original["restarts"] = answer["wanted"] and not answer["kill"], False
+        original["wanted"], original["restarts"] = 0 if answer["kill"] else answer["copies"], False
         if answer["end_last"] and original["last"] >= 0:
             state.slots[original["last"]]["beaten"] = True
             state.counts[0]["n_beaten"] += 1
     for row in best_first[::-1]:
         original = state.slots[state.task_slots[row]]
         job = state.jobs[original["job"]]
-        if original["wanted"]:
+        if original["wanted"] > 0:
             original["next_wanted"] = job["first_wanted"]
             job["first_wanted"] = state.task_slots[row]
-            job["n_wanted"] += 1
-            state.counts[0]["n_wanted"] += 1
+            job["n_wanted"] += original["wanted"]
+            state.counts[0]["n_wanted"] += original["wanted"]
     for row in best_first:
         original = state.slots[state.task_slots[row]]
         job = state.jobs[original["job"]]
-        if not original["wanted"] and not job["restarts"]:
+        if original["wanted"] == 0 and not job["restarts"]:
             original["restarts"] = job["restarts"] = True
             state.counts[0]["n_restarts"] += 1
 

@@ -61,7 +61,7 @@ class Ended(NamedTuple):
 def play(work: Workload, world: World, policy: Policy, state: State, counted: Floats, ended: Ended) -> bool:
     """Play all events. `counted` is the span of time whose slot time is summed up.
 
-    False if it was stopped because there was no room for one more live job.
+    False if it was stopped: there was no room for one more live job, or a policy has broken a law.
     """
     n_slots, n_jobs = len(state.slots), len(state.jobs)
     set_due(state, arrival_leaf(state), work.arrival_s[0])
@@ -70,6 +70,8 @@ def play(work: Workload, world: World, policy: Policy, state: State, counted: Fl
         pass_time(state, counted, state.due_s[leaf])
         if leaf == cycle_leaf(state):
             decide(work, world, policy, state)
+            if not state.counts[0]["is_lawful"]:
+                return False
             meet(state, ended)
             end_beaten(world, state)
             plan_cycle(policy, state, True)
@@ -198,7 +200,8 @@ def start_original(work: Workload, world: World, policy: Policy, state: State, r
     one = state.slots[slot]
     one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + next_task(state, job)
     one["newest"], one["attempts"], one["n_started"] = -1, 1, 1
-    one["is_copy"] = one["wanted"] = one["restarts"] = False
+    one["is_copy"] = one["restarts"] = False
+    one["wanted"] = 0
     job["n_started"] += 1
     counts["n_waiting"] -= 1
     start(work, world, policy, state, row, slot, 0)
@@ -208,9 +211,10 @@ def start_original(work: Workload, world: World, policy: Policy, state: State, r
 def start_copy(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
     """Start a copy of the job's best wanted task."""
     job, at = state.jobs[row], state.jobs[row]["first_wanted"]
-    while not state.slots[at]["wanted"]:
+    while state.slots[at]["wanted"] == 0:
         at = state.slots[at]["next_wanted"]
-    state.slots[at]["wanted"], job["first_wanted"] = False, state.slots[at]["next_wanted"]
+    state.slots[at]["wanted"] -= 1
+    job["first_wanted"] = at
     job["n_wanted"] -= 1
     state.counts[0]["n_wanted"] -= 1
     state.counts[0]["launched"] += 1

@@ -32,7 +32,7 @@ def hand_over(state: State, slot: int) -> None:
     old, new = state.slots[slot], state.slots[heir]
     new["use"], new["newest"] = ORIGINAL, new["older"]
     new["attempts"], new["n_started"] = old["attempts"], old["n_started"]
-    new["wanted"] = new["restarts"] = False
+    new["wanted"], new["restarts"] = 0, False
     new["original"], at = heir, new["newest"]
     while at >= 0:
         state.slots[at]["original"] = heir
@@ -43,8 +43,7 @@ def hand_over(state: State, slot: int) -> None:
 def want_no_more(state: State, original: int) -> None:
     """Take back what was wanted for a task."""
     one, counts = state.slots[original], state.counts[0]
-    if one["wanted"]:
-        state.jobs[one["job"]]["n_wanted"] -= 1
-        counts["n_wanted"] -= 1
+    state.jobs[one["job"]]["n_wanted"] -= one["wanted"]
+    counts["n_wanted"] -= one["wanted"]
     counts["n_restarts"] -= one["restarts"]
-    one["wanted"] = one["restarts"] = False
+    one["wanted"], one["restarts"] = 0, False

@@ -12,9 +12,9 @@ from math import inf, nan
 import numpy as np
 
 from controlplane.model.columns import Floats, Ints, Records
-from controlplane.model.errors import BadSetting
-from controlplane.policies.interfaces import Load
+from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
+from controlplane.policies.seen import Load
 from controlplane.simulator.cluster.decisions import Policy
 from controlplane.simulator.cluster.events import Ended, play
 from controlplane.simulator.cluster.inputs import with_inputs
@@ -117,6 +117,8 @@ class ClusterScenario:
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
         finished = play(work, world, self._policy(work.phase_tasks), state, window_s, ended)
+        if not state.counts[0]["is_lawful"]:
+            raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
         slowdown = ended.response_s / ideal_s(work, self.launch_s)
         return _summary(work, ended, slowdown, state.counts[0], window_s, self.slots, finished), ended
 
@@ -143,8 +145,10 @@ class ClusterScenario:
         return Policy(
             allocator=allocator.code,
             allocator_settings=allocator.setting_values(self.allocator_settings),
+            allocator_weights=allocator.brought,
             speculator=speculator.code,
             speculator_settings=speculator.setting_values(self.speculator_settings),
+            speculator_weights=speculator.brought,
             copies_first=speculator.before_waiting,
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import rule
-from controlplane.model.columns import Floats, Ints, Record
+from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.finished import FINISHED, MOST_FINISHED
-from controlplane.policies.interfaces import ALLOCATION, CLAIMANT, RUNNING_TASK, SPECULATION, Records
+from controlplane.policies.answer import ALLOCATION, SPECULATION
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 FREE, ORIGINAL, COPY, CLEANING = range(4)
 """Uses of a slot. A killed attempt's slot is cleaned up before it is free."""
@@ -28,7 +29,7 @@ SLOT = np.dtype(
         ("attempts", np.int64),  # of an original, as are all up to `next_wanted`: live attempts of its task
         ("n_started", np.int64),  # attempts of its task, live or not
         ("last", np.int64),  # slot of the one that seems to end last; -1 where one cannot be judged yet
-        ("wanted", np.bool_),  # one more attempt is wanted
+        ("wanted", np.int64),  # further attempts that are wanted
         ("restarts", np.bool_),  # one more attempt is wanted in place of this one
         ("next_wanted", np.int64),  # slot of the next wanted task of the job
         ("is_copy", np.bool_),  # it stays one when its original is killed
@@ -95,6 +96,7 @@ COUNTS = np.dtype(
         ("inputs", np.int64),  # originals started whose input lies somewhere
         ("local", np.int64),  # of them, those beside it
         ("n_logged", np.int64),
+        ("is_lawful", np.bool_),  # no policy's answer has broken a law
     ],
     align=True,
 )
@@ -158,7 +160,7 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
     for node in range(width - 1, 0, -1):
         tree[node] = tree[2 * node]
     counts = np.zeros(1, dtype=COUNTS)
-    counts["n_free"] = n_slots
+    counts["n_free"], counts["is_lawful"] = n_slots, True
     return State(
         slots=slots,
         free=np.arange(n_slots)[::-1].copy(),

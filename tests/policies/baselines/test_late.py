@@ -16,7 +16,7 @@ T_NEW_S = [4.0] * 8
 
 
 def wanted(view):
-    return late.speculate(view)["wanted"].nonzero()[0].tolist()
+    return late.speculate(view)["copies"].nonzero()[0].tolist()
 
 
 def test_late_wants_the_slowest_quarter_only(running):
@@ -53,7 +53,7 @@ def test_every_pool_and_stage_is_judged_by_itself(running):
 def test_late_copies_no_task_twice(running):
     """LATE's rule is one copy a task."""
     speculation = late.speculate(running(T_REM_S, T_NEW_S, progress_rate=SLOW, running_attempts=[2] + [1] * 7))
-    assert speculation["wanted"].nonzero()[0].tolist() == [1]
+    assert speculation["copies"].nonzero()[0].tolist() == [1]
     assert speculation["reason"][0] == Reason.ALREADY_COPIED
 
 
@@ -78,4 +78,4 @@ def test_the_last_task_of_a_stage_is_measured_by_its_finished_siblings(running):
 
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
-    assert len(late.speculate(running([], []))["wanted"]) == 0
+    assert len(late.speculate(running([], []))["copies"]) == 0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from controlplane.model.reasons import Reason
 from controlplane.policies.baselines.mantri import undercut_rank
-from controlplane.policies.interfaces import FINISHED
 from controlplane.policies.registry import speculator
+from controlplane.policies.seen import FINISHED
 
 pytestmark = pytest.mark.unit
 
@@ -29,7 +29,7 @@ def judge(running, t_rem_s, unit_s, settings=None, **columns):
     known = {"finished_from": [0], "finished_to": [len(unit_s)], "work": [10.0]}
     view = running([t_rem_s], [inf], **(known | columns))
     answer = mantri.speculate(view, settings or {}, finished(*unit_s))
-    assert answer["wanted"].tolist() == [answer["reason"][0] == Reason.LIKELY_SAVES]
+    assert answer["copies"].tolist() == [answer["reason"][0] == Reason.LIKELY_SAVES]
     return Reason(answer["reason"][0])
 
 
@@ -104,7 +104,7 @@ def test_what_may_not_be_copied_is_not_killed_either(running, columns):
     for eligible in (True, False):
         view = running([81.0], [inf], eligible=[eligible], **known, **columns)
         answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
-        assert answer["wanted"].tolist() == [eligible]
+        assert answer["copies"].tolist() == [eligible]
         assert answer["kill"].tolist() == [eligible and columns is FULL]
 
 
@@ -119,7 +119,7 @@ def test_a_restart_is_not_held_back_with_the_copies(running):
     """Last in line is who takes a slot from an original; a restart gives one back."""
     view = running([81.0], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)
     answer = mantri.speculate(view, {"copy_priority": 1.0}, finished(2.0))
-    assert answer["wanted"].tolist() == answer["kill"].tolist() == [True]
+    assert answer["copies"].tolist() == answer["kill"].tolist() == [True]
 
 
 @pytest.mark.parametrize(

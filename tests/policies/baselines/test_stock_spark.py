@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import FINISHED
 from controlplane.policies.registry import speculator
+from controlplane.policies.seen import FINISHED
 from controlplane.policies.whole_slots import TOLERANCE
 
 pytestmark = pytest.mark.unit
@@ -26,7 +26,7 @@ def judge(running, elapsed_s, duration_s, settings=None, **columns):
     usual |= {"stage_done": [len(duration_s)], "finished_to": [len(duration_s)]}
     view = running([9.0], [1.0], elapsed_s=[elapsed_s], **(usual | columns))
     answer = stock.speculate(view, settings or {}, finished(*duration_s))
-    assert answer["wanted"].tolist() == [answer["reason"][0] == Reason.RUNS_TOO_LONG]
+    assert answer["copies"].tolist() == [answer["reason"][0] == Reason.RUNS_TOO_LONG]
     return Reason(answer["reason"][0])
 
 
@@ -115,4 +115,4 @@ def test_where_finished_attempts_are_not_known_the_estimate_stands_for_their_med
     """After a restart, in a large stage; an unknown estimate is no median."""
     view = running([9.0] * 3, [2.0, 2.0, np.inf], elapsed_s=[6.1, 5.9, 99.0], progress_rate=[0.1] * 3)
     view["finished_from"] = -1
-    assert stock.speculate(view)["wanted"].tolist() == [True, False, False]
+    assert stock.speculate(view)["copies"].tolist() == [True, False, False]

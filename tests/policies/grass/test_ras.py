@@ -19,7 +19,7 @@ def test_figure_1_saves_one_unit(running):
     """T1 of the paper's example is worth a copy, by exactly one slot-second."""
     view = running([FIGURE["t_rem_s"]], [FIGURE["t_new_s"]], running_attempts=[FIGURE["running_attempts"]])
     speculation = ras.speculate(view)
-    assert speculation["wanted"].tolist() == [True]
+    assert speculation["copies"].tolist() == [True]
     assert speculation["score"].tolist() == [FIGURE["saving_s"]]
 
 
@@ -44,7 +44,7 @@ def test_ras_copies_only_what_strictly_saves(running, attempts, t_rem_s, t_new_s
     """A saving of exactly nothing, or of a rounding error, is none; unknown times promise nothing."""
     speculation = ras.speculate(running([t_rem_s], [t_new_s], running_attempts=[attempts]))
     assert speculation["reason"].tolist() == [reason]
-    assert speculation["wanted"].tolist() == [reason is Reason.SAVES_SLOT_TIME]
+    assert speculation["copies"].tolist() == [reason is Reason.SAVES_SLOT_TIME]
 
 
 def test_ras_prefers_the_highest_saving(running):
@@ -55,20 +55,20 @@ def test_ras_prefers_the_highest_saving(running):
 
 def test_ras_leaves_ineligible_tasks_alone(running):
     """The engine has a reason of its own, for example that the stage is unsafe to copy."""
-    assert ras.speculate(running([50.0], [1.0], eligible=[False]))["wanted"].tolist() == [False]
+    assert ras.speculate(running([50.0], [1.0], eligible=[False]))["copies"].tolist() == [False]
 
 
 def test_nothing_running_gives_empty_columns(running):
     """An idle cluster is no special case."""
-    assert len(ras.speculate(running([], []))["wanted"]) == 0
+    assert len(ras.speculate(running([], []))["copies"]) == 0
 
 
 @pytest.mark.parametrize("free", ["pool_idle", "job_room"])
 def test_a_slot_that_no_original_waits_for_costs_nothing(running, free):
     """Idle, or given to the job beyond its waiting tasks: what ends sooner by a copy is worth such a slot."""
     columns = {"sibling_rate": [2.0], "elapsed_s": [1.0]}
-    assert not ras.speculate(running([3.0], [2.0], **columns))["wanted"][0]
+    assert not ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
     columns[free] = [1]
-    assert ras.speculate(running([3.0], [2.0], **columns))["wanted"][0]
-    assert not ras.speculate(running([3.0], [2.0], **columns), {"greedy_when_idle": 0.0})["wanted"][0]
-    assert not ras.speculate(running([2.0], [2.0], **columns))["wanted"][0]
+    assert ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
+    assert not ras.speculate(running([3.0], [2.0], **columns), {"greedy_when_idle": 0.0})["copies"][0]
+    assert not ras.speculate(running([2.0], [2.0], **columns))["copies"][0]

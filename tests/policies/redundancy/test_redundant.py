@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from controlplane.model.reasons import Reason
-from controlplane.policies.interfaces import Load
 from controlplane.policies.redundancy.theory.execution import small_and_large
 from controlplane.policies.redundancy.theory.queue import response_time_s
 from controlplane.policies.redundancy.theory.redundant_small import unexpanded
@@ -14,6 +13,7 @@ from controlplane.policies.redundancy.theory.replication import replicated
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.registry import speculator
+from controlplane.policies.seen import Load
 
 pytestmark = pytest.mark.unit
 

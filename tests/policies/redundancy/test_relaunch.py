@@ -19,7 +19,7 @@ def judge(running, settings, **columns):
     usual = {"attempts_started": [1], "expected_s": [4.0], "prepared": [inf]}
     answer = relaunch.speculate(running([5.0], [4.0], **(usual | columns)), settings)
     reason = Reason(answer["reason"][0])
-    assert answer["wanted"].tolist() == answer["kill"].tolist() == [reason is Reason.RELAUNCHED]
+    assert answer["copies"].tolist() == answer["kill"].tolist() == [reason is Reason.RELAUNCHED]
     return reason
 
 

@@ -1,7 +1,8 @@
-"""Do the live engine and the cluster simulator decide alike? One seed drives both; every target and copy is compared.
+"""Do the live engine and the cluster simulator show policies the same? Two fillers of one `Seen`, and what comes of it.
 
-The simulator plays; everything that happens is told to the engine as facts, and both decide at the same instants. What
-differs by design is taken out of the comparison, and listed here:
+The simulator plays; everything that happens is told to the engine as facts, and both decide at the same instants. Each
+record of a claimant and of a running task is compared, field by field, then every target and copy. What differs by
+design is taken out of the comparison, and listed here:
 - Estimates: the engine's come from bytes and siblings, the simulator's from the truth, with noise. The engine is given
   the simulator's, and the true tail index, and the simulator's load for the demand up to which a job is small.
 - Foresight: the engine counts all copies that running tasks may have, so the simulator is told to (`wanted_only`);
@@ -19,15 +20,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from controlplane.engine import speculation
+from controlplane.engine.applications import claimants_of
+from controlplane.engine.views import job_sums
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
-from controlplane.policies.interfaces import Load
+from controlplane.policies.seen import CLAIMANT, RUNNING_TASK, Load
 from controlplane.simulator.cluster import events
 from controlplane.simulator.cluster.decisions import decide
 from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.state import ORIGINAL
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.cluster.world import machine_of, mean_factor, typical_factor
 from tests.scenario import SOURCE, Scenario
@@ -36,6 +41,10 @@ pytestmark = pytest.mark.unit
 
 MACHINES, SLOTS_PER_MACHINE, LOAD, TAIL_INDEX = 4, 3, 0.8, 1.5
 UNLIMITED = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0, "losing_share": 1.0}
+NUMBERED = {"stage", "finished_from", "finished_to"}
+"""Fields of a running task that point to other rows."""
+BY_ORDERS = {"eligible", "standing", "pool_copies", "pool_idle", "job_room"}
+"""Those that an open order changes: the engine counts its copy already."""
 
 
 class Twin:
@@ -68,7 +77,12 @@ class Twin:
         monkeypatch.setattr(events, "decide", self.decide)
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
-        self.starts_are_compared = not self.live.scheduler.steering.speculator(SOURCE)[0].at_start
+        row = self.live.scheduler.steering.speculator(SOURCE)[0]
+        self.compared_fields = {*RUNNING_TASK.names} - NUMBERED - {"t_new_s" if self.goes_by_means else "expected_s"}
+        self.compared_fields -= set() if row.by_finished else {"work"}
+        driver = self.live.scheduler.cluster.sources[SOURCE]
+        driver.attached = structs.replace(driver.attached, executor_slots=SLOTS_PER_MACHINE)
+        self.starts_are_compared = not row.at_start
 
     def arrive(self, work, world, policy, state):
         self.plain["arrive"](work, world, policy, state)
@@ -134,6 +148,8 @@ class Twin:
         self.live.now_s = float(state.counts[0]["now_s"])
         orders = self.live.tell(facts or self.live.executors[:1]).orders.get(SOURCE, [])
         self.compare_targets(state)
+        self.compare_claimants(state)
+        self.compare_seen(state)
         if nothing_open:
             self.compared += self.wanted(state) != set()
             assert self.wanted(state) == self.live_wanted()
@@ -147,18 +163,53 @@ class Twin:
             job = state.jobs[state.active[place]]
             assert job["target"] == cluster.jobs.target[rows[f"job-{job['id']}"]]
 
+    def compare_claimants(self, state):
+        """Both have filled in the same records of the same jobs, but for what is left to do, which is an estimate."""
+        cluster = self.live.scheduler.cluster
+        rows, live = claimants_of(
+            cluster, cluster.sources[SOURCE], job_sums(cluster), max_copies=1, now_s=self.live.now_s
+        )
+        jobs = [int(cluster.job_infos[row].key.partition("-")[2]) for row in rows.tolist()]
+        active = [int(state.jobs[row]["id"]) for row in state.active[: state.counts[0]["n_active"]]]
+        assert jobs == active
+        for record, other in zip(live, state.claimants, strict=False):
+            for name in {*CLAIMANT.names} - {"remaining_work_s"}:
+                assert np.isclose(record[name], other[name]), name
+
+    def compare_seen(self, state):
+        """Both have filled in the same records of the same tasks."""
+        simulated = dict(zip(self.simulated_keys(state), state.tasks, strict=False))
+        if not simulated:
+            return
+        view = self.live.scheduler._view
+        live = dict(zip(self.live_keys(view.rows), view.tasks, strict=True))
+        assert simulated.keys() == live.keys()
+        for key, record in live.items():
+            other = simulated[key]
+            for name in self.compared_fields - (BY_ORDERS if self.open else set()):
+                assert np.isclose(record[name], other[name], equal_nan=True), name
+            assert record["finished_to"] - record["finished_from"] == other["finished_to"] - other["finished_from"]
+
+    def simulated_keys(self, state):
+        """Job and task of each record that the simulator has filled in."""
+        slots = state.task_slots[: np.count_nonzero(state.slots["use"] == ORIGINAL)].tolist()
+        return [(int(state.jobs[state.slots[s]["job"]]["id"]), int(state.slots[s]["task"])) for s in slots]
+
+    def live_keys(self, rows):
+        """The same of the engine's."""
+        cluster = self.live.scheduler.cluster
+        return [
+            (cluster.stage_infos[int(cluster.tasks.stage[row])].fact.stage, int(cluster.tasks.index[row]))
+            for row in rows
+        ]
+
     def wanted(self, state):
-        n_tasks = np.count_nonzero(state.slots["use"] == 1)
-        slots = state.task_slots[np.flatnonzero(state.speculation["wanted"][:n_tasks])].tolist()
-        return {(int(state.jobs[state.slots[s]["job"]]["id"]), int(state.slots[s]["task"])) for s in slots}
+        keys = self.simulated_keys(state)
+        return {key for key, copies in zip(keys, state.speculation["copies"], strict=False) if copies > 0}
 
     def live_wanted(self):
-        cluster, view = self.live.scheduler.cluster, self.live.scheduler._view
-        wanted = view.rows[view.answer["wanted"]] if view.n else []
-        return {
-            (cluster.stage_infos[int(cluster.tasks.stage[row])].fact.stage, int(cluster.tasks.index[row]))
-            for row in wanted
-        }
+        view = self.live.scheduler._view
+        return set(self.live_keys(view.rows[view.answer["copies"] > 0])) if view.n else set()
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,17 @@
-"""What does a policy see, and what does it answer? Two axes: allocators per pool, speculators per job.
+"""What does a policy see? The same records in every world: live, `grasshopper decide`, and the simulator.
 
-Everything here is records: one a claimant (a job in a driver's pool), one a running task, one an answer. A policy is a
-kernel: it reads records and its settings, a record with the registry's names, and fills in the answers given to it; it
-reads no clock and draws no number. Python indexes records by field as compiled code does: `claimants["weight"][row]`.
+One record a claimant (a job in a driver's pool), one a running task, one a finished attempt. A policy is a kernel: it
+reads what is seen and its settings, a record with the registry's names, and fills in the answers given to it
+(`answer.py`); it reads no clock and draws no number. Python indexes records by field as compiled code does:
+`seen.claimants["weight"][row]`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.columns import Floats, Records
 from controlplane.model.finished import FINISHED
-
-__all__ = [
-    "ALLOCATION",
-    "CLAIMANT",
-    "FINISHED",
-    "RUNNING_TASK",
-    "SPECULATION",
-    "UNKNOWN_FINISHED",
-    "Flags",
-    "Floats",
-    "Ints",
-    "Load",
-    "Records",
-]
 
 CLAIMANT = np.dtype(
     [
@@ -44,16 +31,6 @@ CLAIMANT = np.dtype(
     align=True,
 )
 
-ALLOCATION = np.dtype(
-    [
-        ("target", np.int64),  # of a pool, they never add up to more than its slots
-        ("virtual_size", np.float64),  # slots it could use well; its remaining tasks where there is no such notion
-        ("cap", np.int64),  # the most it may hold, which keeps slots free; -1 for no cap
-        ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
-    ],
-    align=True,
-)
-
 RUNNING_TASK = np.dtype(
     [
         ("stage", np.int64),  # groups of siblings are numbered from 0, in no order
@@ -64,7 +41,9 @@ RUNNING_TASK = np.dtype(
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
         ("sibling_rate", np.float64),  # the same of a fresh attempt, as siblings foretell it; 0 or nan where unknown
         ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 where nothing tells
-        ("eligible", np.bool_),  # False where the engine has a reason of its own to leave the task alone
+        ("eligible", np.bool_),  # False where the task is left alone, whatever a policy wants
+        ("standing", np.int16),  # why it is, as a `Reason`, the first that holds; 0 where it is eligible
+        ("copies_left", np.int16),  # further attempts that settings and host allow it
         ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
         ("pool", np.int64),  # numbered as stages are
         ("attempts_started", np.int64),  # ever
@@ -87,6 +66,27 @@ RUNNING_TASK = np.dtype(
 """A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
 
 
+UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
+"""Where no finished attempts are known, or nobody asks for them."""
+NO_CLAIMANTS, NO_TASKS = np.zeros(0, dtype=CLAIMANT), np.zeros(0, dtype=RUNNING_TASK)
+NO_WEIGHTS = np.zeros(0)
+NO_WEIGHTS.flags.writeable = False
+
+
+class Seen(NamedTuple):
+    """What one call of a policy sees: an allocator the slots and claimants of a pool, a speculator the tasks of any."""
+
+    slots: int = 0
+    claimants: Records = NO_CLAIMANTS
+    """`CLAIMANT`, (n_claimants,), in order of arrival."""
+    tasks: Records = NO_TASKS
+    """`RUNNING_TASK`, (n_tasks,)."""
+    finished: Records = UNKNOWN_FINISHED
+    """`FINISHED`, to which tasks point."""
+    weights: Floats = NO_WEIGHTS
+    """Numbers that the policy's row brings, read only; empty where it brings none."""
+
+
 class Load(NamedTuple):
     """What a policy prepares for: a pool as a whole."""
 
@@ -95,18 +95,3 @@ class Load(NamedTuple):
     """Slot time that arrives per slot and second, stragglers included."""
     tail_index: float
     """Of attempts' durations."""
-
-
-UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
-"""Where no finished attempts are known, or nobody asks for them."""
-
-SPECULATION = np.dtype(
-    [
-        ("wanted", np.bool_),
-        ("kill", np.bool_),  # once the copy runs, the attempt that it was made of ends; only where it is wanted
-        ("end_last", np.bool_),  # of its attempts, the one that ends last ends now; it has another
-        ("score", np.float64),  # the gain: higher first within a job; finite; if wanted, > 0, or the cycle fails
-        ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
-    ],
-    align=True,
-)

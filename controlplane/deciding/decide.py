@@ -1,0 +1,38 @@
+"""What do the policies answer to what is seen? Every world asks them here: live, `decide`, the simulated cluster."""
+
+from controlplane.compiled import kernel
+from controlplane.model.columns import Floats, Records
+from controlplane.policies.dispatch import allocate, speculate
+from controlplane.policies.seen import Seen
+
+
+@kernel
+def share_out(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+    """Ask an allocator; fills in `ALLOCATION`, (n_claimants,).
+
+    False if its targets break a law: one is negative, or they add up to more than the slots.
+    """
+    allocate(code, seen, settings, answer)
+    left, is_lawful = seen.slots, True
+    for row in range(len(answer)):
+        left -= answer[row]["target"]
+        is_lawful &= answer[row]["target"] >= 0
+    return is_lawful and left >= 0
+
+
+@kernel
+def judge(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+    """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive gain.
+
+    A task that is left alone (`standing`) gets no copy, and that reason; no task gets more than it may have.
+    """
+    speculate(code, seen, settings, answer)
+    is_lawful = True
+    for row in range(len(answer)):
+        task, one = seen.tasks[row], answer[row]
+        if one["copies"] > 0:
+            is_lawful &= one["score"] > 0.0
+            one["copies"] = min(one["copies"], 1 if one["kill"] else task["copies_left"])
+        if task["standing"] > 0:
+            one["copies"], one["reason"] = 0, task["standing"]
+    return is_lawful
