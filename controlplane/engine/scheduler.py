@@ -29,7 +29,7 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.hosts import KINDS, kind_of
 from controlplane.hosts.answers import NO_SLOT
 from controlplane.model.apply import apply, forget
-from controlplane.model.cluster import Changes, Cluster, SourceState
+from controlplane.model.cluster import Changes, Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Fact, Mode, OrderResult
 from controlplane.model.orders import Claim
@@ -103,6 +103,7 @@ class Scheduler:
             if row in self.cluster.stage_infos:
                 info = self.cluster.stage_infos[row]
                 self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
+        self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
         views.count_downstream(self.cluster, changes.jobs)
         replaced = self._replaced(changes)
@@ -250,6 +251,7 @@ class Scheduler:
         """Bring orders together with what became of them."""
         for name, started in changes.launched:
             decision.outcomes += self.ledger.launched(name, started, now_s)
+            self._ordered_one_less(name, (started.stage, started.stage_attempt, started.index))
         for name, fact in changes.outcomes:
             entry, outcome = self.ledger.settled(name, fact, now_s)
             if outcome is not None:
@@ -292,13 +294,18 @@ class Scheduler:
 
     def _not_started(self, entry: OpenOrder, retry_s: float) -> None:
         """A copy will not start by this order; its task may have another from `retry_s` on."""
-        source = self.cluster.sources.get(entry.source)
-        row = source.stages.get(entry.task[:2]) if source else None
-        task = self.cluster.stage_infos[row].task_rows.get(entry.task[2]) if row is not None else None
+        task = self._ordered_one_less(entry.source, entry.task)
         if task is not None:
-            tasks = self.cluster.tasks
+            self.cluster.tasks.not_before_s[task] = retry_s
+
+    def _ordered_one_less(self, name: str, key: TaskKey) -> int | None:
+        """A copy of a source's task is no longer on its way; returns the task's row, if it is still known."""
+        source, tasks = self.cluster.sources.get(name), self.cluster.tasks
+        row = source.stages.get(key[:2]) if source else None
+        task = self.cluster.stage_infos[row].task_rows.get(key[2]) if row is not None else None
+        if task is not None:
             tasks.ordered_copies[task] = max(0, tasks.ordered_copies[task] - 1)
-            tasks.not_before_s[task] = retry_s
+        return task
 
     def _pools_due(self, changes: Changes, now_s: float) -> list[SourceState]:
         """Pools with news, and those with running attempts that nobody has looked at for a review interval."""

@@ -175,8 +175,7 @@ def _job_ended(now: Applying, fact: f.JobEnded) -> None:
 def _end_job(now: Applying, job: str, at_s: float) -> None:
     jobs, row = now.cluster.jobs, now.source.jobs[job]
     jobs.ended[row] = True
-    # Its host drops the grant with the job, and so do we: the same key may come again.
-    jobs.granted_target[row] = -1
+    now.changes.jobs_ended.add(row)
     jobs.containers_running[row] = jobs.containers_pending[row] = 0
     for stage in now.cluster.job_infos[row].stage_rows:
         _close_stage(now, stage, at_s)

@@ -74,7 +74,6 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         tasks.n_copies[task] += 1
         cluster.jobs.copies_launched[stages.job[stage]] += 1
     if fact.order:
-        tasks.ordered_copies[task] = max(0, tasks.ordered_copies[task] - 1)
         now.changes.launched.append((source.name, fact))
 
 

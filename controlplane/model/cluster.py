@@ -217,6 +217,8 @@ class Changes:
     """(pool, seconds from launch to first progress, whether on a cold executor)."""
     jobs: set[int] = field(default_factory=set)
     """Rows of jobs whose stages, or what is known of them, changed."""
+    jobs_ended: set[int] = field(default_factory=set)
+    """Rows of jobs that are over; the same keys may come again."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached or started anew."""

@@ -1,5 +1,6 @@
 """Which columns does running work have? One table a kind of thing; `_s` are seconds on the engine's clock."""
 
+from enum import StrEnum
 from typing import Any, cast
 
 import numpy as np
@@ -19,19 +20,32 @@ Records = NDArray[Any]
 NAN = float("nan")
 
 
-def ints(empty: int = 0) -> Ints:
+class Writer(StrEnum):
+    """Who alone may change a column."""
+
+    HOST = "host"
+    """What hosts have told, and what follows from it at once: `apply`."""
+    ESTIMATOR = "estimator"
+    """What is believed of it: the estimators, and `Learning`, which feeds them."""
+    ENGINE = "engine"
+    """What was decided, ordered or noted, kept from cycle to cycle."""
+    CYCLE = "cycle"
+    """What a cycle computes of the others for its kernels, for pools that are due or jobs that have changed."""
+
+
+def ints(empty: int = 0, *, by: Writer = Writer.HOST) -> Ints:
     """A column of whole numbers: counts, and rows of other tables, of which -1 is none."""
-    return cast("Ints", Column(np.int64, empty))
+    return cast("Ints", Column(np.int64, empty, by))
 
 
-def floats(empty: float = NAN) -> Floats:
+def floats(empty: float = NAN, *, by: Writer = Writer.HOST) -> Floats:
     """A column of measured numbers: unknown in an empty cell, or a sum that begins at 0."""
-    return cast("Floats", Column(np.float64, empty))
+    return cast("Floats", Column(np.float64, empty, by))
 
 
-def flags(empty: bool = False) -> Flags:
+def flags(empty: bool = False, *, by: Writer = Writer.HOST) -> Flags:
     """A column of truth values."""
-    return cast("Flags", Column(np.bool_, empty))
+    return cast("Flags", Column(np.bool_, empty, by))
 
 
 class Pools(Table):
@@ -42,39 +56,39 @@ class Pools(Table):
     total_core_s = floats(0.0)
     n_ended = ints()
     """Attempts that `total_core_s` is the sum of."""
-    reviewed_s = floats(-np.inf)
-    startup_mean_s = floats()
+    reviewed_s = floats(-np.inf, by=Writer.ENGINE)
+    startup_mean_s = floats(by=Writer.ESTIMATOR)
     """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
-    startup_deviation_s = floats()
-    cold_startup_mean_s = floats()
+    startup_deviation_s = floats(by=Writer.ESTIMATOR)
+    cold_startup_mean_s = floats(by=Writer.ESTIMATOR)
     """The same for the first attempts of a stage on their executors."""
-    cold_startup_deviation_s = floats()
-    foretold_error = floats(0.5)
+    cold_startup_deviation_s = floats(by=Writer.ESTIMATOR)
+    foretold_error = floats(0.5, by=Writer.ESTIMATOR)
     """Mean absolute log error of the first estimates of t_rem."""
-    n_foretold = ints()
-    cold_foretold_error = floats(0.5)
+    n_foretold = ints(by=Writer.ESTIMATOR)
+    cold_foretold_error = floats(0.5, by=Writer.ESTIMATOR)
     """The same for the first attempts of a stage on their executors."""
-    n_cold_foretold = ints()
-    due = flags()
+    n_cold_foretold = ints(by=Writer.ESTIMATOR)
+    due = flags(by=Writer.CYCLE)
     """Looked at in this cycle; then these are of this cycle, too."""
-    off = flags()
-    max_copies = ints()
+    off = flags(by=Writer.CYCLE)
+    max_copies = ints(by=Writer.CYCLE)
     """Extra attempts that one task may have."""
-    n_copies = ints()
+    n_copies = ints(by=Writer.CYCLE)
     """Copies that run or were ordered."""
-    idle = ints()
+    idle = ints(by=Writer.CYCLE)
     """Slots that no attempt holds, no original waits for, and no ordered copy will take."""
-    tail_index = floats(1.0)
-    tail_reviewed_s = floats(-np.inf)
-    offered_load = floats(0.0)
+    tail_index = floats(1.0, by=Writer.ESTIMATOR)
+    tail_reviewed_s = floats(-np.inf, by=Writer.ESTIMATOR)
+    offered_load = floats(0.0, by=Writer.ESTIMATOR)
     """Share of the slots that originals alone would keep busy, smoothed; and their share since it was last seen."""
-    busy_share = floats(0.0)
-    load_seen_s = floats(-np.inf)
-    at_start = flags()
+    busy_share = floats(0.0, by=Writer.ESTIMATOR)
+    load_seen_s = floats(-np.inf, by=Writer.ESTIMATOR)
+    at_start = flags(by=Writer.CYCLE)
     """Whether its speculator copies attempts that are too new to be judged."""
-    kept_slowness = floats(0.0)
+    kept_slowness = floats(0.0, by=Writer.ESTIMATOR)
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
-    executor_slots = ints()
+    executor_slots = ints(by=Writer.CYCLE)
     """Of each executor that its driver asks for; 0 where unknown."""
 
 
@@ -107,31 +121,31 @@ class Jobs(Table):
     copies_won = ints()
     copies_lost = ints()
     losing_core_s = floats(0.0)
-    target = ints()
-    remaining_tasks = ints()
+    target = ints(by=Writer.ENGINE)
+    remaining_tasks = ints(by=Writer.CYCLE)
     """Not yet done, of its open stages."""
-    room = ints()
+    room = ints(by=Writer.CYCLE)
     """Of the target: slots that no attempt holds, no copy is on its way to, and no original of the job waits for."""
-    cap = ints(-1)
-    originals = ints(-1)
+    cap = ints(-1, by=Writer.ENGINE)
+    originals = ints(-1, by=Writer.ENGINE)
     """Of the target, the most that originals may hold; -1 for no such limit."""
-    granted_target = ints(-1)
-    granted_cap = ints(-1)
-    granted_originals = ints(-1)
-    granted_s = floats(-np.inf)
-    fixed_target = ints(-1)
-    fixed_cap = ints(-1)
-    virtual_size = floats(0.0)
-    transfer_ratio = floats(1.0)
-    downstream_tasks = floats(0.0)
+    granted_target = ints(-1, by=Writer.ENGINE)
+    granted_cap = ints(-1, by=Writer.ENGINE)
+    granted_originals = ints(-1, by=Writer.ENGINE)
+    granted_s = floats(-np.inf, by=Writer.ENGINE)
+    fixed_target = ints(-1, by=Writer.ENGINE)
+    fixed_cap = ints(-1, by=Writer.ENGINE)
+    virtual_size = floats(0.0, by=Writer.ENGINE)
+    transfer_ratio = floats(1.0, by=Writer.ESTIMATOR)
+    downstream_tasks = floats(0.0, by=Writer.CYCLE)
     """Tasks of the stages that its open stages feed and that have not been submitted yet."""
     containers_running = ints()
     """Containers of an application in a leaf queue, and those it asks for; 0 for jobs that have stages."""
     containers_pending = ints()
     ended = flags()
-    unjudged = flags()
+    unjudged = flags(by=Writer.ENGINE)
     """An attempt of it has been too new to judge for longer than we may keep the host from helping it."""
-    told_off = flags()
+    told_off = flags(by=Writer.ENGINE)
     """It is on record that the mode leaves its tasks alone, and the mode is still off."""
 
 
@@ -150,38 +164,38 @@ class Stages(Table):
     """Live attempts, losers of finished tasks included."""
     n_copies = ints()
     submitted_s = floats()
-    verdict = ints(Reason.UNKNOWN_OUTPUT)
+    verdict = ints(Reason.UNKNOWN_OUTPUT, by=Writer.ENGINE)
     """Reason code of the write-safety gate; 0 where tasks may run twice. A stage that was not judged is unknown."""
     closing = flags()
     """The stage is over; it stays until its last attempt has ended."""
     closed_s = floats()
-    n_finished = ints()
-    net_sum_s = floats(0.0)
+    n_finished = ints(by=Writer.ESTIMATOR)
+    net_sum_s = floats(0.0, by=Writer.ESTIMATOR)
     """What finished attempts took from their first sign of life on."""
-    records_sum = floats(0.0)
-    bytes_sum = floats(0.0)
+    records_sum = floats(0.0, by=Writer.ESTIMATOR)
+    bytes_sum = floats(0.0, by=Writer.ESTIMATOR)
     """Read by finished attempts, from inputs or shuffles."""
-    n_outs = ints()
+    n_outs = ints(by=Writer.ESTIMATOR)
     """Finished attempts that were seen to produce rows, and the rows."""
-    rows_out_sum = floats(0.0)
-    size_sum = floats(0.0)
+    rows_out_sum = floats(0.0, by=Writer.ESTIMATOR)
+    size_sum = floats(0.0, by=Writer.ESTIMATOR)
     """Of the relative sizes of finished tasks; unknown ones count as 1."""
-    shuffle_bytes = floats(0.0)
+    shuffle_bytes = floats(0.0, by=Writer.ESTIMATOR)
     """Written for the stages that it feeds."""
-    n_costs = ints()
-    log_cost_sum = floats(0.0)
-    n_cold = ints()
+    n_costs = ints(by=Writer.ESTIMATOR)
+    log_cost_sum = floats(0.0, by=Writer.ESTIMATOR)
+    n_cold = ints(by=Writer.ESTIMATOR)
     """Of the finished ones, those that started on executors where nothing of the stage had finished."""
-    n_tails = ints()
+    n_tails = ints(by=Writer.ESTIMATOR)
     """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
-    tail_sum_s = floats(0.0)
-    prior_duration_s = floats()
+    tail_sum_s = floats(0.0, by=Writer.ESTIMATOR)
+    prior_duration_s = floats(by=Writer.ESTIMATOR)
     """Typical duration, cost and tail of the same stage in earlier jobs; nan where never seen."""
-    prior_log_cost = floats()
-    prior_tail_s = floats()
-    prior_late_s = floats(np.inf)
+    prior_log_cost = floats(by=Writer.ESTIMATOR)
+    prior_tail_s = floats(by=Writer.ESTIMATOR)
+    prior_late_s = floats(np.inf, by=Writer.ESTIMATOR)
     """Age from which a task of it would have been late in earlier jobs, or one of its class, where it has no past."""
-    prepared = floats()
+    prepared = floats(by=Writer.CYCLE)
     """Number that its speculator has prepared for its tasks; of no meaning where it prepares none."""
 
     def left(self, rows: Any) -> Any:
@@ -211,12 +225,12 @@ class Tasks(Table):
     n_copies = ints()
     done = flags()
     done_s = floats(-np.inf)
-    reason = ints()
+    reason = ints(by=Writer.ENGINE)
     """Current reason code for having no further copy, or for the latest one."""
-    ordered_copies = ints()
+    ordered_copies = ints(by=Writer.ENGINE)
     """Copies ordered and not yet seen to start."""
-    ordered_until_s = floats(-np.inf)
-    not_before_s = floats(-np.inf)
+    ordered_until_s = floats(-np.inf, by=Writer.ENGINE)
+    not_before_s = floats(-np.inf, by=Writer.ENGINE)
     """After a refused or expired order the task is left alone until then."""
 
 
@@ -268,20 +282,20 @@ class Attempts(Table):
     first_out = floats(0.0)
     out_s = floats()
     """When their number last grew."""
-    t_rem_s = floats(np.inf)
-    t_new_s = floats(np.inf)
-    progress = floats()
-    rate = floats(0.0)
+    t_rem_s = floats(np.inf, by=Writer.ESTIMATOR)
+    t_new_s = floats(np.inf, by=Writer.ESTIMATOR)
+    progress = floats(by=Writer.ESTIMATOR)
+    rate = floats(0.0, by=Writer.ESTIMATOR)
     """Work per second from launch to foreseen end; comparable with `sibling_rate`, which a fresh attempt would have."""
-    sibling_rate = floats(0.0)
-    relative_size = floats(1.0)
+    sibling_rate = floats(0.0, by=Writer.ESTIMATOR)
+    relative_size = floats(1.0, by=Writer.ESTIMATOR)
     """Its work over that of its stage's other tasks, by input or by what it has read; 1 where nothing tells."""
-    log_cost = floats()
+    log_cost = floats(by=Writer.ESTIMATOR)
     """Log of the seconds per unit of work since progress began; nan before."""
-    too_new = flags()
+    too_new = flags(by=Writer.ESTIMATOR)
     """It has not run for long enough to be judged, or its rate has been seen too briefly."""
-    estimated_s = floats()
+    estimated_s = floats(by=Writer.ESTIMATOR)
     """When t_rem was first estimated, and the end it foretold: held against what comes out."""
-    foretold_end_s = floats()
-    log_slowness = floats()
+    foretold_end_s = floats(by=Writer.ESTIMATOR)
+    log_slowness = floats(by=Writer.ESTIMATOR)
     """Log of its seconds per unit of work over those of siblings on other hosts; nan where unknown."""

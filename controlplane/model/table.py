@@ -12,6 +12,8 @@ class Column(NamedTuple):
     kind: type
     empty: float
     """What an empty cell holds."""
+    by: str = ""
+    """Who may change it."""
 
 
 class Table:
