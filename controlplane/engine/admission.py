@@ -86,9 +86,9 @@ class Admission:
         cluster, tasks, task = self._cluster, self._cluster.tasks, candidate.task
         capabilities = source.attached.capabilities
         stage = int(tasks.stage[task])
-        standing = Reason(int(cluster.stages.verdict[stage]))
-        if standing:
-            return standing, Placement()
+        verdict = Reason(int(cluster.stages.verdict[stage]))
+        if verdict:
+            return verdict, Placement()
         if not cluster.jobs.copies_enabled[tasks.job[task]]:
             return Reason.OPTED_OUT, Placement()
         if tasks.done[task] or not tasks.n_live[task] or cluster.stages.closing[stage]:

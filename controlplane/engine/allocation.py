@@ -5,8 +5,8 @@ from math import isfinite
 
 import numpy as np
 
-from controlplane.deciding.decide import share_out
-from controlplane.engine import views
+from controlplane.deciding.asking import ask_allocator
+from controlplane.engine import seeing
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
@@ -26,7 +26,7 @@ SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
 """What of a claimant is recorded with its grant, where it is known."""
 
 
-def allocate(cycle: Cycle, source: SourceState, sums: views.JobSums) -> None:
+def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
     """Targets for the jobs of one pool; a changed one is recorded, and granted where we may.
 
     A grant is a lease: it is said again once in each half of its time, each job's at a moment of its own, so that no
@@ -55,7 +55,7 @@ def shares(
     """What the allocator says, without what the host cannot do: keep slots free. Raises LawBroken beyond the slots."""
     allocation = np.zeros(len(claimants), dtype=ALLOCATION)
     seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
-    if not share_out(policy.code, seen, policy.setting_values(settings), allocation):
+    if not ask_allocator(policy.code, seen, policy.setting_values(settings), allocation):
         raise LawBroken("grants never exceed a pool's capacity", f"{allocation['target'].tolist()} of {slots}")
     if not capabilities.hold_slots:
         allocation["cap"] = allocation["originals"] = -1

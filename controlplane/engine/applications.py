@@ -9,22 +9,22 @@ import math
 import numpy as np
 
 from controlplane.engine.cycle import Cycle
-from controlplane.engine.views import JobSums, pool_view
+from controlplane.engine.seeing import JobSums, pool_view
 from controlplane.hosts import driver_sources
 from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
 
 
-def review_standing(cycle: Cycle, due: list[SourceState]) -> None:
+def review_memberships(cycle: Cycle, due: list[SourceState]) -> None:
     """Ask the queues about the drivers that are due; a changed answer is recorded."""
     cluster, known = cycle.cluster, _known_ids(cycle.cluster, cycle.now_s)
     for source in due:
-        if source.name in cluster.queues or not (cluster.queues or source.standing):
+        if source.name in cluster.queues or not (cluster.queues or source.membership):
             continue
-        found = standing(cluster, source, cycle.now_s, known)
-        if found is not source.standing:
-            source.standing = found
+        found = membership(cluster, source, cycle.now_s, known)
+        if found is not source.membership:
+            source.membership = found
             if found:
                 inputs = join_inputs(cluster, source) if found is Reason.JOINED else {}
                 cycle.record(source, action=Action.JOIN, reason=found, inputs=inputs)
@@ -36,7 +36,7 @@ def _known_ids(cluster: Cluster, now_s: float) -> tuple[str, ...]:
     return tuple(f"application_{start}_" for start in starts if start)
 
 
-def standing(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[str, ...] = ()) -> Reason:
+def membership(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[str, ...] = ()) -> Reason:
     """What the queues say of a driver's application; `NONE` where none of them needs to know it.
 
     An id that begins as one of `known` must be in one of them.
@@ -91,7 +91,7 @@ def claimants_of(
     joined = [
         (place, driver)
         for place, driver in enumerate(drivers)
-        if driver is not None and standing(cluster, driver, now_s) is Reason.JOINED
+        if driver is not None and membership(cluster, driver, now_s) is Reason.JOINED
     ]
     if joined:
         places = np.array([place for place, _ in joined])

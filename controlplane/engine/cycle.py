@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.engine.ledger import Ledger, OpenOrder
+from controlplane.engine.seeing import TaskView
 from controlplane.engine.steering import Steering
-from controlplane.engine.views import TaskView
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionRecord

@@ -15,9 +15,9 @@ from controlplane.engine.allocation import allocate
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.loading import load
+from controlplane.engine.seeing import JobSums, TaskView, job_sums
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
-from controlplane.engine.views import JobSums, TaskView, job_sums
 from controlplane.model.cluster import SourceState, TaskKey
 from controlplane.model.decisions import Decision
 from controlplane.model.errors import BadSetting

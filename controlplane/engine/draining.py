@@ -6,7 +6,7 @@ that holds it can, once it is idle. Lowering what a driver may hold is therefore
 
 import numpy as np
 
-from controlplane.engine.applications import driver_of, standing
+from controlplane.engine.applications import driver_of, membership
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints
@@ -54,7 +54,7 @@ def drain_executors(cycle: Cycle, queue: SourceState) -> None:
     limits = executor_limits(jobs.target[rows], jobs.cap[rows], running, pending, np.array(limited, dtype=bool))
     for (row, driver), limit in zip(drivers, limits.tolist(), strict=True):
         if driver is not None:
-            counts = standing(cluster, driver, cycle.now_s) is Reason.JOINED and cycle.settings.drain_executors
+            counts = membership(cluster, driver, cycle.now_s) is Reason.JOINED and cycle.settings.drain_executors
             _tell(cycle, queue, driver, row, limit if counts and limit >= 0 else None)
 
 

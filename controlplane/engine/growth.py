@@ -65,7 +65,7 @@ def slots_each(slots: int, executors: int) -> int:
 
 def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s: float) -> int:
     """Executors that its queue leaves a driver: a cap, or what it was told to do with; -1 for no limit."""
-    if source.standing is not Reason.JOINED:
+    if source.membership is not Reason.JOINED:
         return -1
     limits = [
         limit

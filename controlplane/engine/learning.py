@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from controlplane.engine.views import mean_s
+from controlplane.engine.seeing import mean_s
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes

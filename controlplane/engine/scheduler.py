@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.engine import views
+from controlplane.engine import seeing
 from controlplane.engine.allocation import allocate
-from controlplane.engine.applications import review_standing
+from controlplane.engine.applications import review_memberships
 from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
@@ -68,7 +68,7 @@ class Scheduler:
         """The newest one, as far as it has come."""
         self.refused: list[Fact] = []
         """Facts of the newest cycle that changed nothing, as they are bad or speak of what is not known."""
-        self._view = views.TaskView()
+        self._view = seeing.TaskView()
         self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
     @property
@@ -105,7 +105,7 @@ class Scheduler:
                 self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
-        views.count_downstream(self.cluster, changes.jobs)
+        seeing.count_downstream(self.cluster, changes.jobs)
         replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
         cycle = Cycle(
@@ -121,7 +121,7 @@ class Scheduler:
 
         # 3 ask the queues about their drivers, end what was relaunched, and hear the operators
         due = self._pools_due(changes, now_s)
-        review_standing(cycle, due)
+        review_memberships(cycle, due)
         for source, row in replaced:
             order_kill(cycle, source, row, Reason.REPLACED, "")
         for stimulus in batch:
@@ -131,13 +131,13 @@ class Scheduler:
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
         self.learning.review_tails(self.cluster, due, now_s)
-        sums = views.job_sums(self.cluster)
+        sums = seeing.job_sums(self.cluster)
         for source in due:
             if source.row in changes.pools:
                 allocate(cycle, source, sums)
                 avoid_sick_hosts(cycle, source)
                 drain_executors(cycle, source)
-        views.follow_pools(self.cluster, due, sums, now_s)
+        seeing.follow_pools(self.cluster, due, sums, now_s)
         running = [source for source in due if source.attempts]
         if running:
             budgets = prepare(cycle, running, sums)
@@ -241,10 +241,10 @@ class Scheduler:
             if source is None:
                 continue
             mode, rows = self.steering.mode(source), list(source.jobs.values())
-            if report.full or mode is not source.told_in:
+            if report.full or mode is not source.lease_mode:
                 source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
-            if mode is not source.told_in:
-                source.told_in, source.avoided = mode, {}
+            if mode is not source.lease_mode:
+                source.lease_mode, source.avoided = mode, {}
                 jobs.granted_target[rows] = -1
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:

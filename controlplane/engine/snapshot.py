@@ -11,8 +11,8 @@ from controlplane.engine.budgets import Budgets, copy_limit
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger
+from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.steering import Steering
-from controlplane.engine.views import JobSums, is_known, job_sums, mean_s
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
@@ -174,7 +174,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         executor_limit=attached.executor_limit,
         queue_limit=queue_limit(cluster, moment.steering, source, moment.now_s),
         is_queue=source.name in cluster.queues,
-        listed=_listed(moment, source) if source.standing else None,
+        listed=_listed(moment, source) if source.membership else None,
     )
 
 
@@ -216,7 +216,7 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
 
 
 def _listed(moment: Moment, source: SourceState) -> s.ListedState:
-    cluster, reason = moment.cluster, source.standing
+    cluster, reason = moment.cluster, source.membership
     listings = applications.listings(cluster, source, moment.now_s)
     return s.ListedState(
         queue=listings[0].source if len(listings) == 1 else "",
@@ -241,7 +241,7 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
     if queued is None:
         return job
     driver = applications.driver_of(cluster, job.job, moment.now_s)
-    reason = applications.standing(cluster, driver, moment.now_s) if driver else Reason.NO_DRIVER
+    reason = applications.membership(cluster, driver, moment.now_s) if driver else Reason.NO_DRIVER
     inputs = applications.join_inputs(cluster, driver) if driver else {}
     is_joined = reason is Reason.JOINED
     running, pending = int(cluster.jobs.containers_running[row]), int(cluster.jobs.containers_pending[row])

@@ -3,10 +3,10 @@
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.deciding.asking import ask_speculator
 from controlplane.deciding.choice import N_RIVALS, choose
-from controlplane.deciding.decide import judge
 from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
-from controlplane.engine import views
+from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.copies import order_copy, order_kill
@@ -41,7 +41,7 @@ for _reason, _text in TEXTS.items():
 _RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR]] = False
 
 
-def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums, budgets: Budgets) -> None:
+def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: Budgets) -> None:
     """Ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
     cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
@@ -51,7 +51,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: views.JobSums, budgets
         _note_reasons(cycle)
 
 
-def prepare(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> Budgets:
+def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budgets:
     """Write what the kernels need to know of each pool into its columns; returns the account of copies."""
     pools, budgets = cycle.cluster.pools, Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     pools.due[:] = False
@@ -64,7 +64,7 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: views.JobSums) -> Budget
         _prepare(cycle, source)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
-    cycle.cluster.jobs.told_off[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
+    cycle.cluster.jobs.off_noted[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
     note_room(cycle.cluster.jobs.records[:n_jobs], sums.running, sums.waiting, budgets.ordered_by_job)
     cycle.cluster.jobs.remaining_tasks[:n_jobs] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
@@ -109,14 +109,14 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         if len(shared) > 1:
             tasks, answer = tasks[mine], answer[mine]
         seen = Seen(tasks=tasks, finished=finished, weights=policy.brought)
-        if not judge(policy.code, seen, policy.setting_values(dict(given)), answer):
+        if not ask_speculator(policy.code, seen, policy.setting_values(dict(given)), answer):
             raise LawBroken("no copy without a positive gain", name)
         if len(shared) > 1:
             view.answer[mine] = answer
     return before_waiting
 
 
-def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: views.JobSums, budgets: Budgets) -> None:
+def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: seeing.JobSums, budgets: Budgets) -> None:
     """Within each job's target, and as executors come, order the best candidates; who is refused is told why.
 
     Of more than `ORDERS_PER_CYCLE` the rest is looked at again in the next cycle.
@@ -227,7 +227,7 @@ def job_rooms(
     return rooms, starting, refusal
 
 
-def _inputs(cycle: Cycle, place: int, sums: views.JobSums) -> dict[str, float]:
+def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
     """The numbers behind a candidate, by the names that the reasons' sentences use."""
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
@@ -259,7 +259,7 @@ def _note_reasons(cycle: Cycle) -> None:
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
     changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
     by_mode = view.answer["reason"][changed] == Reason.MODE
-    _tell_off(cycle, np.unique(tasks.job[view.rows[changed[by_mode]]]))
+    _note_off(cycle, np.unique(tasks.job[view.rows[changed[by_mode]]]))
     changed = changed[~by_mode][:RECORDS_PER_CYCLE]
     rows, seen = view.rows[changed], view.tasks[changed]
     which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
@@ -278,9 +278,9 @@ def _note_reasons(cycle: Cycle) -> None:
         )
 
 
-def _tell_off(cycle: Cycle, jobs: Ints) -> None:
+def _note_off(cycle: Cycle, jobs: Ints) -> None:
     """Record of each of these jobs, once while the mode stays off, that it leaves their tasks alone."""
-    told = cycle.cluster.jobs.told_off
+    told = cycle.cluster.jobs.off_noted
     for row in jobs[~told[jobs]].tolist():
         job = cycle.cluster.job_infos[row]
         source = cycle.cluster.sources[job.source]

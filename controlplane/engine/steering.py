@@ -52,7 +52,7 @@ class Steering:
         if self.settings.mode is Mode.OFF:
             server = Mode.OFF
         mode = lowest(server, source.attached.mode)
-        return lowest(mode, Mode.SHADOW) if source.standing in STRANGERS else mode
+        return lowest(mode, Mode.SHADOW) if source.membership in STRANGERS else mode
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""

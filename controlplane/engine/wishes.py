@@ -1,6 +1,6 @@
 """What does an operator's wish change? Modes, policies, fixed targets, single copies and kills."""
 
-from controlplane.engine import views
+from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.allocation import allocate
 from controlplane.engine.budgets import Budgets
@@ -45,7 +45,7 @@ def _fix_target(cycle: Cycle, source: SourceState, wish: TargetSet) -> None:
     jobs, row = cycle.cluster.jobs, source.jobs[wish.job]
     jobs.fixed_target[row] = -1 if wish.target is None else wish.target
     jobs.fixed_cap[row] = -1 if wish.cap is None else wish.cap
-    allocate(cycle, source, views.job_sums(cycle.cluster))
+    allocate(cycle, source, seeing.job_sums(cycle.cluster))
 
 
 def _copy(cycle: Cycle, source: SourceState, wish: CopyWish) -> None:

@@ -144,11 +144,11 @@ class SourceState:
     """When it was told so."""
     most_executors_in: f.Mode | None = None
     """The mode, the lower of its own and its queue's, in which it was told so."""
-    told_in: f.Mode | None = None
+    lease_mode: f.Mode | None = None
     """The mode in which it was last told anything."""
     cluster_unix_ms: int = 0
     """Of a queue: the start of its ResourceManager, if that lists all of its applications."""
-    standing: Reason = Reason.NONE
+    membership: Reason = Reason.NONE
     """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
 
     def drop_request(self, request: int) -> None:

@@ -145,7 +145,7 @@ class Jobs(Table):
     ended = flags()
     unjudged = flags(by=Writer.ENGINE)
     """An attempt of it has been too new to judge for longer than we may keep the host from helping it."""
-    told_off = flags(by=Writer.ENGINE)
+    off_noted = flags(by=Writer.ENGINE)
     """It is on record that the mode leaves its tasks alone, and the mode is still off."""
 
 

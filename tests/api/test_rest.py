@@ -449,7 +449,7 @@ def test_orders_given_are_those_that_have_ended_and_those_that_are_open(tmp_path
         assert [order["type"] for order in plane.reply(message(2, [told]))["orders"]] == ["container_grant"]
         assert order_counts(plane) == (2.0, {"applied": 1.0}, 1.0)
         if end == "failure":
-            monkeypatch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
+            monkeypatch.setattr("controlplane.engine.seeing.follow_pools", lambda *_: 1 / 0)
             assert plane.sync(message(3)).status_code == 500
         elif end == "good-bye":
             plane.reply(message(3, [{"type": "driver_detached"}]))

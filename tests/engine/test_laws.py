@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from controlplane.deciding.decide import judge, share_out
+from controlplane.deciding.asking import ask_allocator, ask_speculator
 from controlplane.model import facts as f
 from controlplane.model.errors import LawBroken
 from tests.scenario import Scenario
@@ -29,8 +29,8 @@ def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, wors
     scenario = Scenario()
     scenario.stage(4, input_bytes=1000)
     scenario.start_all(4)
-    monkeypatch.setattr("controlplane.deciding.decide.speculate", speculate)
-    monkeypatch.setattr("controlplane.engine.speculation.judge", plain(judge))
+    monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
+    monkeypatch.setattr("controlplane.engine.speculation.ask_speculator", plain(ask_speculator))
     with pytest.raises(LawBroken, match="no copy without a positive gain: ras"):
         scenario.tell(progress=dict.fromkeys(range(4), 100))
 
@@ -40,8 +40,8 @@ def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypat
     def allocate(code, seen, settings, answer):
         answer["target"] = target
 
-    monkeypatch.setattr("controlplane.deciding.decide.allocate", allocate)
-    monkeypatch.setattr("controlplane.engine.allocation.share_out", plain(share_out))
+    monkeypatch.setattr("controlplane.deciding.asking.allocate", allocate)
+    monkeypatch.setattr("controlplane.engine.allocation.ask_allocator", plain(ask_allocator))
     scenario = Scenario(hosts=2, slots=2)
     with nullcontext() if is_kept else pytest.raises(LawBroken, match="never exceed a pool's capacity"):
         scenario.tell(

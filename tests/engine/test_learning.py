@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
 from controlplane.engine.scheduler import Scheduler
-from controlplane.engine.views import job_sums
+from controlplane.engine.seeing import job_sums
 from controlplane.model import cluster as cluster_of_all
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S

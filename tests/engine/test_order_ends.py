@@ -109,7 +109,7 @@ def test_state_after_a_cycle_that_fails_halfway_is_empty_and_its_orders_never_we
     """Orders of earlier cycles end as moot; what it had heard is kept; what it wanted to order was not sent."""
     scenario = Scenario()
     (grant,) = grants(scenario.stage(20))
-    monkeypatch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
+    monkeypatch.setattr("controlplane.engine.seeing.follow_pools", lambda *_: 1 / 0)
     told = f.OrderOutcome(order=grant.order, result=f.OrderResult.APPLIED)
     more = f.StageSubmitted(job="other", stage=2, stage_attempt=0, n_tasks=20, kind="shuffle_map")
     with pytest.raises(ZeroDivisionError):

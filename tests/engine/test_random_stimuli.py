@@ -147,7 +147,7 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     cluster = scheduler.cluster
     for name, orders in decision.orders.items():
         source = cluster.sources.get(name)
-        assert not source or source.standing not in STRANGERS or all(isinstance(each, KillAttempt) for each in orders)
+        assert not source or source.membership not in STRANGERS or all(isinstance(each, KillAttempt) for each in orders)
         for order in orders:
             if isinstance(order, LaunchCopy):
                 assert order.stage == SAFE
@@ -231,7 +231,7 @@ def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
 def fail_halfway(scheduler: Scheduler, heard: Stimulus, now_s: float) -> None:
     """A cycle that applies its facts, gives its orders, and then fails."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
+        patch.setattr("controlplane.engine.seeing.follow_pools", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             scheduler.handle([heard], now_s)
 

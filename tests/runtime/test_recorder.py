@@ -112,7 +112,7 @@ def test_a_cycle_that_fails_fails_again(tmp_path, monkeypatch):
         if now_s == 2.0:
             raise ZeroDivisionError
 
-    monkeypatch.setattr("controlplane.engine.views.follow_pools", fail)
+    monkeypatch.setattr("controlplane.engine.seeing.follow_pools", fail)
     scheduler.handle([stimulus("spark:a", word, 1.0) for word in RUNNING], 1.0)
     with pytest.raises(ZeroDivisionError):
         scheduler.handle([], 2.0)
@@ -121,7 +121,7 @@ def test_a_cycle_that_fails_fails_again(tmp_path, monkeypatch):
     kept.close()
     assert len(list(replay(read(path)))) == 2
     assert is_repeated(path)
-    monkeypatch.setattr("controlplane.engine.views.follow_pools", lambda *_: 1 / 0)
+    monkeypatch.setattr("controlplane.engine.seeing.follow_pools", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         list(replay(read(path)))
 

@@ -1,19 +1,17 @@
 """What does a cycle decide on the simulated cluster? Shows the policies their records, and keeps what they answer.
 
-The policies are the engine's own kernels, called by code. As in the engine, one pass over everything that runs asks the
-speculator, one over the live jobs the allocator, who is asked when a phase opens, too. Between cycles slots go by the
-answers of the last one, as the shim hands them out: jobs below their target first, by attempts over target, then the
-others, by attempts over weight.
+The policies are the engine's own kernels, called by code, and their records are filled in as the engine's are. One pass
+over everything that runs asks the speculator, one over the live jobs the allocator, who is asked when a phase opens,
+too. Between cycles slots go by the answers of the last one (`turns`).
 """
 
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.deciding.decide import judge, share_out
-from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
+from controlplane.deciding.asking import ask_allocator, ask_speculator
+from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
@@ -21,10 +19,8 @@ from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
-NO_JOB = -1
 
-
-class Policy(NamedTuple):
+class PolicyPair(NamedTuple):
     """A pair of policies, and what surrounds them."""
 
     allocator: int
@@ -56,7 +52,7 @@ class Policy(NamedTuple):
 
 
 @kernel
-def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
+def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the allocator, then, if a review is due, the speculator; the other way where shares count wanted copies."""
     state.counts[0]["cycles"] += 1
     if not policy.wanted_only:
@@ -69,25 +65,25 @@ def decide(work: Workload, world: World, policy: Policy, state: State) -> None:
 
 
 @rule
-def review(work: Workload, world: World, policy: Policy, state: State) -> None:
+def review(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the speculator about all that runs."""
     counts = state.counts[0]
     n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
     seen = Seen(0, state.claimants[:0], state.tasks[:n_tasks], state.finished, policy.speculator_weights)
     answer = state.speculation[:n_tasks]
-    counts["is_lawful"] &= judge(policy.speculator, seen, policy.speculator_settings, answer)
+    counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
 
 
 @rule
-def set_targets(work: Workload, world: World, policy: Policy, state: State) -> None:
+def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
     n_claimants = view_claimants(work, world, policy, state)
     shares = state.allocation[:n_claimants]
     seen = Seen(
         len(state.slots), state.claimants[:n_claimants], state.tasks[:0], state.finished, policy.allocator_weights
     )
-    state.counts[0]["is_lawful"] &= share_out(policy.allocator, seen, policy.allocator_settings, shares)
+    state.counts[0]["is_lawful"] &= ask_allocator(policy.allocator, seen, policy.allocator_settings, shares)
     row, total = 0, 0.0
     for place in range(state.counts[0]["n_active"]):
         job = state.jobs[state.active[place]]
@@ -102,7 +98,7 @@ def set_targets(work: Workload, world: World, policy: Policy, state: State) -> N
 
 
 @rule
-def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle: int) -> int:
+def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State, idle: int) -> int:
     """Fill in a record for each running task; returns how many there are."""
     counts, n_tasks = state.counts[0], 0
     typical = typical_factor(world.tail_index)
@@ -135,7 +131,7 @@ def view_tasks(work: Workload, world: World, policy: Policy, state: State, idle:
 
 
 @rule
-def see_attempts(policy: Policy, state: State, slot: int, typical_s: float, task: Record) -> None:
+def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, task: Record) -> None:
     """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
 
     An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`. Who
@@ -201,7 +197,7 @@ def keep_wanted(state: State, n_tasks: int) -> None:
 
 
 @rule
-def view_claimants(work: Workload, world: World, policy: Policy, state: State) -> int:
+def view_claimants(work: Workload, world: World, policy: PolicyPair, state: State) -> int:
     """Fill in a record for each job with an open phase; returns how many there are."""
     n_claimants, now_s = 0, state.counts[0]["now_s"]
     for place in range(state.counts[0]["n_active"]):
@@ -242,39 +238,3 @@ def list_asking(state: State) -> None:
             state.asking[n_asking] = state.active[place]
             n_asking += 1
     state.counts[0]["n_asking"] = n_asking
-
-
-@rule
-def starting(job: Record) -> int:
-    """How many originals of the job wait that its share allows."""
-    return starting_originals(waiting(job), job["originals"], job["running"] - job["copies"])
-
-
-@rule
-def wants_copy(policy: Policy, job: Record) -> bool:
-    """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
-    free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
-    return job["n_wanted"] > 0 and spare_room(free, starting(job), policy.copies_first) > 0
-
-
-@rule
-def need(work: Workload, policy: Policy, job: Record) -> float:
-    """How soon it is the job's turn, the least first; infinite if it is not."""
-    if not (starting(job) > 0 or wants_copy(policy, job)):
-        return inf
-    if job["running"] < job["target"]:
-        return job["running"] / job["target"] - 1.0
-    if job["capped"]:
-        return inf
-    return job["running"] / work.weight[job["id"]]
-
-
-@rule
-def whose_turn(work: Workload, policy: Policy, state: State) -> int:
-    """Row of the job that gets the next free slot; NO_JOB if it stays free."""
-    best, least = NO_JOB, inf
-    for place in range(state.counts[0]["n_asking"]):
-        its = need(work, policy, state.jobs[state.asking[place]])
-        if its < least:
-            best, least = state.asking[place], its
-    return best

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster.decisions import NO_JOB, Policy, decide, need, wants_copy, whose_turn
+from controlplane.simulator.cluster.decisions import PolicyPair, run_cycle
 from controlplane.simulator.cluster.inputs import (
     bring_slot,
     bring_together,
@@ -33,6 +33,7 @@ from controlplane.simulator.cluster.state import (
     job_leaf,
     set_due,
 )
+from controlplane.simulator.cluster.turns import NO_JOB, need, wants_copy, whose_turn
 from controlplane.simulator.cluster.world import (
     Workload,
     World,
@@ -58,7 +59,7 @@ class Ended(NamedTuple):
 
 
 @kernel
-def play(work: Workload, world: World, policy: Policy, state: State, counted: Floats, ended: Ended) -> bool:
+def play(work: Workload, world: World, policy: PolicyPair, state: State, counted: Floats, ended: Ended) -> bool:
     """Play all events. `counted` is the span of time whose slot time is summed up.
 
     False if it was stopped: there was no room for one more live job, or a policy has broken a law.
@@ -69,7 +70,7 @@ def play(work: Workload, world: World, policy: Policy, state: State, counted: Fl
         leaf = state.tree[1]
         pass_time(state, counted, state.due_s[leaf])
         if leaf == cycle_leaf(state):
-            decide(work, world, policy, state)
+            run_cycle(work, world, policy, state)
             if not state.counts[0]["is_lawful"]:
                 return False
             meet(state, ended)
@@ -105,7 +106,7 @@ def pass_time(state: State, counted: Floats, now_s: float) -> None:
 
 
 @rule
-def plan_cycle(policy: Policy, state: State, is_over: bool) -> None:
+def plan_cycle(policy: PolicyPair, state: State, is_over: bool) -> None:
     """Something has happened, or a cycle is over: when is the next cycle?"""
     leaf, now_s = cycle_leaf(state), state.counts[0]["now_s"]
     if policy.cycle_s == 0:
@@ -119,7 +120,7 @@ def plan_cycle(policy: Policy, state: State, is_over: bool) -> None:
 
 
 @rule
-def arrive(work: Workload, world: World, policy: Policy, state: State) -> None:
+def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """The next job is there."""
     counts = state.counts[0]
     row, at = state.active[counts["n_active"]], counts["next_job"]
@@ -138,7 +139,7 @@ def arrive(work: Workload, world: World, policy: Policy, state: State) -> None:
 
 
 @rule
-def open_phase(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
+def open_phase(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """All of the next phase's input is there; the allocator hears of its tasks at once."""
     job = state.jobs[row]
     set_due(state, job_leaf(state, row), inf)
@@ -165,7 +166,7 @@ def meet(state: State, ended: Ended) -> None:
 
 
 @rule
-def hand_out(work: Workload, world: World, policy: Policy, state: State, changed: int) -> None:
+def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, changed: int) -> None:
     """Give the free slots to whose turn it is, one by one; first to restarts, which give them back.
 
     Where it was nobody's while slots were free, it can only be that of the one job that has changed since.
@@ -192,7 +193,7 @@ def hand_out(work: Workload, world: World, policy: Policy, state: State, changed
 
 
 @rule
-def start_original(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
+def start_original(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """Start the job's next task on the next free slot."""
     job, counts = state.jobs[row], state.counts[0]
     bring_together(state, job)
@@ -208,7 +209,7 @@ def start_original(work: Workload, world: World, policy: Policy, state: State, r
 
 
 @rule
-def start_copy(work: Workload, world: World, policy: Policy, state: State, row: int) -> None:
+def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """Start a copy of the job's best wanted task."""
     job, at = state.jobs[row], state.jobs[row]["first_wanted"]
     while state.slots[at]["wanted"] == 0:
@@ -222,7 +223,7 @@ def start_copy(work: Workload, world: World, policy: Policy, state: State, row: 
 
 
 @rule
-def restart(work: Workload, world: World, policy: Policy, state: State) -> None:
+def restart(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Start a task anew that is wanted so; once the new attempt runs, the old one ends, which frees its slot."""
     at = 0
     while not state.slots[at]["restarts"]:
@@ -236,7 +237,7 @@ def restart(work: Workload, world: World, policy: Policy, state: State) -> None:
 
 
 @rule
-def start_beside(work: Workload, world: World, policy: Policy, state: State, at: int) -> None:
+def start_beside(work: Workload, world: World, policy: PolicyPair, state: State, at: int) -> None:
     """Start a copy of the original on this slot, on another machine if one has a free slot.
 
     If one of those with its input has one, then there.
@@ -266,7 +267,7 @@ def start_beside(work: Workload, world: World, policy: Policy, state: State, at:
 
 
 @rule
-def start(work: Workload, world: World, policy: Policy, state: State, row: int, slot: int, attempt: int) -> None:
+def start(work: Workload, world: World, policy: PolicyPair, state: State, row: int, slot: int, attempt: int) -> None:
     """Start an attempt of a task on the last of the free slots."""
     job, one, counts = state.jobs[row], state.slots[slot], state.counts[0]
     machine = machine_of(slot, world.machines)

@@ -12,8 +12,9 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Ints, Record
 from controlplane.policies.hopper.locality import n_allowed
-from controlplane.simulator.cluster.decisions import Policy, starting
+from controlplane.simulator.cluster.decisions import PolicyPair
 from controlplane.simulator.cluster.state import State
+from controlplane.simulator.cluster.turns import starting
 from controlplane.simulator.cluster.world import Workload, World, home_of, machine_of
 from controlplane.simulator.draws import job_key
 
@@ -82,7 +83,7 @@ def local_place(state: State, job: Record) -> int:
 
 
 @rule
-def near_input(policy: Policy, state: State, row: int) -> int:
+def near_input(policy: PolicyPair, state: State, row: int) -> int:
     """Whose original goes next if it is this job's turn: itself, if it has a task that a free slot is local to.
 
     Else, while slots are short (Guideline 2), the smallest with one among the smallest k % that wait and hold less than

@@ -15,7 +15,7 @@ from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
 from controlplane.policies.seen import Load
-from controlplane.simulator.cluster.decisions import Policy
+from controlplane.simulator.cluster.decisions import PolicyPair
 from controlplane.simulator.cluster.events import Ended, play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.state import empty_log, empty_state
@@ -138,11 +138,11 @@ class ClusterScenario:
             remote_factor=float(self.remote_factor),
         )
 
-    def _policy(self, phase_tasks: Ints) -> Policy:
+    def _policy(self, phase_tasks: Ints) -> PolicyPair:
         allocator, speculator = parse_policy(self.policy, ROWS)
         local_percent = allocator.locality_percent if self.locality_percent is None else self.locality_percent
         load = Load(self.slots, float(self.offered_load), float(self.slowdown_tail_index))
-        return Policy(
+        return PolicyPair(
             allocator=allocator.code,
             allocator_settings=allocator.setting_values(self.allocator_settings),
             allocator_weights=allocator.brought,

@@ -24,13 +24,13 @@ from msgspec import structs
 
 from controlplane.engine import speculation
 from controlplane.engine.applications import claimants_of
-from controlplane.engine.views import job_sums
+from controlplane.engine.seeing import job_sums
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.seen import CLAIMANT, RUNNING_TASK, Load
 from controlplane.simulator.cluster import events
-from controlplane.simulator.cluster.decisions import decide
+from controlplane.simulator.cluster.decisions import run_cycle
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL
 from controlplane.simulator.cluster.workloads import Synthetic
@@ -74,7 +74,7 @@ class Twin:
         self.plain = {name: getattr(events, name) for name in ("arrive", "start", "end_attempt", "end_job")}
         for name in self.plain:
             monkeypatch.setattr(events, name, getattr(self, name))
-        monkeypatch.setattr(events, "decide", self.decide)
+        monkeypatch.setattr(events, "run_cycle", self.run_cycle)
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
@@ -138,12 +138,12 @@ class Twin:
             if self.goes_by_means:
                 cluster.stages.prior_duration_s[cluster.tasks.stage[attempts.task[row]]] = self.mean_s
 
-    def decide(self, work, world, policy, state):
+    def run_cycle(self, work, world, policy, state):
         """Both decide; the verdicts must be the same."""
         self.state, self.typical_s = state, world.launch_s + float(work.service_s[0]) * typical_factor(world.tail_index)
         self.mean_s = world.launch_s + float(work.service_s[0]) * mean_factor(world.tail_index)
         nothing_open = not self.open
-        getattr(decide, "py_func", decide)(work, world, policy, state)
+        getattr(run_cycle, "py_func", run_cycle)(work, world, policy, state)
         facts, self.facts = self.facts, []
         self.live.now_s = float(state.counts[0]["now_s"])
         orders = self.live.tell(facts or self.live.executors[:1]).orders.get(SOURCE, [])

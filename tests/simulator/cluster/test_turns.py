@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from controlplane.simulator.cluster import events
-from controlplane.simulator.cluster.decisions import NO_JOB, whose_turn
 from controlplane.simulator.cluster.events import ANY_JOB
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import empty_state
+from controlplane.simulator.cluster.turns import NO_JOB, whose_turn
 from controlplane.simulator.cluster.workloads import Synthetic
 
 pytestmark = pytest.mark.unit

@@ -7,7 +7,7 @@ from controlplane.policies.seen import Seen
 
 
 @kernel
-def share_out(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask an allocator; fills in `ALLOCATION`, (n_claimants,).
 
     False if its targets break a law: one is negative, or they add up to more than the slots.
@@ -21,7 +21,7 @@ def share_out(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
 
 
 @kernel
-def judge(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive gain.
 
     A task that is left alone (`standing`) gets no copy, and that reason; no task gets more than it may have.
