@@ -44,7 +44,7 @@ HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
 SHORTEST_TOKEN, FEWEST_KINDS = 16, 8
 """Characters of a token, and different ones among them; random hexadecimal digits of that length have as many."""
-_TOGETHER = (("allocator", "allocator_settings"), ("speculator", "speculator_settings"))
+_TOGETHER = tuple((name, f"{name}_settings") for name in ("allocator", "speculator", "copy_budget"))
 """Engine settings that are allowed or not only together."""
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})

@@ -91,6 +91,8 @@ class Budgets:
     by_pool: Ints
     ordered_by_job: Ints
     """Of those, the ones ordered and not yet started."""
+    most_by_job: Ints
+    """What the copy budget allows a job, by row; -1 for no such limit."""
     copies_core_s: Floats
     """Core-seconds of the ordered copies that run, by pool row."""
     slots_everywhere: int
@@ -113,7 +115,8 @@ class Budgets:
         )
         in_queues = sum(int(cluster.pools.slots[queue.row]) for queue in cluster.queues.values())
         slots_everywhere = int(cluster.pools.slots.sum()) - in_queues
-        return cls(settings, cluster, by_job, by_pool, ordered_by_job, copies_core_s, slots_everywhere)
+        most_by_job = np.full(jobs, -1)
+        return cls(settings, cluster, by_job, by_pool, ordered_by_job, most_by_job, copies_core_s, slots_everywhere)
 
     def order(self, job: int, pool: int) -> None:
         """Count one more copy that is ordered."""
@@ -130,6 +133,8 @@ class Budgets:
     def refusal(self, job: int, pool: int) -> Reason:
         """Why one more copy is over budget; `NONE` if it is not."""
         pools = self.cluster.pools
+        if 0 <= self.most_by_job[job] <= self.by_job[job]:
+            return Reason.NO_BUDGET_JOB
         return over_budget(
             self.settings,
             losing_core_s=self.likely_loss_core_s(pool),

@@ -93,6 +93,8 @@ def pool_view(
     claimants["usable"], claimants["foreseen"] = sums.running[rows] + sums.waiting[rows] + copyable
     claimants["tail_index"] = np.where(in_containers, np.inf, tail_index)
     claimants["transfer_ratio"] = jobs.transfer_ratio[rows]
+    claimants["pool"], claimants["pool_slots"] = source.row, cluster.pools.slots[source.row]
+    claimants["copies"] = sums.copies[rows]
     claimants["fixed_target"] = jobs.fixed_target[rows]
     claimants["fixed_cap"] = jobs.fixed_cap[rows]
     return rows, claimants

@@ -45,6 +45,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budget
     """Ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
     cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
+        _share_copies(cycle, sums, budgets)
         before_waiting = _ask(cycle, due)
         _pick(cycle, due, before_waiting, sums, budgets)
         _end_beaten(cycle)
@@ -87,6 +88,20 @@ def _prepare(cycle: Cycle, source: SourceState) -> None:
             tail_index=float(pools.tail_index[row]),
         )
         stages.prepared[rows] = policy.prepared(load, stages.n_tasks[rows], settings)
+
+
+def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
+    """Ask the copy budget, if there is one, how many copies each job of every driver may have."""
+    policy, settings = cycle.steering.copy_budget()
+    if policy is None:
+        return
+    cluster, seen = cycle.cluster, []
+    for source in cluster.sources.values():
+        if source.name not in cluster.queues:
+            tail_index = float(cluster.pools.tail_index[source.row])
+            seen.append(seeing.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source)))
+    rows, claimants = (np.concatenate(parts) for parts in zip(*seen, strict=True))
+    budgets.most_by_job[rows] = policy.share_copies(budgets.slots_everywhere, claimants, settings)["copies"]
 
 
 def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:

@@ -1,5 +1,6 @@
 """How much may we do for this pool and this job, by which policy, with how many copies?"""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from controlplane.model.cluster import Cluster, SourceState
@@ -26,6 +27,8 @@ class Steering:
         """Take new settings whole, or raise BadSetting and keep the old ones."""
         registry.allocator(settings.allocator).complete(settings.allocator_settings)
         registry.speculator(settings.speculator).complete(settings.speculator_settings)
+        if budget := registry.copy_budget(settings.copy_budget):
+            budget.complete(settings.copy_budget_settings)
         self.settings = settings
 
     def set_mode(self, mode: Mode, source: str = "") -> None:
@@ -69,6 +72,10 @@ class Steering:
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[1] if own else registry.speculator(self.settings.speculator)
         return policy, dict(self.settings.speculator_settings) if policy.name == self.settings.speculator else {}
+
+    def copy_budget(self) -> tuple[Policy | None, Mapping[str, float]]:
+        """Who shares the copies among the jobs of all drivers, if anybody does, with its settings."""
+        return registry.copy_budget(self.settings.copy_budget), self.settings.copy_budget_settings
 
     def policy_name(self, source: str) -> str:
         """Both as "allocator+speculator"."""

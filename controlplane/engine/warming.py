@@ -20,10 +20,11 @@ SOURCE = "spark:warming"
 def warm() -> None:
     """Call every policy and every kernel of the engine once, on a cluster of two hosts and one straggler."""
     for row in TABLE:
-        if row.kind is Kind.ALLOCATOR:
-            row.allocate(1, np.zeros(1, dtype=CLAIMANT))
-        else:
+        if row.kind is Kind.SPECULATOR:
             row.speculate(np.zeros(1, dtype=RUNNING_TASK))
+        else:
+            ask = row.allocate if row.kind is Kind.ALLOCATOR else row.share_copies
+            ask(1, np.zeros(1, dtype=CLAIMANT))
     scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
     scheduler.handle([Report(source=SOURCE, epoch=1, received_s=0.0, facts=_facts(), full=True)], 0.0)
     for second in range(1, 6):

@@ -21,6 +21,11 @@ class EngineSettings:
     speculator: str = "ras"
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    copy_budget: str = field(
+        default="",
+        metadata={"about": "The policy that shares copies among all drivers' jobs, within the limits; empty for none."},
+    )
+    copy_budget_settings: Mapping[str, float] = field(default_factory=dict)
     max_copies_per_task: int = setting(2, 0, 16, "Extra attempts one task may have running at once.")
     job_copy_share: float = setting(
         0.5, 0.0, 1.0, "Copies of one job that may run at once, as a share of the pool's slots (at least one)."

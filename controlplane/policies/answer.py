@@ -12,6 +12,9 @@ ALLOCATION = np.dtype(
     align=True,
 )
 
+COPY_BUDGET = np.dtype([("copies", np.int64)], align=True)
+"""The most copies that a job may have, run or on their way; -1 for no such limit."""
+
 SPECULATION = np.dtype(
     [
         ("copies", np.int64),  # further attempts that are wanted at once, each on a host of its own

@@ -28,6 +28,13 @@ def allocate(code, seen, settings, answer):
     answer["cap"][:] = -1
     answer["originals"][:] = -1
 '''
+SHARE_COPIES = '''
+
+@kernel
+def share_copies(code, seen, settings, answer):
+    """How many copies may each job of the cluster have? Fills in `answer`, shape (n_claimants,)."""
+    answer["copies"][:] = -1
+'''
 SPECULATE = '''
 
 @kernel
@@ -39,17 +46,20 @@ def speculate(code, seen, settings, answer):
 '''
 
 
+ENTRIES = {Kind.ALLOCATOR: ALLOCATE, Kind.SPECULATOR: SPECULATE, Kind.COPY_BUDGET: SHARE_COPIES}
+
+
 def of_kind(kind: Kind, rows: Iterable[Row] = ROWS) -> list[Row]:
     """The rows of one kind, each at the place that is its number."""
     return [row for row in rows if row.kind is kind]
 
 
 def source(rows: Iterable[Row]) -> str:
-    """The text of a module that has both entries for these rows."""
-    rows = tuple(rows)
-    allocators, speculators = (of_kind(kind, rows) for kind in Kind)
-    heads = [*_heads(allocators), *_heads(speculators)]
-    return "".join([HEAD, *heads, ALLOCATE, *_calls(allocators), SPECULATE, *_calls(speculators)])
+    """The text of a module that has the entries for these rows."""
+    by_kind = {kind: of_kind(kind, tuple(rows)) for kind in Kind}
+    heads = [head for those in by_kind.values() for head in _heads(those)]
+    entries = [text for kind, those in by_kind.items() for text in (ENTRIES[kind], *_calls(those))]
+    return "".join([HEAD, *heads, *entries])
 
 
 def _heads(rows: Iterable[Row]) -> Iterator[str]:
@@ -72,4 +82,4 @@ def _calls(rows: Iterable[Row]) -> Iterator[str]:
 
 
 _entries = generated(f"{__name__}_entries", source(ROWS))
-allocate, speculate = _entries.allocate, _entries.speculate
+allocate, speculate, share_copies = _entries.allocate, _entries.speculate, _entries.share_copies

@@ -8,7 +8,7 @@ import numpy as np
 
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
-from controlplane.policies.answer import ALLOCATION, SPECULATION
+from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
 from controlplane.policies.row import Row
 from controlplane.policies.seen import NO_WEIGHTS, UNKNOWN_FINISHED, Load, Seen
 
@@ -34,6 +34,13 @@ class Policy(Row):
         answer = np.zeros(len(tasks), dtype=SPECULATION)
         seen = Seen(tasks=tasks, finished=finished, weights=self.brought)
         dispatch.speculate(self.code, seen, self.setting_values(settings or {}), answer)
+        return answer
+
+    def share_copies(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
+        """One `COPY_BUDGET` for each `CLAIMANT` of all drivers, whose pools have `slots` slots together, likewise."""
+        answer = np.zeros(len(claimants), dtype=COPY_BUDGET)
+        seen = Seen(slots=max(slots, 0), claimants=claimants, weights=self.brought)
+        dispatch.share_copies(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 
     def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:

@@ -30,6 +30,11 @@ def speculator(name: str) -> Policy:
     return _row(Kind.SPECULATOR, name, TABLE)
 
 
+def copy_budget(name: str) -> Policy | None:
+    """The copy budget of this name, None for an empty one. Raises BadSetting, naming those there are."""
+    return _row(Kind.COPY_BUDGET, name, TABLE) if name else None
+
+
 def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Policy]:
     """The pair behind "allocator+speculator". Raises BadSetting, naming those that there are among the rows.
 
@@ -52,5 +57,5 @@ def names(kind: Kind, rows: Iterable[Policy] = TABLE) -> list[str]:
 def _row(kind: Kind, name: str, rows: Iterable[Policy]) -> Policy:
     found = next((row for row in rows if (row.kind, row.name) == (kind, name)), None)
     if found is None:
-        raise BadSetting(f"engine.{kind}", got=name, want=" or ".join(names(kind, rows)))
+        raise BadSetting(f"engine.{kind}", got=name, want=" or ".join(names(kind, rows)) or "nothing: there is none")
     return found

@@ -15,10 +15,11 @@ COPYING = frozenset({"max_copies"})
 
 
 class Kind(StrEnum):
-    """Which of a policy's two questions a row answers."""
+    """Which question a row answers: the slots of a pool's jobs, copies of running tasks, or those of all jobs."""
 
     ALLOCATOR = "allocator"
     SPECULATOR = "speculator"
+    COPY_BUDGET = "copy_budget"
 
 
 class Keeps(StrEnum):
@@ -61,7 +62,8 @@ class Row:
     name: str
     kind: Kind
     kernel: Callable[..., None]
-    """(seen, settings, answer): a `Seen`, a record of the settings, and `ALLOCATION` or `SPECULATION` to fill in."""
+    """(seen, settings, answer): a `Seen`, a record of the settings, and `ALLOCATION`, `SPECULATION` or `COPY_BUDGET`
+    records to fill in."""
     about: str
     source: str = ""
     needs: frozenset[str] = frozenset()

@@ -27,6 +27,9 @@ CLAIMANT = np.dtype(
         ("transfer_ratio", np.float64),
         ("fixed_target", np.int64),  # target set over REST; -1 for none
         ("fixed_cap", np.int64),  # cap set over REST; -1 for none
+        ("pool", np.int64),  # numbered from 0
+        ("pool_slots", np.int64),
+        ("copies", np.int64),  # that run
     ],
     align=True,
 )
@@ -74,7 +77,10 @@ NO_WEIGHTS.flags.writeable = False
 
 
 class Seen(NamedTuple):
-    """What one call of a policy sees: an allocator the slots and claimants of a pool, a speculator the tasks of any."""
+    """What one call of a policy sees.
+
+    An allocator sees the slots and claimants of a pool, a copy budget those of all drivers, a speculator running tasks.
+    """
 
     slots: int = 0
     claimants: Records = NO_CLAIMANTS

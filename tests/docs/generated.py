@@ -96,10 +96,11 @@ read at **Runtime**, the section `engine` and the settings of policies, can also
 `PATCH /api/v1/settings`, or in the file, which SIGHUP has read again. A file with a mistake is refused whole, and what
 was in force stays.
 
-A policy's settings go under `engine.allocator_settings` or `engine.speculator_settings`. Names that are not in the
-table and values out of their range are refused by name. `grasshopper config show` prints what a control plane started
-in this shell would take, `grasshopper config show --server URL` what is in force in a running one. What a policy needs
-of the host is one of its [capabilities](snapshot.md#capabilities): where the host lacks it, nothing is ordered.
+A policy's settings go under `engine.allocator_settings`, `engine.speculator_settings` or `engine.copy_budget_settings`.
+Names that are not in the table and values out of their range are refused by name. `grasshopper config show` prints
+what a control plane started in this shell would take, `grasshopper config show --server URL` what is in force in a
+running one. What a policy needs of the host is one of its [capabilities](snapshot.md#capabilities): where the host
+lacks it, nothing is ordered.
 
 A change needs its reason, and names settings without the leading `engine.`; null takes back what was changed:
 

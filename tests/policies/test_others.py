@@ -13,6 +13,7 @@ ENTRY_POINTS = """[grasshopper.policies]
 eager = toy_policies:EAGER
 last-come = toy_policies:LAST_COME
 several = toy_policies:SEVERAL
+first-job = toy_policies:FIRST_JOB
 """
 TOY = '''
 import numpy as np
@@ -57,6 +58,17 @@ SEVERAL = Row(
     name="several", kind=Kind.SPECULATOR, kernel=several, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
     weights=lambda: [2.0],
 )
+@kernel
+def few(seen, settings, answer):
+    """So many copies a pool for the job of it that came first, and none for the others."""
+    for row in range(len(seen.claimants)):
+        first = True
+        for other in range(row):
+            first &= seen.claimants[other]["pool"] != seen.claimants[row]["pool"]
+        answer["copies"][row] = settings["copies"] if first else 0
+
+COPIES = Setting(name="copies", default=1.0, low=0.0, high=9.0, about="Copies of the first job of each pool.")
+FIRST_JOB = Row(name="first-job", kind=Kind.COPY_BUDGET, kernel=few, about="Copies for the first.", settings=(COPIES,))
 LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
 '''
 PROGRAM = """
@@ -114,6 +126,33 @@ print(json.dumps([
 """
 
 
+BUDGETED = """
+import json
+from dataclasses import replace
+from controlplane.engine.decide import decide
+from controlplane.model.parameters import EngineSettings
+from controlplane.model import facts as f
+from tests.scenario import Scenario, orders
+from tests.simulator.cluster.test_scenario import VARIED
+
+settings = EngineSettings(mode=f.Mode.CONTROL, speculator="several", max_copies_per_task=3, copy_budget="first-job")
+ordered = []
+for budget in ({}, {"copies": 2.0}, {"copies": 0.0}):
+    live = Scenario(replace(settings, copy_budget_settings=budget))
+    live.run_with_straggler()
+    refused = {record.reason.label for record in live.records() if record.action.label == "refuse_copy"}
+    ordered.append([sum(map(len, map(orders, live.decisions))), "no_budget_job" in refused])
+watched = Scenario(EngineSettings(speculator="none"))
+watched.run_with_straggler()
+decided = decide(watched.scheduler.snapshot(watched.now_s), "fair+several", settings).pools[0].copies
+scenario = replace(next(iter(VARIED.values())), policy="fair+several", max_copies=2, jobs=40, offered_load=0.2)
+simulated = [
+    replace(scenario, copy_budget=name).simulate(1).copies_per_task for name in ("", "first-job")
+] + [replace(scenario, copy_budget="first-job", copy_budget_settings={"copies": 0.0}).simulate(1).copies_per_task]
+print(json.dumps([ordered, len(decided), simulated]))
+"""
+
+
 def run(code, folder, **environment):
     """What a process prints, or how it fails, that finds the packages of `folder`."""
     paths = f"{folder}{os.pathsep}{ROOT}"
@@ -155,6 +194,17 @@ def test_one_answer_may_want_several_copies_of_a_task(installed):
         assert len({host for _, host in copies} - {"h3"}) == 2
     assert narrow == ["ends_sooner"], "a second copy beyond the budget takes nothing back of the first"
     assert 1.5 * one < two <= 2 * one
+
+
+@pytest.mark.unit
+def test_jobs_compete_for_copies_where_a_copy_budget_shares_them(installed):
+    """Shed+ and Dolly share copies among jobs, within the engine's own limits: live, in `decide` and simulated."""
+    done = run(BUDGETED, installed)
+    assert done.returncode == 0, done.stderr
+    ordered, n_decided, (free, some, none) = json.loads(done.stdout)
+    assert ordered == [[1, False], [2, False], [0, True]]
+    assert n_decided == 1
+    assert free > some > none == 0.0
 
 
 @pytest.mark.full

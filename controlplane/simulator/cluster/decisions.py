@@ -15,6 +15,7 @@ from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
+from controlplane.policies.dispatch import share_copies
 from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
@@ -29,6 +30,10 @@ class PolicyPair(NamedTuple):
     speculator: int
     speculator_settings: Floats
     speculator_weights: Floats
+    copy_budget: int
+    """-1 for none."""
+    copy_budget_settings: Floats
+    copy_budget_weights: Floats
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
     wanted_only: bool
@@ -61,6 +66,8 @@ def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) ->
         review(work, world, policy, state)
     if policy.wanted_only:
         set_targets(work, world, policy, state)
+    if policy.copy_budget >= 0:
+        limit_copies(policy, state)
     list_asking(state)
 
 
@@ -78,7 +85,7 @@ def review(work: Workload, world: World, policy: PolicyPair, state: State) -> No
 @rule
 def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
-    n_claimants = view_claimants(work, world, policy, state)
+    n_claimants = state.counts[0]["n_claimants"] = view_claimants(work, world, policy, state)
     shares = state.allocation[:n_claimants]
     seen = Seen(
         len(state.slots), state.claimants[:n_claimants], state.tasks[:0], state.finished, policy.allocator_weights
@@ -95,6 +102,21 @@ def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) 
         total += share["virtual_size"]
         row += 1
     state.counts[0]["is_short"] = total > len(state.slots)
+
+
+@rule
+def limit_copies(policy: PolicyPair, state: State) -> None:
+    """Ask the copy budget about the jobs that the allocator was asked about, and write its answers down with them."""
+    n_claimants = state.counts[0]["n_claimants"]
+    budgets, claimants = state.copy_budgets[:n_claimants], state.claimants[:n_claimants]
+    seen = Seen(len(state.slots), claimants, state.tasks[:0], state.finished, policy.copy_budget_weights)
+    share_copies(policy.copy_budget, seen, policy.copy_budget_settings, budgets)
+    row = 0
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        if job["n_tasks"] != job["n_done"]:
+            job["most_copies"] = budgets[row]["copies"]
+            row += 1
 
 
 @rule
@@ -224,6 +246,7 @@ def view_claimants(work: Workload, world: World, policy: PolicyPair, state: Stat
         claimant["foreseen"] = job["running"] + waiting(job) + max(left * policy.max_copies - job["copies"], 0)
         claimant["tail_index"] = policy.tail_index
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
+        claimant["pool"], claimant["pool_slots"], claimant["copies"] = 0, len(state.slots), job["copies"]
         n_claimants += 1
     return n_claimants
 

@@ -129,7 +129,7 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     job["phase"], job["n_phases"] = -1, work.first_phase[at + 1] - work.first_phase[at]
     job["first_task"] = job["n_tasks"] = job["n_started"] = job["n_done"] = 0
     job["running"] = job["copies"] = job["n_wanted"] = job["target"] = 0
-    job["first_wanted"] = job["originals"] = -1
+    job["first_wanted"] = job["originals"] = job["most_copies"] = -1
     job["capped"], job["cost_s"] = False, 0.0
     counts["n_active"] += 1
     counts["next_job"] += 1

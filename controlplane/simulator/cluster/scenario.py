@@ -13,8 +13,8 @@ import numpy as np
 
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting, LawBroken
-from controlplane.policies.registry import FORESEEING, TABLE, parse_policy
-from controlplane.policies.seen import Load
+from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
+from controlplane.policies.seen import NO_WEIGHTS, Load
 from controlplane.simulator.cluster.decisions import PolicyPair
 from controlplane.simulator.cluster.events import Ended, play
 from controlplane.simulator.cluster.inputs import with_inputs
@@ -41,6 +41,9 @@ class ClusterScenario:
     policy: str = "hopper+late"
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    copy_budget: str = ""
+    """Who shares the copies among the jobs; empty for nobody."""
+    copy_budget_settings: Mapping[str, float] = field(default_factory=dict)
     wanted_only: bool | None = None
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
     engine does. None for what the allocator's row says."""
@@ -76,6 +79,8 @@ class ClusterScenario:
         allocator, speculator = parse_policy(self.policy, ROWS)
         allocator.complete(self.allocator_settings)
         speculator.complete(self.speculator_settings)
+        if budget := copy_budget(self.copy_budget):
+            budget.complete(self.copy_budget_settings)
         for name, low, high in LIMITS:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
@@ -140,6 +145,7 @@ class ClusterScenario:
 
     def _policy(self, phase_tasks: Ints) -> PolicyPair:
         allocator, speculator = parse_policy(self.policy, ROWS)
+        budget = copy_budget(self.copy_budget)
         local_percent = allocator.locality_percent if self.locality_percent is None else self.locality_percent
         load = Load(self.slots, float(self.offered_load), float(self.slowdown_tail_index))
         return PolicyPair(
@@ -149,6 +155,9 @@ class ClusterScenario:
             speculator=speculator.code,
             speculator_settings=speculator.setting_values(self.speculator_settings),
             speculator_weights=speculator.brought,
+            copy_budget=budget.code if budget else -1,
+            copy_budget_settings=budget.setting_values(self.copy_budget_settings) if budget else np.zeros(0),
+            copy_budget_weights=budget.brought if budget else NO_WEIGHTS,
             copies_first=speculator.before_waiting,
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,

@@ -12,7 +12,7 @@ import numpy as np
 from controlplane.compiled import rule
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.finished import FINISHED, MOST_FINISHED
-from controlplane.policies.answer import ALLOCATION, SPECULATION
+from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
 from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 FREE, ORIGINAL, COPY, CLEANING = range(4)
@@ -58,6 +58,7 @@ JOB = np.dtype(
         ("copies", np.int64),
         ("target", np.int64),
         ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
+        ("most_copies", np.int64),  # that its copy budget allows; -1 for no such limit
         ("size", np.float64),  # its virtual size as the allocator has it
         ("n_wanted", np.int64),
         ("first_wanted", np.int64),  # the best of them; -1 for none
@@ -75,6 +76,7 @@ COUNTS = np.dtype(
         ("now_s", np.float64),
         ("n_active", np.int64),
         ("n_asking", np.int64),
+        ("n_claimants", np.int64),  # that the allocator was asked about in the last cycle
         ("n_free", np.int64),
         ("next_job", np.int64),
         ("n_waiting", np.int64),  # originals of open phases
@@ -114,7 +116,7 @@ LOGGED = np.dtype(
 
 
 class State(NamedTuple):
-    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next five."""
+    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next six."""
 
     slots: Records
     free: Ints
@@ -128,6 +130,7 @@ class State(NamedTuple):
     """The first `n_asking` rows had something to start at the last cycle, in order of arrival; nobody else has."""
     claimants: Records
     allocation: Records
+    copy_budgets: Records
     tasks: Records
     speculation: Records
     finished: Records
@@ -170,6 +173,7 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         asking=np.zeros(n_jobs, dtype=np.int64),
         claimants=np.zeros(n_jobs, dtype=CLAIMANT),
         allocation=np.zeros(n_jobs, dtype=ALLOCATION),
+        copy_budgets=np.zeros(n_jobs, dtype=COPY_BUDGET),
         tasks=np.zeros(n_slots, dtype=RUNNING_TASK),
         speculation=np.zeros(n_slots, dtype=SPECULATION),
         finished=np.zeros(n_jobs * MOST_FINISHED * by_finished, dtype=FINISHED),

@@ -25,6 +25,8 @@ def starting(job: Record) -> int:
 def wants_copy(policy: PolicyPair, job: Record) -> bool:
     """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
     free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
+    if 0 <= job["most_copies"] <= job["copies"]:
+        return False
     return job["n_wanted"] > 0 and spare_room(free, starting(job), policy.copies_first) > 0
 
 
