@@ -30,6 +30,18 @@ def speculator(name: str) -> Policy:
     return _row(Kind.SPECULATOR, name, TABLE)
 
 
+PLANNED = tuple(row for row in TABLE if row.plan)
+"""Those that say what they do on the master-worker system."""
+
+
+def planned(name: str) -> Policy:
+    """The policy of this name that runs on the master-worker system. Raises BadSetting, naming those there are."""
+    found = next((row for row in PLANNED if row.name == name), None)
+    if found is None:
+        raise BadSetting("policy", got=name, want=" or ".join(row.name for row in PLANNED))
+    return found
+
+
 def copy_budget(name: str) -> Policy | None:
     """The copy budget of this name, None for an empty one. Raises BadSetting, naming those there are."""
     return _row(Kind.COPY_BUDGET, name, TABLE) if name else None

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadSetting
+from controlplane.policies.redundancy.theory.plan import Choices, Plan
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.seen import Load
 
 ORDERING = frozenset({"order_pending"})
@@ -88,6 +90,8 @@ class Row:
 
     It is called in every cycle, and is not compiled, so it keeps what takes long.
     """
+    plan: Callable[[System, float, Choices], Plan] | None = None
+    """(master-worker system, offered load, what was chosen) -> what it does there; None if it does not run there."""
     shows: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
     """Further inputs of its decisions, by name, computed from those that every decision about a task has:
     `running_attempts`, `elapsed_s`, `t_rem_s`, `t_new_s`, `expected_s`, `demand_s`, `relative_size`, `progress`

@@ -25,20 +25,9 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints
 from controlplane.policies.redundancy.redundant import is_small
+from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.workloads import Jobs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a policy does with a job of k tasks; columns of shape (max_tasks + 1,), row k."""
-
-    expanded_tasks: Ints
-    """Tasks started for a job within the threshold; others start k."""
-    threshold_s: float
-    """Largest estimated demand that is expanded; 0 for none, infinity for all."""
-    relaunch_factor: Floats
-    """Infinity for no relaunch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

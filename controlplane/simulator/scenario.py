@@ -1,20 +1,15 @@
 """Which system, load and policy is to be simulated? One frozen description, checked, and run for a seed."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 from math import inf, isnan
 
-import numpy as np
-
 from controlplane.model.errors import BadSetting
-from controlplane.policies.redundancy.theory.execution import Execution, coded, small_and_large
-from controlplane.policies.redundancy.theory.order_statistics import expanded_tasks
+from controlplane.policies import registry
+from controlplane.policies.redundancy.theory.plan import Choices, Plan
 from controlplane.policies.redundancy.theory.queue import busy_share, response_time_s
-from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s, unexpanded
-from controlplane.policies.redundancy.theory.relaunch import latency_optimal_factor, straggler_relaunch
 from controlplane.policies.redundancy.theory.system import System
-from controlplane.simulator.masterworker import MasterWorker, Plan
+from controlplane.simulator.masterworker import MasterWorker
 from controlplane.simulator.statistics import Summary, Tally
 from controlplane.simulator.workloads import BLOCK, Stream, ZipfParetoStream
 
@@ -29,20 +24,12 @@ class Prediction:
     busy_share: float
 
 
-class PolicyName(StrEnum):
-    """What may be done about stragglers on the master-worker system."""
-
-    NONE = "none"
-    REDUNDANT_ALL = "redundant-all"
-    REDUNDANT_SMALL = "redundant-small"
-    RELAUNCH = "relaunch"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
 
-    policy: PolicyName = PolicyName.NONE
+    policy: str = "none"
+    """One of `registry.PLANNED`."""
     offered_load: float = 0.5
     threshold_s: float | None = None
     """Redundant-small's largest demand; None for the best by the M/G/c approximation."""
@@ -60,6 +47,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         system = self.system
+        registry.planned(self.policy)
         _check("nodes", system.nodes, 1, 100_000)
         _check("slots_per_node", system.slots_per_node, 1, 10_000)
         _check("max_tasks", system.max_tasks, 1, system.nodes)
@@ -72,26 +60,27 @@ class Scenario:
         _check("service_noise", self.service_noise, 0.0, 10.0)
         _check("cancel_s", self.cancel_s, 0.0, 1e9)
         _check("jobs", self.jobs, 100, 10**9)
-        _check("expansion_rate", self.expansion_rate, 1.0, system.nodes if self._goes_by_rate else inf)
+        _check("expansion_rate", self.expansion_rate, 1.0, 1e9)
         if self.threshold_s is not None:
             _check("threshold_s", self.threshold_s, 0.0, inf)
         if self.relaunch_factor is not None:
             _check("relaunch_factor", self.relaunch_factor, 0.0, inf)
         if self.spare_tasks is not None:
             _check("spare_tasks", self.spare_tasks, 0, system.nodes)
-        if self._started(system.max_tasks) > system.nodes:
+        if self.plan().expanded_tasks[-1] > system.nodes:
             name = "expansion_rate" if self.spare_tasks is None else "spare_tasks"
             want = f"a largest job, {system.max_tasks} tasks and its spare ones, within {system.nodes} nodes"
             raise BadSetting(name, got=getattr(self, name), want=want)
 
     def plan(self) -> Plan:
         """What the policy does with jobs of each size."""
-        sizes = np.arange(self.system.max_tasks + 1)
-        return Plan(
-            expanded_tasks=np.array([self._started(int(tasks)) for tasks in sizes]),
-            threshold_s=self._threshold_s(),
-            relaunch_factor=np.array([self._relaunch_factor(int(tasks)) for tasks in sizes], dtype=float),
+        choices = Choices(
+            threshold_s=self.threshold_s,
+            expansion_rate=self.expansion_rate,
+            spare_tasks=self.spare_tasks,
+            relaunch_factor=self.relaunch_factor,
         )
+        return registry.planned(self.policy).planned(self.system, self.offered_load, choices)
 
     def simulate(self, seed: int) -> Summary:
         """Run the policy on the seed's jobs, after a warm-up that is not counted."""
@@ -109,48 +98,10 @@ class Scenario:
 
     def predicted(self) -> Prediction:
         """What the M/G/c approximation says of the same, were estimates exact and tasks cancelled at once."""
-        system, load = self.system, self.offered_load
-        if self.policy is PolicyName.RELAUNCH:
-            factors = [self._relaunch_factor(tasks) for tasks in range(1, system.max_tasks + 1)]
-            execution = straggler_relaunch(system, factors)
-        else:
-            execution = small_and_large(system, self._threshold_s(), self._expanded(), unexpanded(system))
+        system, load, execution = self.system, self.offered_load, self.plan().execution(self.system)
         return Prediction(
             response_s=response_time_s(system, load, execution), busy_share=busy_share(system, load, execution)
         )
-
-    @property
-    def _is_redundant(self) -> bool:
-        return self.policy in (PolicyName.REDUNDANT_ALL, PolicyName.REDUNDANT_SMALL)
-
-    @property
-    def _goes_by_rate(self) -> bool:
-        return self._is_redundant and self.spare_tasks is None
-
-    def _started(self, tasks: int) -> int:
-        if self._goes_by_rate:
-            return expanded_tasks(tasks, self.expansion_rate)
-        return tasks + self.spare_tasks if self._is_redundant and self.spare_tasks is not None else tasks
-
-    def _expanded(self) -> tuple[Execution, ...]:
-        tail_index = self.system.slowdown_tail_index
-        return tuple(coded(tasks, self._started(tasks), tail_index) for tasks in range(1, self.system.max_tasks + 1))
-
-    def _threshold_s(self) -> float:
-        if self.policy is PolicyName.REDUNDANT_ALL:
-            return inf
-        if self.policy is not PolicyName.REDUNDANT_SMALL:
-            return 0.0
-        if self.threshold_s is None:
-            return best_threshold_s(self.system, self.offered_load, self._expanded())
-        return self.threshold_s
-
-    def _relaunch_factor(self, tasks: int) -> float:
-        if self.policy is not PolicyName.RELAUNCH or tasks == 0:
-            return inf
-        if self.relaunch_factor is None:
-            return latency_optimal_factor(tasks, self.system.slowdown_tail_index)
-        return self.relaunch_factor
 
 
 def run(cluster: MasterWorker, stream: Stream, seed: int, jobs: int) -> Summary:

@@ -9,14 +9,14 @@ from math import inf
 
 import numpy as np
 
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.scenario import Scenario
 from tests.simulator.simpy_peer import Peer
 
 PLAIN = Scenario(offered_load=0.5, jobs=2_000_000)
 SCENARIOS = {
     "plain": (PLAIN, 1_500_000),
-    "relaunch": (replace(PLAIN, policy=PolicyName.RELAUNCH, relaunch_factor=4.43), 1_500_000),
-    "redundant": (replace(PLAIN, policy=PolicyName.REDUNDANT_ALL), 850_000),
+    "relaunch": (replace(PLAIN, policy="relaunch", relaunch_factor=4.43), 1_500_000),
+    "redundant": (replace(PLAIN, policy="redundant-all"), 850_000),
 }
 RUNS = 3
 PEER_JOBS = 10_000

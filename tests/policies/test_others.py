@@ -19,6 +19,7 @@ TOY = '''
 import numpy as np
 from controlplane.compiled import kernel
 from controlplane.model.reasons import Reason
+from controlplane.policies.redundancy.theory.plan import expanding_plan
 from controlplane.policies.row import COPYING, ORDERING, Kind, Row, Setting
 
 @kernel
@@ -52,6 +53,7 @@ PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age
 INPUTS = "running_attempts elapsed_s t_rem_s t_new_s expected_s demand_s relative_size progress target"
 EAGER = Row(
     name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
+    plan=lambda system, load, choices: expanding_plan(system, choices),
     shows={"n_known": lambda inputs: float(len(inputs.keys() & set(INPUTS.split())))},
 )
 SEVERAL = Row(
@@ -77,6 +79,7 @@ from dataclasses import replace
 from controlplane.engine.decide import decide
 from controlplane.model.parameters import EngineSettings
 from controlplane.model import facts as f
+from controlplane.simulator import scenario as masterworker
 from tests.scenario import Scenario
 from tests.simulator.cluster.test_scenario import VARIED
 
@@ -90,7 +93,8 @@ simulated = replace(next(iter(VARIED.values())), policy="last-come+eager", jobs=
 indices = [[task.index for task in tasks] for tasks in (copies, *decided)]
 ordered = [record.inputs["n_known"] for record in live.records() if record.order and "score" in record.inputs]
 shown = [task.inputs["n_known"] for task in live.scheduler.snapshot(live.now_s).pools[0].tasks]
-print(json.dumps([sorted({*ordered, *shown}), *indices, simulated.copies_per_task]))
+expanding, plain = (masterworker.Scenario(policy=name, jobs=200).simulate(1).cost_s for name in ("eager", "none"))
+print(json.dumps([sorted({*ordered, *shown}), *indices, simulated.copies_per_task, expanding / plain]))
 """
 
 
@@ -176,10 +180,11 @@ def test_it_runs_live_and_in_decide_and_simulated(installed):
     """Task 3 is the straggler; it gets its copy, from a kernel that has the name of one of ours."""
     done = run(PROGRAM, installed)
     assert done.returncode == 0, done.stderr
-    inputs, *copied, copies_per_task = json.loads(done.stdout)
+    inputs, *copied, copies_per_task, cost_ratio = json.loads(done.stdout)
     assert inputs == [9.0], "every decision about a task has what `Row.shows` may be computed from"
     assert copied == [[3], [3], []]
     assert copies_per_task > 0.0
+    assert cost_ratio > 1.1, "on the master-worker system it starts twice the tasks"
 
 
 @pytest.mark.unit

@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.policies.redundancy.theory.system import System, job_size_shares, service_moment
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
-from controlplane.simulator.masterworker import Ended, MasterWorker, Plan
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.masterworker import Ended, MasterWorker
+from controlplane.simulator.scenario import Scenario
 from controlplane.simulator.workloads import Jobs, ZipfParetoStream
 
 pytestmark = [pytest.mark.unit, pytest.mark.filterwarnings("ignore:overflow encountered in scalar")]
@@ -27,14 +28,14 @@ SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
 WIDE = System(nodes=6, slots_per_node=4, max_tasks=3, max_task_slots=3)
 SCENARIOS = [
     Scenario(system=SMALL, offered_load=0.95),
-    Scenario(system=SMALL, offered_load=0.5, policy=PolicyName.REDUNDANT_ALL, spare_tasks=3),
-    Scenario(system=SMALL, offered_load=0.5, policy=PolicyName.REDUNDANT_ALL),
-    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.REDUNDANT_SMALL, threshold_s=25.0),
-    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH, relaunch_factor=1.5),
-    Scenario(system=SMALL, offered_load=0.9, policy=PolicyName.RELAUNCH),
-    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.REDUNDANT_SMALL, threshold_s=60.0, cancel_s=4.0),
-    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.RELAUNCH, service_noise=0.5, cancel_s=4.0),
-    Scenario(system=WIDE, offered_load=0.4, policy=PolicyName.REDUNDANT_SMALL, threshold_s=60.0, service_noise=0.5),
+    Scenario(system=SMALL, offered_load=0.5, policy="redundant-all", spare_tasks=3),
+    Scenario(system=SMALL, offered_load=0.5, policy="redundant-all"),
+    Scenario(system=SMALL, offered_load=0.9, policy="redundant-small", threshold_s=25.0),
+    Scenario(system=SMALL, offered_load=0.9, policy="relaunch", relaunch_factor=1.5),
+    Scenario(system=SMALL, offered_load=0.9, policy="relaunch"),
+    Scenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, cancel_s=4.0),
+    Scenario(system=WIDE, offered_load=0.4, policy="relaunch", service_noise=0.5, cancel_s=4.0),
+    Scenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, service_noise=0.5),
 ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.simulator.run import outcome
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.scenario import Scenario
 
 pytestmark = pytest.mark.unit
 
@@ -19,7 +19,7 @@ JOBS = 60_000
 def test_response_times_are_those_of_the_authors_program(cell):
     """Within three joint standard errors over ten seeds where it is stable, and called unstable where it is not."""
     fields = {name: cell[name] for name in ("spare_tasks", "threshold_s") if name in cell}
-    policy, load = PolicyName(cell["policy"]), cell["offered_load"]
+    policy, load = cell["policy"], cell["offered_load"]
     scenario = Scenario(policy=policy, offered_load=load, jobs=JOBS, **fields)
     found = outcome([scenario.simulate(seed) for seed in SEEDS])
     if cell["response_s"] is None:

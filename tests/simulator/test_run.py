@@ -13,12 +13,12 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.masterworker import MasterWorker
 from controlplane.simulator.run import outcome, parse_seeds, record
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.scenario import Scenario
 from controlplane.simulator.statistics import QUANTILES, STEP, Tally, estimate
 
 pytestmark = pytest.mark.unit
 
-RELAUNCH = Scenario(policy=PolicyName.RELAUNCH, jobs=2000)
+RELAUNCH = Scenario(policy="relaunch", jobs=2000)
 
 
 def tally(service_s: np.ndarray, wait_s: np.ndarray, latency_s: np.ndarray, pieces: int = 3) -> Tally:
@@ -108,7 +108,7 @@ def test_a_twentieth_more_jobs_warm_the_cluster_up(monkeypatch):
 def test_measured_load_stands_beside_the_nominal_one():
     """Without spare tasks they are the same but for chance; spare tasks raise it to what the formula says."""
     none = Scenario(offered_load=0.6, jobs=200_000)
-    small = replace(none, policy=PolicyName.REDUNDANT_SMALL, threshold_s=35.0)
+    small = replace(none, policy="redundant-small", threshold_s=35.0)
     assert none.simulate(1).busy_share == pytest.approx(0.6, rel=0.02)
     assert small.simulate(1).busy_share == pytest.approx(small.predicted().busy_share, rel=0.02)
 
@@ -120,10 +120,10 @@ def test_half_of_the_slots_have_work_unless_somebody_says_otherwise():
 
 def test_a_threshold_or_factor_that_is_left_out_is_the_best():
     """d* by E[T] at this load; w by E[Latency] for each size."""
-    small = Scenario(policy=PolicyName.REDUNDANT_SMALL, offered_load=0.8).plan()
+    small = Scenario(policy="redundant-small", offered_load=0.8).plan()
     assert small.threshold_s == pytest.approx(35.11, abs=0.05)
     assert RELAUNCH.plan().relaunch_factor[[1, 10]] == pytest.approx([4.5, 4.355], abs=1e-3)
-    assert (Scenario(policy=PolicyName.NONE).plan().relaunch_factor == inf).all()
+    assert (Scenario(policy="none").plan().relaunch_factor == inf).all()
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_bad_field_of_the_system_is_named(field, value):
 def test_a_job_must_find_a_node_for_every_task():
     """Eleven tasks doubled need 22 of 20 nodes; the setting that asks for them is named."""
     with pytest.raises(BadSetting, match="expansion_rate"):
-        Scenario(policy=PolicyName.REDUNDANT_ALL, system=System(max_tasks=11))
+        Scenario(policy="redundant-all", system=System(max_tasks=11))
     with pytest.raises(BadSetting, match="spare_tasks"):
-        Scenario(policy=PolicyName.REDUNDANT_SMALL, spare_tasks=11)
+        Scenario(policy="redundant-small", spare_tasks=11)
 
 
 def test_a_record_says_all_that_went_in():

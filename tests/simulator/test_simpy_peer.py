@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.scenario import Scenario
 from tests.simulator.simpy_peer import Peer
 
 pytestmark = pytest.mark.unit
@@ -21,9 +21,9 @@ AT_HALF = Scenario(offered_load=0.5, jobs=JOBS)
     [
         AT_HALF,
         replace(AT_HALF, offered_load=0.8),
-        replace(AT_HALF, policy=PolicyName.RELAUNCH, relaunch_factor=2.0),
-        replace(AT_HALF, policy=PolicyName.REDUNDANT_SMALL, threshold_s=103.3),
-        replace(AT_HALF, policy=PolicyName.REDUNDANT_ALL, spare_tasks=3),
+        replace(AT_HALF, policy="relaunch", relaunch_factor=2.0),
+        replace(AT_HALF, policy="redundant-small", threshold_s=103.3),
+        replace(AT_HALF, policy="redundant-all", spare_tasks=3),
     ],
     ids=lambda one: f"{one.policy}-{one.offered_load}",
 )

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from controlplane.policies.redundancy.theory.execution import Execution, coded
+from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.policies.redundancy.theory.relaunch import relaunched
-from controlplane.simulator.masterworker import MasterWorker, Plan
+from controlplane.simulator.masterworker import MasterWorker
 from controlplane.simulator.run import outcome
 from controlplane.simulator.scenario import run
 from controlplane.simulator.workloads import BLOCK, Jobs

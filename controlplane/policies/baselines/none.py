@@ -3,6 +3,7 @@
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
+from controlplane.policies.redundancy.theory.plan import plain_plan
 from controlplane.policies.row import Kind, Row
 from controlplane.policies.seen import Seen
 
@@ -18,4 +19,5 @@ ROW = Row(
     kind=Kind.SPECULATOR,
     kernel=none,
     about="No copies.",
+    plan=lambda system, _load, _choices: plain_plan(system),
 )

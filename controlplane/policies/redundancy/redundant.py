@@ -6,6 +6,7 @@ expected to take.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.redundancy.rounding import rounded_load
+from controlplane.policies.redundancy.theory.plan import Choices, Plan, expanding_plan
+from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Load, Seen
@@ -99,6 +103,14 @@ def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: R
     answer["copies"][row] = reason == Reason.STARTS_WITH_COPIES and task["eligible"]
 
 
+def plan_small(system: System, offered_load: float, choices: Choices) -> Plan:
+    """Jobs up to the threshold that was chosen, or the best one, are expanded."""
+    plan, threshold_s = expanding_plan(system, choices), choices.threshold_s
+    if threshold_s is None:
+        threshold_s = best_threshold_s(system, offered_load, plan.expanded(system.slowdown_tail_index))
+    return replace(plan, threshold_s=threshold_s)
+
+
 REDUNDANT_ALL = Row(
     name="redundant-all",
     kind=Kind.SPECULATOR,
@@ -108,6 +120,7 @@ REDUNDANT_ALL = Row(
     needs=COPYING,
     settings=(ATTEMPTS_AT_START,),
     at_start=True,
+    plan=lambda system, _load, choices: expanding_plan(system, choices),
 )
 
 
@@ -144,4 +157,5 @@ REDUNDANT_SMALL = Row(
     ),
     at_start=True,
     prepare=prepare_small,
+    plan=plan_small,
 )

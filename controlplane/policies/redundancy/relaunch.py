@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.redundancy.rounding import rounded, rounded_load
+from controlplane.policies.redundancy.theory.plan import Choices, Plan, plain_plan
+from controlplane.policies.redundancy.theory.relaunch import latency_optimal_factor
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import best_factor
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Load, Seen
@@ -63,6 +67,16 @@ def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]
     return np.array([best_factor(rounded(size), tail_index) for size in sizes.tolist()])[which]
 
 
+def plan_relaunch(system: System, offered_load: float, choices: Choices) -> Plan:
+    """Every job's late tasks start once more: at the factor that was chosen, or at the best one for its size."""
+    plan, tail_index = plain_plan(system), system.slowdown_tail_index
+    if choices.relaunch_factor is None:
+        factors = [latency_optimal_factor(tasks, tail_index) for tasks in range(1, system.max_tasks + 1)]
+    else:
+        factors = [choices.relaunch_factor] * system.max_tasks
+    return replace(plan, relaunch_factor=np.array([math.inf, *factors]))
+
+
 ROW = Row(
     name="relaunch",
     kind=Kind.SPECULATOR,
@@ -81,4 +95,5 @@ ROW = Row(
     ),
     before_waiting=True,
     prepare=prepare_factors,
+    plan=plan_relaunch,
 )

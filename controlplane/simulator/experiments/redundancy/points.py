@@ -16,7 +16,7 @@ from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
 from controlplane.simulator.experiments.points.masterworker import Runs
 from controlplane.simulator.run import Outcome, outcome
-from controlplane.simulator.scenario import PolicyName, Scenario
+from controlplane.simulator.scenario import Scenario
 from controlplane.simulator.statistics import Estimate, Summary, estimate
 
 SYSTEM = System()
@@ -43,12 +43,12 @@ def took(results: Results, **fields: Any) -> Outcome:
 Fields = dict[str, Any]
 PolicyAtLoad = Fields | Callable[[float], Fields]
 
-NONE: Fields = {"policy": PolicyName.NONE}
-ALL_THREE: Fields = {"policy": PolicyName.REDUNDANT_ALL, "spare_tasks": 3}
-ALL_TWICE: Fields = {"policy": PolicyName.REDUNDANT_ALL}
-SMALL_THREE: Fields = {"policy": PolicyName.REDUNDANT_SMALL, "spare_tasks": 3}
-SMALL: Fields = {"policy": PolicyName.REDUNDANT_SMALL}
-RELAUNCH: Fields = {"policy": PolicyName.RELAUNCH}
+NONE: Fields = {"policy": "none"}
+ALL_THREE: Fields = {"policy": "redundant-all", "spare_tasks": 3}
+ALL_TWICE: Fields = {"policy": "redundant-all"}
+SMALL_THREE: Fields = {"policy": "redundant-small", "spare_tasks": 3}
+SMALL: Fields = {"policy": "redundant-small"}
+RELAUNCH: Fields = {"policy": "relaunch"}
 
 
 def small_up_to(threshold_s: float) -> Fields:
