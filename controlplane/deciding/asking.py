@@ -1,12 +1,15 @@
-"""What do the policies answer to what is seen? Every world asks them here: live, `decide`, the simulated cluster."""
+"""What do the policies answer to what is seen? Every world asks them here: live, `decide`, the simulated cluster.
 
-from controlplane.compiled import kernel
+The simulator's loop has the rules compiled in; the engine calls the kernels.
+"""
+
+from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Records
 from controlplane.policies.dispatch import allocate, speculate
 from controlplane.policies.seen import Seen
 
 
-@kernel
+@rule
 def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask an allocator; fills in `ALLOCATION`, (n_claimants,).
 
@@ -20,7 +23,7 @@ def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> b
     return is_lawful and left >= 0
 
 
-@kernel
+@rule
 def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive gain.
 
@@ -36,3 +39,15 @@ def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> 
         if task["standing"] > 0:
             one["copies"], one["reason"] = 0, task["standing"]
     return is_lawful
+
+
+@kernel
+def call_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+    """`ask_allocator`, compiled for Python."""
+    return ask_allocator(code, seen, settings, answer)
+
+
+@kernel
+def call_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
+    """`ask_speculator`, compiled for Python."""
+    return ask_speculator(code, seen, settings, answer)

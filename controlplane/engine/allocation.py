@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from controlplane.deciding.asking import ask_allocator
+from controlplane.deciding.asking import call_allocator
 from controlplane.engine import seeing
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
@@ -55,7 +55,7 @@ def shares(
     """What the allocator says, without what the host cannot do: keep slots free. Raises LawBroken beyond the slots."""
     allocation = np.zeros(len(claimants), dtype=ALLOCATION)
     seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
-    if not ask_allocator(policy.code, seen, policy.setting_values(settings), allocation):
+    if not call_allocator(policy.code, seen, policy.setting_values(settings), allocation):
         raise LawBroken("grants never exceed a pool's capacity", f"{allocation['target'].tolist()} of {slots}")
     if not capabilities.hold_slots:
         allocation["cap"] = allocation["originals"] = -1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.deciding.asking import ask_speculator
+from controlplane.deciding.asking import call_speculator
 from controlplane.deciding.choice import N_RIVALS, choose
 from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
 from controlplane.engine import seeing
@@ -124,7 +124,7 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         if len(shared) > 1:
             tasks, answer = tasks[mine], answer[mine]
         seen = Seen(tasks=tasks, finished=finished, weights=policy.brought)
-        if not ask_speculator(policy.code, seen, policy.setting_values(dict(given)), answer):
+        if not call_speculator(policy.code, seen, policy.setting_values(dict(given)), answer):
             raise LawBroken("no copy without a positive gain", name)
         if len(shared) > 1:
             view.answer[mine] = answer

@@ -13,11 +13,6 @@ from tests.scenario import Scenario
 pytestmark = pytest.mark.unit
 
 
-def plain(kernel):
-    """The kernel as plain Python, which sees what a test puts in the place of what it calls."""
-    return getattr(kernel, "py_func", kernel)
-
-
 @pytest.mark.parametrize("worst", [0.0, -1.0, np.nan])
 def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, worst):
     """One of several is enough."""
@@ -30,7 +25,7 @@ def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, wors
     scenario.stage(4, input_bytes=1000)
     scenario.start_all(4)
     monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
-    monkeypatch.setattr("controlplane.engine.speculation.ask_speculator", plain(ask_speculator))
+    monkeypatch.setattr("controlplane.engine.speculation.call_speculator", ask_speculator)
     with pytest.raises(LawBroken, match="no copy without a positive gain: ras"):
         scenario.tell(progress=dict.fromkeys(range(4), 100))
 
@@ -41,7 +36,7 @@ def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypat
         answer["target"] = target
 
     monkeypatch.setattr("controlplane.deciding.asking.allocate", allocate)
-    monkeypatch.setattr("controlplane.engine.allocation.ask_allocator", plain(ask_allocator))
+    monkeypatch.setattr("controlplane.engine.allocation.call_allocator", ask_allocator)
     scenario = Scenario(hosts=2, slots=2)
     with nullcontext() if is_kept else pytest.raises(LawBroken, match="never exceed a pool's capacity"):
         scenario.tell(
