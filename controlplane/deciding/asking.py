@@ -33,11 +33,11 @@ def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> 
     is_lawful = True
     for row in range(len(answer)):
         task, one = seen.tasks[row], answer[row]
-        if one["copies"] > 0:
-            is_lawful &= one["score"] > 0.0
-            one["copies"] = min(one["copies"], 1 if one["kill"] else task["copies_left"])
+        most = 1 if one["kill"] else task["copies_left"]
+        is_lawful &= one["copies"] <= 0 or one["score"] > 0.0
         if task["standing"] > 0:
-            one["copies"], one["reason"] = 0, task["standing"]
+            most, one["reason"] = 0, task["standing"]
+        one["copies"] = max(min(one["copies"], most), 0)
     return is_lawful
 
 

@@ -120,8 +120,9 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     for (name, given), pool_rows in shared.items():
         policy = registry.speculator(name)
         before_waiting[pool_rows] = policy.before_waiting
-        tasks, answer, mine = view.tasks, view.answer, np.isin(view.tasks["pool"], pool_rows)
+        tasks, answer = view.tasks, view.answer
         if len(shared) > 1:
+            mine = np.isin(tasks["pool"], pool_rows)
             tasks, answer = tasks[mine], answer[mine]
         seen = Seen(tasks=tasks, finished=finished, weights=policy.brought)
         if not call_speculator(policy.code, seen, policy.setting_values(dict(given)), answer):
