@@ -27,7 +27,8 @@ from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker import record as masterworker_record
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from controlplane.simulator.statistics import Estimate, Summary
 from controlplane.terminal import REFUSED, UNREACHABLE, USAGE, AsOption, Output, fail, note, print_json, print_table
 
@@ -161,7 +162,7 @@ def simulate(
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
             scenario: Any = ClusterScenario(**given | parse_set([*factor, *(set_ or ())]))
         else:
-            scenario = Scenario(
+            scenario = MasterWorkerScenario(
                 policy=policy,
                 offered_load=rho,
                 threshold_s=d,
@@ -196,7 +197,9 @@ def simulate(
     numbers = [numbers[position] for position in sorted(by_seed)]
     runs = [by_seed[position] for position in sorted(by_seed)]
     record, tell = (
-        (cluster_record.record, _tell_cluster) if model is Model.CLUSTER else (run.record, _tell_masterworker)
+        (cluster_record.record, _tell_cluster)
+        if model is Model.CLUSTER
+        else (masterworker_record.record, _tell_masterworker)
     )
     found = record(scenario, numbers, runs)
     try:
@@ -289,7 +292,7 @@ def _source(workload: WorkloadName, trace: Path | None, weights: str | None) -> 
 
 def _tell_masterworker(runs: list[Summary], found: dict[str, Any]) -> None:
     """The table for people; a single run knows the errors of its response times and slowdowns only."""
-    result, predicted = run.outcome(runs), found["predicted"]
+    result, predicted = masterworker_record.outcome(runs), found["predicted"]
     names = {
         "response_s": "response time, s",
         "slowdown": "slowdown",

@@ -9,10 +9,10 @@ from math import inf
 
 import numpy as np
 
-from controlplane.simulator.scenario import Scenario
-from tests.simulator.simpy_peer import Peer
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
+from tests.simulator.masterworker.simpy_peer import Peer
 
-PLAIN = Scenario(offered_load=0.5, jobs=2_000_000)
+PLAIN = MasterWorkerScenario(policy="none", offered_load=0.5, jobs=2_000_000)
 SCENARIOS = {
     "plain": (PLAIN, 1_500_000),
     "relaunch": (replace(PLAIN, policy="relaunch", relaunch_factor=4.43), 1_500_000),
@@ -41,7 +41,7 @@ def rows() -> list[dict]:
     return [*found, over_peer]
 
 
-def _row(name: str, scenario: Scenario, goal: float) -> dict:
+def _row(name: str, scenario: MasterWorkerScenario, goal: float) -> dict:
     replace(scenario, jobs=1000).simulate(1)
     rates, response_s = [], inf
     for seed in range(1, RUNS + 1):

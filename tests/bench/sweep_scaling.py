@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from controlplane.simulator.sweep import Cell, Compute, computing
 
 CELLS = 48
 RUNS = 5
 GOAL = 1.8
-SCENARIO = Scenario(policy="none", offered_load=0.8, jobs=2_000_000)
+SCENARIO = MasterWorkerScenario(policy="none", offered_load=0.8, jobs=2_000_000)
 """Some three quarters of a second of a core for each cell."""
 
 

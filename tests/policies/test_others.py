@@ -79,7 +79,7 @@ from dataclasses import replace
 from controlplane.engine.decide import decide
 from controlplane.model.parameters import EngineSettings
 from controlplane.model import facts as f
-from controlplane.simulator import scenario as masterworker
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from tests.scenario import Scenario
 from tests.simulator.cluster.test_scenario import VARIED
 
@@ -93,7 +93,7 @@ simulated = replace(next(iter(VARIED.values())), policy="last-come+eager", jobs=
 indices = [[task.index for task in tasks] for tasks in (copies, *decided)]
 ordered = [record.inputs["n_known"] for record in live.records() if record.order and "score" in record.inputs]
 shown = [task.inputs["n_known"] for task in live.scheduler.snapshot(live.now_s).pools[0].tasks]
-expanding, plain = (masterworker.Scenario(policy=name, jobs=200).simulate(1).cost_s for name in ("eager", "none"))
+expanding, plain = (MasterWorkerScenario(policy=name, jobs=200).simulate(1).cost_s for name in ("eager", "none"))
 print(json.dumps([sorted({*ordered, *shown}), *indices, simulated.copies_per_task, expanding / plain]))
 """
 

@@ -9,10 +9,10 @@ import pytest
 from controlplane.policies.redundancy.theory.execution import Execution, coded
 from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.policies.redundancy.theory.relaunch import relaunched
-from controlplane.simulator.masterworker import MasterWorker
-from controlplane.simulator.run import outcome
-from controlplane.simulator.scenario import run
-from controlplane.simulator.workloads import BLOCK, Jobs
+from controlplane.simulator.masterworker.master import MasterWorker
+from controlplane.simulator.masterworker.record import outcome
+from controlplane.simulator.masterworker.scenario import run
+from controlplane.simulator.masterworker.workloads import BLOCK, Jobs
 
 pytestmark = pytest.mark.unit
 

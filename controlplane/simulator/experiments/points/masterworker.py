@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from controlplane.simulator.experiments.points import Point
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs(Point):
     """One scenario."""
 
-    scenario: Scenario
+    scenario: MasterWorkerScenario
 
     def measure(self, seed: int) -> Any:
         """A Summary."""

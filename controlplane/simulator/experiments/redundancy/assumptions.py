@@ -24,7 +24,7 @@ from controlplane.simulator.experiments.redundancy.points import (
     told,
     took,
 )
-from controlplane.simulator.run import Outcome
+from controlplane.simulator.masterworker.record import Outcome
 
 WIDE = {slots: System(slots_per_node=slots, max_task_slots=3) for slots in (20, 40)}
 """Room for as many tasks a node as in the paper's system, and for twice as many, by their mean size."""

@@ -15,8 +15,8 @@ from controlplane.policies.redundancy.theory.relaunch import best_common_factor
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.simulator.experiments.experiment import Chart, Claim, Results, Scale, Series
 from controlplane.simulator.experiments.points.masterworker import Runs
-from controlplane.simulator.run import Outcome, outcome
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker.record import Outcome, outcome
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from controlplane.simulator.statistics import Estimate, Summary, estimate
 
 SYSTEM = System()
@@ -32,7 +32,7 @@ SURE = 3.0
 
 def plan(scale: Scale, **fields: Any) -> Runs:
     """The point of a scenario on the paper's default system."""
-    return Runs(scenario=Scenario(jobs=JOBS[scale], **fields), runs=RUNS[scale])
+    return Runs(scenario=MasterWorkerScenario(jobs=JOBS[scale], **fields), runs=RUNS[scale])
 
 
 def took(results: Results, **fields: Any) -> Outcome:

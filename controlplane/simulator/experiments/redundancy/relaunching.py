@@ -32,7 +32,7 @@ from controlplane.simulator.experiments.redundancy.points import (
     told,
     took,
 )
-from controlplane.simulator.run import Outcome
+from controlplane.simulator.masterworker.record import Outcome
 from controlplane.simulator.statistics import Estimate
 
 SWEPT_LOADS = (0.5, 0.7, 0.8, 0.9)

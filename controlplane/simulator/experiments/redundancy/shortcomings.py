@@ -23,7 +23,7 @@ from controlplane.simulator.experiments.redundancy.points import (
     told,
     took,
 )
-from controlplane.simulator.run import Outcome
+from controlplane.simulator.masterworker.record import Outcome
 
 FULL_TAIL_INDEX = 2.25
 """Of slowdowns, when all slots are busy; 3 when none is."""

@@ -33,8 +33,8 @@ from controlplane.simulator.experiments.redundancy.points import (
     told,
     took,
 )
-from controlplane.simulator.run import Outcome
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker.record import Outcome
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from controlplane.simulator.statistics import QUANTILES, Estimate, Summary
 
 THREE_SPARE: dict[str, PolicyAtLoad] = {
@@ -115,7 +115,7 @@ def figure_4(results: Results) -> Finding:
 
 
 def _tail_point(scale: Scale, load: float, policy: PolicyAtLoad) -> Runs:
-    return Runs(scenario=Scenario(jobs=JOBS[scale], offered_load=load, **at_load(policy, load)))
+    return Runs(scenario=MasterWorkerScenario(jobs=JOBS[scale], offered_load=load, **at_load(policy, load)))
 
 
 def _tail_chart(load: float, runs: dict[str, Summary]) -> Chart:

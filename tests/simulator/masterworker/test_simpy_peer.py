@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controlplane.simulator.scenario import Scenario
-from tests.simulator.simpy_peer import Peer
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
+from tests.simulator.masterworker.simpy_peer import Peer
 
 pytestmark = pytest.mark.unit
 
 JOBS = 3_000
 SEEDS = range(1, 6)
 SURE = 3.0
-AT_HALF = Scenario(offered_load=0.5, jobs=JOBS)
+AT_HALF = MasterWorkerScenario(policy="none", offered_load=0.5, jobs=JOBS)
 
 
 @pytest.mark.parametrize(

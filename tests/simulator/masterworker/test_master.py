@@ -17,32 +17,32 @@ import pytest
 from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.policies.redundancy.theory.system import System, job_size_shares, service_moment
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
-from controlplane.simulator.masterworker import Ended, MasterWorker
-from controlplane.simulator.scenario import Scenario
-from controlplane.simulator.workloads import Jobs, ZipfParetoStream
+from controlplane.simulator.masterworker.master import JobTimes, MasterWorker
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
+from controlplane.simulator.masterworker.workloads import Jobs, ZipfParetoStream
 
 pytestmark = [pytest.mark.unit, pytest.mark.filterwarnings("ignore:overflow encountered in scalar")]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SMALL = System(nodes=6, slots_per_node=2, max_tasks=3)
 WIDE = System(nodes=6, slots_per_node=4, max_tasks=3, max_task_slots=3)
 SCENARIOS = [
-    Scenario(system=SMALL, offered_load=0.95),
-    Scenario(system=SMALL, offered_load=0.5, policy="redundant-all", spare_tasks=3),
-    Scenario(system=SMALL, offered_load=0.5, policy="redundant-all"),
-    Scenario(system=SMALL, offered_load=0.9, policy="redundant-small", threshold_s=25.0),
-    Scenario(system=SMALL, offered_load=0.9, policy="relaunch", relaunch_factor=1.5),
-    Scenario(system=SMALL, offered_load=0.9, policy="relaunch"),
-    Scenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, cancel_s=4.0),
-    Scenario(system=WIDE, offered_load=0.4, policy="relaunch", service_noise=0.5, cancel_s=4.0),
-    Scenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, service_noise=0.5),
+    MasterWorkerScenario(system=SMALL, offered_load=0.95, policy="none"),
+    MasterWorkerScenario(system=SMALL, offered_load=0.5, policy="redundant-all", spare_tasks=3),
+    MasterWorkerScenario(system=SMALL, offered_load=0.5, policy="redundant-all"),
+    MasterWorkerScenario(system=SMALL, offered_load=0.9, policy="redundant-small", threshold_s=25.0),
+    MasterWorkerScenario(system=SMALL, offered_load=0.9, policy="relaunch", relaunch_factor=1.5),
+    MasterWorkerScenario(system=SMALL, offered_load=0.9, policy="relaunch"),
+    MasterWorkerScenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, cancel_s=4.0),
+    MasterWorkerScenario(system=WIDE, offered_load=0.4, policy="relaunch", service_noise=0.5, cancel_s=4.0),
+    MasterWorkerScenario(system=WIDE, offered_load=0.4, policy="redundant-small", threshold_s=60.0, service_noise=0.5),
 ]
 
 
 class EventSimulator:
     """The six rules once more, with an event for every arrival, end and relaunch, and no cleverness."""
 
-    def __init__(self, scenario: Scenario, jobs: Jobs, seed: int) -> None:
+    def __init__(self, scenario: MasterWorkerScenario, jobs: Jobs, seed: int) -> None:
         self.plan, self.jobs, self.seed = scenario.plan(), jobs, seed
         self.tail_index = scenario.system.slowdown_tail_index
         self.busy = [0] * scenario.system.nodes
@@ -52,7 +52,7 @@ class EventSimulator:
         self.running: dict[int, dict[int, tuple[int, float]]] = {}
         self.ended: dict[int, tuple[float, float, float]] = {}
 
-    def run(self) -> Ended:
+    def run(self) -> JobTimes:
         for job, arrival_s in enumerate(np.cumsum(self.jobs.gap_s)):
             self.at(float(arrival_s), "arrival", job)
         self.arrival_s, self.start_s, self.done, self.cost_s, self.version = {}, {}, {}, {}, {}
@@ -61,7 +61,7 @@ class EventSimulator:
             now_s, _, kind, job, task = heapq.heappop(self.events)
             getattr(self, kind)(now_s, job, task)
         columns = np.array([self.ended[job] for job in range(len(self.ended))]).T
-        return Ended(wait_s=columns[0], latency_s=columns[1], cost_s=columns[2])
+        return JobTimes(wait_s=columns[0], latency_s=columns[1], cost_s=columns[2])
 
     def at(self, time_s: float, kind: str, job: int, task: int = 0) -> None:
         heapq.heappush(self.events, (time_s, len(self.events) + 10**9 * (kind == "arrival"), kind, job, task))
@@ -134,13 +134,13 @@ class EventSimulator:
         self.try_head(now_s)
 
 
-def cluster(scenario: Scenario, seed: int = 1) -> MasterWorker:
+def cluster(scenario: MasterWorkerScenario, seed: int = 1) -> MasterWorker:
     system = scenario.system
     tail_index = system.slowdown_tail_index
     return MasterWorker(system.nodes, system.slots_per_node, tail_index, scenario.plan(), seed, scenario.cancel_s)
 
 
-def some_jobs(scenario: Scenario, jobs: int = 1500) -> Jobs:
+def some_jobs(scenario: MasterWorkerScenario, jobs: int = 1500) -> Jobs:
     stream = ZipfParetoStream(
         system=scenario.system, offered_load=scenario.offered_load, service_noise=scenario.service_noise
     )
@@ -161,7 +161,7 @@ def test_compiled_and_plain_python_give_the_same():
     """The plain functions are what a reader checks."""
     scenario = SCENARIOS[4]
     program = (
-        "import json; from tests.simulator.test_masterworker import SCENARIOS, cluster, some_jobs\n"
+        "import json; from tests.simulator.masterworker.test_master import SCENARIOS, cluster, some_jobs\n"
         "print(json.dumps(cluster(SCENARIOS[4]).run(some_jobs(SCENARIOS[4], jobs=300)).cost_s.tolist()))"
     )
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -179,7 +179,7 @@ def one_by_one(
     slots: int,
     gaps_s: list[float],
     task_slots: Sequence[int] = (1, 1, 1),
-) -> Ended:
+) -> JobTimes:
     """Jobs without variability on an empty cluster, none with spare tasks."""
     sizes = np.arange(max(tasks) + 1)
     plan = Plan(expanded_tasks=sizes, threshold_s=0.0, relaunch_factor=np.full(len(sizes), inf))

@@ -9,9 +9,9 @@ from controlplane.policies import registry
 from controlplane.policies.redundancy.theory.plan import Choices, Plan
 from controlplane.policies.redundancy.theory.queue import busy_share, response_time_s
 from controlplane.policies.redundancy.theory.system import System
-from controlplane.simulator.masterworker import MasterWorker
+from controlplane.simulator.masterworker.master import MasterWorker
+from controlplane.simulator.masterworker.workloads import BLOCK, Stream, ZipfParetoStream
 from controlplane.simulator.statistics import Summary, Tally
-from controlplane.simulator.workloads import BLOCK, Stream, ZipfParetoStream
 
 WARM_UP_SHARE = 0.05
 
@@ -25,7 +25,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class MasterWorkerScenario:
     """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
 
     policy: str = "none"

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import numpy as np
 import simpy
 
-from controlplane.simulator.scenario import Scenario
-from controlplane.simulator.workloads import BLOCK, ZipfParetoStream
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
+from controlplane.simulator.masterworker.workloads import BLOCK, ZipfParetoStream
 
 
 class Peer:
-    """The rules of `controlplane.simulator.masterworker` as SimPy processes: one for arrivals, one for each task.
+    """The rules of `masterworker/master.py` as SimPy processes: one for arrivals, one for each task.
 
     The paper's own system only: a task takes one slot, estimates are exact, cancelling takes no time.
     """
 
-    def __init__(self, scenario: Scenario, jobs: int, seed: int = 1) -> None:
+    def __init__(self, scenario: MasterWorkerScenario, jobs: int, seed: int = 1) -> None:
         self.scenario, self.jobs, self.seed, self.plan = scenario, jobs, seed, scenario.plan()
         self.env = simpy.Environment()
         self.slots = [simpy.Resource(self.env, scenario.system.slots_per_node) for _ in range(scenario.system.nodes)]

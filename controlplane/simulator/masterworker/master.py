@@ -27,11 +27,11 @@ from controlplane.model.columns import Floats, Ints
 from controlplane.policies.redundancy.redundant import is_small
 from controlplane.policies.redundancy.theory.plan import Plan
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
-from controlplane.simulator.workloads import Jobs
+from controlplane.simulator.masterworker.workloads import Jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class JobTimes:
     """What became of consecutive jobs; columns of shape (n_jobs,)."""
 
     wait_s: Floats
@@ -64,10 +64,10 @@ class MasterWorker:
         """Slots of all nodes."""
         return self._free_at_s.size
 
-    def run(self, jobs: Jobs) -> Ended:
+    def run(self, jobs: Jobs) -> JobTimes:
         """Schedule the next jobs of the stream."""
         arrival_s = self._arrival_s + np.cumsum(jobs.gap_s)
-        ended = Ended(**{name: np.empty(len(arrival_s)) for name in ("wait_s", "latency_s", "cost_s")})
+        ended = JobTimes(**{name: np.empty(len(arrival_s)) for name in ("wait_s", "latency_s", "cost_s")})
         self.now_s = run_jobs(
             arrival_s, jobs.tasks, jobs.task_slots, jobs.service_s, jobs.estimated_s,
             self._plan.expanded_tasks, self._plan.threshold_s, self._plan.relaunch_factor,

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.simulator.run import outcome
-from controlplane.simulator.scenario import Scenario
+from controlplane.simulator.masterworker.record import outcome
+from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 
 pytestmark = pytest.mark.unit
 
-CELLS = json.loads((Path(__file__).parents[1] / "golden" / "redundancy_response_times.json").read_text())["cells"]
+CELLS = json.loads((Path(__file__).parents[2] / "golden" / "redundancy_response_times.json").read_text())["cells"]
 SEEDS = range(11, 21)
 JOBS = 60_000
 
@@ -20,7 +20,7 @@ def test_response_times_are_those_of_the_authors_program(cell):
     """Within three joint standard errors over ten seeds where it is stable, and called unstable where it is not."""
     fields = {name: cell[name] for name in ("spare_tasks", "threshold_s") if name in cell}
     policy, load = cell["policy"], cell["offered_load"]
-    scenario = Scenario(policy=policy, offered_load=load, jobs=JOBS, **fields)
+    scenario = MasterWorkerScenario(policy=policy, offered_load=load, jobs=JOBS, **fields)
     found = outcome([scenario.simulate(seed) for seed in SEEDS])
     if cell["response_s"] is None:
         assert found.stable_runs == 0
