@@ -18,7 +18,7 @@ import typer
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.theory.system import System
-from controlplane.policies.registry import PLANNED
+from controlplane.policies.registry import PLANS
 from controlplane.simulator import run, sweep
 from controlplane.simulator.cluster import record as cluster_record
 from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
@@ -79,7 +79,6 @@ TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
 """Of slowdowns, where none is given."""
 POLICY = {Model.MASTERWORKER: "none", Model.CLUSTER: "hopper+late"}
 """Where none is given."""
-ON_MASTERWORKER = tuple(row.name for row in PLANNED)
 PANELS = {model: f"Only with --model {model}" for model in Model}
 """Headings of the help, below which each model's own options stand."""
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
@@ -98,8 +97,7 @@ def simulate(
     context: typer.Context,
     model: Annotated[Model, typer.Option(help="What is simulated.")] = Model.MASTERWORKER,
     policy: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(ON_MASTERWORKER)}; for the cluster a pair, as in hopper+late."),
+        str | None, typer.Option(help=f"{', '.join(PLANS)}; for the cluster a pair, as in hopper+late.")
     ] = None,
     rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
     d: Annotated[float | None, of_masterworker(help="redundant-small: largest demand, s; else the best.")] = None,

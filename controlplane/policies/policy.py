@@ -9,8 +9,6 @@ import numpy as np
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
 from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
-from controlplane.policies.redundancy.theory.plan import Choices, Plan
-from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.row import Row
 from controlplane.policies.seen import NO_WEIGHTS, UNKNOWN_FINISHED, Load, Seen
 
@@ -55,11 +53,6 @@ class Policy(Row):
     def brought(self) -> Floats:
         """The weights of the row as its kernel sees them, shape (n_weights,), read only."""
         return _read_only(self.weights) if self.weights else NO_WEIGHTS
-
-    def planned(self, system: System, offered_load: float, choices: Choices) -> Plan:
-        """What a policy of `registry.PLANNED` does on the master-worker system."""
-        assert self.plan is not None
-        return self.plan(system, offered_load, choices)
 
     def setting_values(self, given: Mapping[str, float]) -> Floats:
         """All settings, shape (n_settings,), in the order of the row. Raises BadSetting."""

@@ -5,10 +5,14 @@ from dataclasses import replace
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.policy import Policy, numbered
+from controlplane.policies.redundancy.theory.plan import Choices, Plan
+from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.row import Kind
 from controlplane.policies.rows import ROWS
 
 TABLE = tuple(numbered(row) for row in ROWS)
+PLANS = {row.name: row.plan for row in TABLE if row.plan}
+"""What those that run on the master-worker system do there, by name."""
 
 _CLAIRVOYANT = {
     "srpt": "The job with the least work left first, by what its tasks will really take.",
@@ -30,21 +34,16 @@ def speculator(name: str) -> Policy:
     return _row(Kind.SPECULATOR, name, TABLE)
 
 
-PLANNED = tuple(row for row in TABLE if row.plan)
-"""Those that say what they do on the master-worker system."""
-
-
-def planned(name: str) -> Policy:
-    """The policy of this name that runs on the master-worker system. Raises BadSetting, naming those there are."""
-    found = next((row for row in PLANNED if row.name == name), None)
-    if found is None:
-        raise BadSetting("policy", got=name, want=" or ".join(row.name for row in PLANNED))
-    return found
-
-
 def copy_budget(name: str) -> Policy | None:
     """The copy budget of this name, None for an empty one. Raises BadSetting, naming those there are."""
     return _row(Kind.COPY_BUDGET, name, TABLE) if name else None
+
+
+def plan(name: str, system: System, offered_load: float, choices: Choices) -> Plan:
+    """What the policy of this name does on the master-worker system. Raises BadSetting, naming those that run there."""
+    if name not in PLANS:
+        raise BadSetting("policy", got=name, want=" or ".join(PLANS))
+    return PLANS[name](system, offered_load, choices)
 
 
 def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Policy]:

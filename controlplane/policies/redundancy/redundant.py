@@ -14,13 +14,12 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.redundancy.rounding import rounded_load
-from controlplane.policies.redundancy.theory.plan import Choices, Plan, expanding_plan
+from controlplane.policies.redundancy.theory.plan import Choices, Plan, expanding_plan, is_small
 from controlplane.policies.redundancy.theory.redundant_small import best_threshold_s
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import small_demand_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Load, Seen
-from controlplane.policies.whole_slots import TOLERANCE
 
 ATTEMPTS_AT_START = Setting(
     name="attempts_at_start",
@@ -29,18 +28,6 @@ ATTEMPTS_AT_START = Setting(
     high=16.0,
     about="Attempts that a task starts with, its original among them.",
 )
-
-
-@rule
-def is_small(demand_s: float, small_s: float) -> bool:
-    """Whether a job of this demand, slot-seconds, is one of those that get copies.
-
-    Source: Redundancy and relaunch, section IV, "Redundant-small policy".
-
-    >>> is_small(demand_s=0.1 + 0.2, small_s=0.3), is_small(demand_s=0.4, small_s=0.3)
-    (True, False)
-    """
-    return demand_s <= small_s * (1.0 + TOLERANCE)
 
 
 @rule

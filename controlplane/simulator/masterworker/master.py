@@ -24,8 +24,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints
-from controlplane.policies.redundancy.redundant import is_small
-from controlplane.policies.redundancy.theory.plan import Plan
+from controlplane.policies.redundancy.theory.plan import Plan, is_small
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 from controlplane.simulator.masterworker.workloads import Jobs
 

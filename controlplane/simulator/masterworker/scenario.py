@@ -28,16 +28,16 @@ class Prediction:
 class MasterWorkerScenario:
     """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
 
-    policy: str = "none"
-    """One of `registry.PLANNED`."""
+    policy: str
+    """One of `registry.PLANS`."""
     offered_load: float = 0.5
     threshold_s: float | None = None
-    """Redundant-small's largest demand; None for the best by the M/G/c approximation."""
+    """Largest demand that is expanded, slot-seconds; None for the policy's own."""
     expansion_rate: float = 2.0
     spare_tasks: int | None = None
     """Spare tasks for every job, instead of a rate."""
     relaunch_factor: float | None = None
-    """For all jobs; None for the factor that ends a job of its size soonest."""
+    """For all jobs; None for the policy's own."""
     service_noise: float = 0.0
     """Standard deviation of the logarithm of estimated over true service time."""
     cancel_s: float = 0.0
@@ -47,7 +47,6 @@ class MasterWorkerScenario:
 
     def __post_init__(self) -> None:
         system = self.system
-        registry.planned(self.policy)
         _check("nodes", system.nodes, 1, 100_000)
         _check("slots_per_node", system.slots_per_node, 1, 10_000)
         _check("max_tasks", system.max_tasks, 1, system.nodes)
@@ -80,7 +79,7 @@ class MasterWorkerScenario:
             spare_tasks=self.spare_tasks,
             relaunch_factor=self.relaunch_factor,
         )
-        return registry.planned(self.policy).planned(self.system, self.offered_load, choices)
+        return registry.plan(self.policy, self.system, self.offered_load, choices)
 
     def simulate(self, seed: int) -> Summary:
         """Run the policy on the seed's jobs, after a warm-up that is not counted."""

@@ -5,11 +5,13 @@ from math import inf
 
 import numpy as np
 
+from controlplane.compiled import rule
 from controlplane.model.columns import Floats, Ints
 from controlplane.policies.redundancy.theory.execution import Execution, coded, small_and_large
 from controlplane.policies.redundancy.theory.order_statistics import expanded_tasks
 from controlplane.policies.redundancy.theory.relaunch import relaunched
 from controlplane.policies.redundancy.theory.system import System
+from controlplane.policies.whole_slots import TOLERANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,18 @@ class Plan:
         tail_index = system.slowdown_tail_index
         large = [relaunched(k, factor, tail_index) for k, factor in enumerate(self.relaunch_factor.tolist()) if k]
         return small_and_large(system, self.threshold_s, self.expanded(tail_index), large)
+
+
+@rule
+def is_small(demand_s: float, threshold_s: float) -> bool:
+    """Whether a job of this demand, slot-seconds, is within the threshold.
+
+    Source: Redundancy and relaunch, section IV, "Redundant-small policy".
+
+    >>> is_small(demand_s=0.1 + 0.2, threshold_s=0.3), is_small(demand_s=0.4, threshold_s=0.3)
+    (True, False)
+    """
+    return demand_s <= threshold_s * (1.0 + TOLERANCE)
 
 
 def plain_plan(system: System) -> Plan:
