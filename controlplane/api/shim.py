@@ -132,14 +132,14 @@ class ShimEndpoint:
         self._runtime.complaints.warn("sync_refused", status=status, client=address_of(scope))
 
     def hold(self, n_bytes: int, of_exchange: int) -> None:
-        """Takes in more bytes of an exchange that holds `of_exchange` with them; negative ones are let go.
+        """Counts `n_bytes` more, or less, of an exchange whose bodies are `of_exchange` bytes with them.
 
-        Raises where bodies take too much; large ones leave a part of the memory to small ones.
+        Raises when bodies fill the memory for them, or a large body the part that large ones may fill.
         """
         self._bodies_bytes += n_bytes
-        share = LARGE_SHARE if of_exchange > LARGE_BYTES else 1.0
-        if n_bytes > 0 and self._bodies_bytes > self._max_bodies_bytes * share:
-            limit = f"bodies of {self._max_bodies_bytes} bytes in all are being read"
+        most = int(self._max_bodies_bytes * (LARGE_SHARE if of_exchange > LARGE_BYTES else 1.0))
+        if n_bytes > 0 and self._bodies_bytes > most:
+            limit = f"bodies of {most} bytes in all are being read"
             raise _Refused(problem(503, limit, headers={"retry-after": "1"}))
 
     async def _body(self, scope: Scope, receive: Receive, held: "_Held") -> bytes:

@@ -1,4 +1,4 @@
-"""What do the policies answer to what is seen? Every world asks them here: live, `decide`, the simulated cluster.
+"""How is a policy asked, and is its answer lawful? The live engine, `decide` and the cluster simulator ask here.
 
 The simulator's loop has the rules compiled in; the engine calls the kernels.
 """
@@ -27,7 +27,7 @@ def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> b
 def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive gain.
 
-    A task that is left alone (`standing`) gets no copy, and that reason; no task gets more than it may have.
+    A task with a `standing` gets no copy, and that as its reason; any other gets at most `copies_left`.
     """
     speculate(code, seen, settings, answer)
     is_lawful = True

@@ -12,16 +12,17 @@ N_RIVALS = 4
 
 @kernel
 def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
-    """Places of the wanted copies that fit into their jobs' room, ascending, a task once for each; others get a reason.
+    """Places of the wanted copies that fit into their jobs' room, ascending, a task's once for each of its copies.
+
+    A task none of whose copies fits gets a reason.
 
     `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without it; `rivals`
     (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
     first; all copies of a task have its score.
     """
-    score, reason, kill = answer["score"], answer["reason"], answer["kill"]
-    copies = answer["copies"]
-    places, job = np.empty(copies.sum(), dtype=np.int64), np.empty(copies.sum(), dtype=np.int64)
-    n = 0
+    score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
+    n_wanted, n = copies.sum(), 0
+    places, job = np.empty(n_wanted, dtype=np.int64), np.empty(n_wanted, dtype=np.int64)
     for place in np.flatnonzero(copies):
         its_job = tasks[rows[place]]["job"]
         if rooms[int(kill[place]), its_job] <= 0:

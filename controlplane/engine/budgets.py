@@ -92,7 +92,7 @@ class Budgets:
     ordered_by_job: Ints
     """Of those, the ones ordered and not yet started."""
     most_by_job: Ints
-    """What the copy budget allows a job, by row; -1 for no such limit."""
+    """Most copies of each job by its copy budget, by job row; -1 for no limit."""
     copies_core_s: Floats
     """Core-seconds of the ordered copies that run, by pool row."""
     slots_everywhere: int

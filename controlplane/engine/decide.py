@@ -40,6 +40,7 @@ _COUNTED = frozenset(
         "slots",
         "running",
         "running_attempts",
+        "attempts_started",
         "remaining_tasks",
         "n_running",
         "n_copies",

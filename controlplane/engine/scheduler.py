@@ -103,6 +103,7 @@ class Scheduler:
             if row in self.cluster.stage_infos:
                 info = self.cluster.stage_infos[row]
                 self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
+        # The host drops the grant with the job; so does the engine, since the same key may come again.
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
         seeing.count_downstream(self.cluster, changes.jobs)
@@ -299,7 +300,7 @@ class Scheduler:
             self.cluster.tasks.not_before_s[task] = retry_s
 
     def _ordered_one_less(self, name: str, key: TaskKey) -> int | None:
-        """A copy of a source's task is no longer on its way; returns the task's row, if it is still known."""
+        """Count one copy less on its way to a source's task; returns the task's row, None if unknown."""
         source, tasks = self.cluster.sources.get(name), self.cluster.tasks
         row = source.stages.get(key[:2]) if source else None
         task = self.cluster.stage_infos[row].task_rows.get(key[2]) if row is not None else None

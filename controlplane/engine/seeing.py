@@ -61,7 +61,7 @@ def job_sums(cluster: Cluster) -> JobSums:
 
 
 def mean_s(stages: Stages, rows: Any) -> Any:
-    """What tasks of a stage took on average, start-up left out, else in earlier jobs; of a row or of rows."""
+    """Mean duration of a stage's finished tasks without their start-up, else that of earlier jobs; of a row or rows."""
     n = stages.n_finished[rows]
     return np.where(n > 0, stages.net_sum_s[rows] / np.maximum(n, 1), stages.prior_duration_s[rows])
 

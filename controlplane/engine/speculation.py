@@ -91,7 +91,7 @@ def _prepare(cycle: Cycle, source: SourceState) -> None:
 
 
 def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
-    """Ask the copy budget, if there is one, how many copies each job of every driver may have."""
+    """Ask the copy budget, if one is set, for the most copies of each job of every driver."""
     policy, settings = cycle.steering.copy_budget()
     if policy is None:
         return
@@ -295,13 +295,13 @@ def _note_reasons(cycle: Cycle) -> None:
 
 
 def _note_off(cycle: Cycle, jobs: Ints) -> None:
-    """Record of each of these jobs, once while the mode stays off, that it leaves their tasks alone."""
-    told = cycle.cluster.jobs.off_noted
-    for row in jobs[~told[jobs]].tolist():
+    """Record for each of these jobs that the mode leaves its tasks alone, once while it stays off."""
+    noted = cycle.cluster.jobs.off_noted
+    for row in jobs[~noted[jobs]].tolist():
         job = cycle.cluster.job_infos[row]
         source = cycle.cluster.sources[job.source]
         cycle.record(source, action=Action.REFUSE_COPY, reason=Reason.MODE, job=job.key)
-    told[jobs] = True
+    noted[jobs] = True
 
 
 @kernel

@@ -74,7 +74,7 @@ class Steering:
         return policy, dict(self.settings.speculator_settings) if policy.name == self.settings.speculator else {}
 
     def copy_budget(self) -> tuple[Policy | None, Mapping[str, float]]:
-        """Who shares the copies among the jobs of all drivers, if anybody does, with its settings."""
+        """The policy that shares copies among all drivers' jobs, None for no such policy, and its settings."""
         return registry.copy_budget(self.settings.copy_budget), self.settings.copy_budget_settings
 
     def policy_name(self, source: str) -> str:

@@ -21,16 +21,16 @@ NAN = float("nan")
 
 
 class Writer(StrEnum):
-    """Who alone may change a column."""
+    """The one part of the control plane that changes a column; `tests/engine/test_writers.py` knows its files."""
 
     HOST = "host"
-    """What hosts have told, and what follows from it at once: `apply`."""
+    """`apply`: what hosts have told, and what follows from it at once."""
     ESTIMATOR = "estimator"
-    """What is believed of it: the estimators, and `Learning`, which feeds them."""
+    """The estimators, and `Learning`, which feeds them: what is believed."""
     ENGINE = "engine"
-    """What was decided, ordered or noted, kept from cycle to cycle."""
+    """The steps of a cycle: what was decided, ordered or noted, kept from cycle to cycle."""
     CYCLE = "cycle"
-    """What a cycle computes of the others for its kernels, for pools that are due or jobs that have changed."""
+    """The same: what is computed from other columns for the kernels, of pools that are due or jobs that changed."""
 
 
 def ints(empty: int = 0, *, by: Writer = Writer.HOST) -> Ints:

@@ -23,7 +23,7 @@ class EngineSettings:
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
     copy_budget: str = field(
         default="",
-        metadata={"about": "The policy that shares copies among all drivers' jobs, within the limits; empty for none."},
+        metadata={"about": "Policy that shares copies among all drivers' jobs, within the limits; empty for none."},
     )
     copy_budget_settings: Mapping[str, float] = field(default_factory=dict)
     max_copies_per_task: int = setting(2, 0, 16, "Extra attempts one task may have running at once.")

@@ -13,7 +13,7 @@ class Column(NamedTuple):
     empty: float
     """What an empty cell holds."""
     by: str = ""
-    """Who may change it."""
+    """Its one writer, as `columns.Writer`."""
 
 
 class Table:

@@ -13,17 +13,14 @@ ALLOCATION = np.dtype(
 )
 
 COPY_BUDGET = np.dtype([("copies", np.int64)], align=True)
-"""The most copies that a job may have, run or on their way; -1 for no such limit."""
+"""Most copies of a job, running or ordered; -1 for no limit."""
 
 SPECULATION = np.dtype(
     [
-        ("copies", np.int64),  # further attempts that are wanted at once, each on a host of its own
+        ("copies", np.int64),  # further attempts wanted at once, each on its own host
         ("kill", np.bool_),  # once the one copy runs, the attempt that it was made of ends; only where it is wanted
         ("end_last", np.bool_),  # of its attempts, the one that ends last ends now; it has another
-        (
-            "score",
-            np.float64,
-        ),  # the gain: higher first within a job; finite; if copies are wanted, > 0, or the cycle fails
+        ("score", np.float64),  # the gain: higher first within a job; finite; > 0 for copies, or the cycle fails
         ("reason", np.int64),  # why, or why not, as a `Reason`; of no meaning where a task was not eligible
     ],
     align=True,

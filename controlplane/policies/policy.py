@@ -37,7 +37,7 @@ class Policy(Row):
         return answer
 
     def share_copies(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
-        """One `COPY_BUDGET` for each `CLAIMANT` of all drivers, whose pools have `slots` slots together, likewise."""
+        """One `COPY_BUDGET` for each `CLAIMANT` of all drivers; `slots` are those of all pools. Raises BadSetting."""
         answer = np.zeros(len(claimants), dtype=COPY_BUDGET)
         seen = Seen(slots=max(slots, 0), claimants=claimants, weights=self.brought)
         dispatch.share_copies(self.code, seen, self.setting_values(settings or {}), answer)
@@ -51,7 +51,7 @@ class Policy(Row):
 
     @property
     def brought(self) -> Floats:
-        """The weights of the row as its kernel sees them, shape (n_weights,), read only."""
+        """The row's weights as its kernel sees them, shape (n_weights,), read only; empty for none."""
         return _read_only(self.weights) if self.weights else NO_WEIGHTS
 
     def setting_values(self, given: Mapping[str, float]) -> Floats:

@@ -17,7 +17,7 @@ COPYING = frozenset({"max_copies"})
 
 
 class Kind(StrEnum):
-    """Which question a row answers: the slots of a pool's jobs, copies of running tasks, or those of all jobs."""
+    """What a row decides: slots of a pool's jobs, copies of running tasks, or most copies of all drivers' jobs."""
 
     ALLOCATOR = "allocator"
     SPECULATOR = "speculator"
@@ -91,7 +91,7 @@ class Row:
     It is called in every cycle, and is not compiled, so it keeps what takes long.
     """
     plan: Callable[[System, float, Choices], Plan] | None = None
-    """(master-worker system, offered load, what was chosen) -> what it does there; None if it does not run there."""
+    """(master-worker system, offered load, choices) -> what it does there; None if it does not run there."""
     shows: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
     """Further inputs of its decisions, by name, computed from those that every decision about a task has:
     `running_attempts`, `elapsed_s`, `t_rem_s`, `t_new_s`, `expected_s`, `demand_s`, `relative_size`, `progress`

@@ -43,7 +43,7 @@ def grants(plane):
 
 
 def joins(plane):
-    """What was recorded about the driver's standing, newest first."""
+    """What was recorded about the driver's membership, newest first."""
     query = {"source": DRIVER, "action": "join"}
     items = plane.client.get("/api/v1/decisions", params=query).json()["items"]
     assert {each["result"] for each in items} <= {None}, "nothing was to be ordered"

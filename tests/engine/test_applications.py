@@ -57,7 +57,7 @@ class Whole(Scenario):
         return next(job for job in pool.jobs if job.job == id)
 
     def joins(self) -> list[DecisionRecord]:
-        """What was recorded about the driver's standing."""
+        """What was recorded about the driver's membership."""
         return [record for record in self.records() if record.action is Action.JOIN]
 
     def is_ordered(self) -> bool:

@@ -280,7 +280,7 @@ def test_that_the_mode_is_off_is_recorded_once_a_job():
     scenario = Scenario()
     scenario.run_with_straggler()
 
-    def off_noted(stage):
+    def jobs_noted(stage):
         before = len(scenario.records())
         scenario.handle(ModeSet(mode=f.Mode.OFF))
         for first in (0, 2):
@@ -293,12 +293,12 @@ def test_that_the_mode_is_off_is_recorded_once_a_job():
         return [(r.job, r.index) for r in told]
 
     scenario.stage(4, job="other", stage=2)
-    assert sorted(off_noted(stage=2)) == [("job", -1), ("other", -1)]
+    assert sorted(jobs_noted(stage=2)) == [("job", -1), ("other", -1)]
     scenario.handle(ModeSet(mode=f.Mode.CONTROL))
     scenario.now_s += 1.0
     scenario.tell()
     scenario.stage(4, job="other", stage=3)
-    assert ("other", -1) in off_noted(stage=3)
+    assert ("other", -1) in jobs_noted(stage=3)
 
 
 @pytest.mark.parametrize("mode", [f.Mode.SHADOW, f.Mode.OFF])

@@ -16,7 +16,7 @@ from controlplane.policies.whole_slots import TOLERANCE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What may be chosen; a policy takes what it knows."""
+    """Options of the master-worker system's policies; each policy takes those it has."""
 
     threshold_s: float | None = None
     """Largest demand that is expanded, slot-seconds; None for the policy's own."""
