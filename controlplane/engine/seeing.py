@@ -13,7 +13,7 @@ from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records, Stages
 from controlplane.model.reasons import Reason
 from controlplane.policies.answer import SPECULATION
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK, UNKNOWN_FINISHED
+from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, UNKNOWN_FINISHED, Seen
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
 ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
@@ -67,7 +67,7 @@ def mean_s(stages: Stages, rows: Any) -> Any:
 
 
 def pool_view(
-    cluster: Cluster, source: SourceState, sums: JobSums, tail_index: float, max_copies: int
+    cluster: Cluster, source: SourceState, sums: JobSums, tail_index: float, max_copies: int, now_s: float
 ) -> tuple[Ints, Records]:
     """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running.
 
@@ -97,6 +97,7 @@ def pool_view(
     claimants["copies"] = sums.copies[rows]
     claimants["fixed_target"] = jobs.fixed_target[rows]
     claimants["fixed_cap"] = jobs.fixed_cap[rows]
+    claimants["deadline_s"], claimants["error_bound"] = jobs.deadline_s[rows] - now_s, jobs.error_bound[rows]
     return rows, claimants
 
 
@@ -130,11 +131,13 @@ class TaskView:
     def __init__(self) -> None:
         self._hold(0)
         self.n = 0
+        self.pools, self.jobs, self.stages = (np.zeros(0, dtype=dtype) for dtype in (POOL, JOB, STAGE))
 
     def fill(self, cluster: Cluster, now_s: float, judge_within_s: float) -> None:
         """See the cluster as it is; jobs with attempts that are too new for longer than `judge_within_s` are marked."""
         if len(self._rows) < len(cluster.tasks):
             self._hold(2 * len(cluster.tasks))
+        self.pools, self.jobs, self.stages = view_groups(cluster, now_s)
         self.n = view_tasks(
             now_s,
             judge_within_s,
@@ -147,10 +150,14 @@ class TaskView:
             self._tasks,
         )
 
-    def show_finished(self, cluster: Cluster) -> Records:
-        """Tell the tasks which of the `FINISHED` records returned are of their stage."""
-        stages = np.unique(self.tasks["stage"]).tolist()
-        return show_finished(self.tasks, {row: cluster.stage_infos[row].finished.records for row in stages})
+    def seen(self, cluster: Cluster, *, by_finished: bool) -> Seen:
+        """What speculators see, without weights; what has finished only if it is asked for."""
+        finished = UNKNOWN_FINISHED
+        if by_finished:
+            running = np.unique(self.tasks["stage"]).tolist()
+            samples = {row: cluster.stage_infos[row].finished.records for row in running}
+            finished = show_finished(self.tasks, self.stages, samples)
+        return Seen(pools=self.pools, jobs=self.jobs, stages=self.stages, tasks=self.tasks, finished=finished)
 
     @property
     def rows(self) -> Ints:
@@ -170,6 +177,23 @@ class TaskView:
     def _hold(self, n: int) -> None:
         self._rows = np.zeros(n, dtype=np.int64)
         self._tasks, self._answer = np.zeros(n, dtype=RUNNING_TASK), np.zeros(n, dtype=SPECULATION)
+
+
+def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Records]:
+    """`POOL`, `JOB` and `STAGE` records in the rows of the cluster's own tables; dead rows hold anything."""
+    pools, jobs, stages = cluster.pools, cluster.jobs, cluster.stages
+    seen_pools = np.zeros(pools.size, dtype=POOL)
+    seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
+    seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
+    seen_jobs = np.zeros(jobs.size, dtype=JOB)
+    seen_jobs["tasks"], seen_jobs["room"] = jobs.remaining_tasks[: jobs.size], jobs.room[: jobs.size]
+    seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s
+    seen_jobs["error_bound"] = jobs.error_bound[: jobs.size]
+    seen_stages = np.zeros(stages.size, dtype=STAGE)
+    seen_stages["tasks"], seen_stages["done"] = stages.n_tasks[: stages.size], stages.n_done[: stages.size]
+    seen_stages["prepared"] = stages.prepared[: stages.size]
+    seen_stages["finished_from"] = seen_stages["finished_to"] = -1
+    return seen_pools, seen_jobs, seen_stages
 
 
 @kernel
@@ -194,7 +218,8 @@ def view_tasks(
         if not pool["due"] or stage["closing"]:
             continue
         seen = view[n]
-        seen["stage"], seen["pool"], seen["running_attempts"] = task["stage"], task["pool"], task["n_live"]
+        seen["pool"], seen["job"], seen["stage"] = task["pool"], task["job"], task["stage"]
+        seen["running_attempts"] = task["n_live"]
         seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, task["n_started"]
         seen["relative_size"] = 1.0
         without_attempts(seen)
@@ -211,11 +236,7 @@ def view_tasks(
             at = attempt["older"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan
-        seen["job_tasks"], seen["prepared"] = jobs[task["job"]]["remaining_tasks"], stage["prepared"]
-        seen["pool_slots"], seen["pool_copies"], seen["pool_idle"] = pool["slots"], pool["n_copies"], pool["idle"]
-        seen["job_room"], seen["executor_slots"] = jobs[task["job"]]["room"], pool["executor_slots"]
-        seen["stage_tasks"], seen["stage_done"], seen["work"] = stage["n_tasks"], stage["n_done"], task["input_bytes"]
-        seen["finished_from"], seen["finished_to"] = -1, -1
+        seen["work"] = task["input_bytes"]
         rows[n] = row
         seen["standing"] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
         seen["eligible"] = seen["standing"] == 0
@@ -224,23 +245,22 @@ def view_tasks(
     return n
 
 
-def show_finished(tasks: Records, samples: Mapping[int, Records]) -> Records:
-    """Put the `FINISHED` records of all stages, by their numbers, one after the other, and tell tasks which are theirs.
+def show_finished(tasks: Records, stages: Records, samples: Mapping[int, Records]) -> Records:
+    """Put the `FINISHED` records of stages, by their rows, one after the other, and write down which are whose.
 
     Where the input of none is known, a stage's tasks count as equal work. Where tasks are done and of none of the
     attempts that did them anything is known, the stage's count as not known.
     """
-    stages = np.array(sorted(samples), dtype=np.int64)
-    records = [samples[stage] for stage in stages.tolist()]
+    rows = np.array(sorted(samples), dtype=np.int64)
+    records = [samples[row] for row in rows.tolist()]
     size = np.array([len(each) for each in records], dtype=np.int64)
     by_input = np.array([len(each) > 0 and each["unit_s"][0] < np.inf for each in records], dtype=np.bool_)
     finished, last = np.concatenate([UNKNOWN_FINISHED, *records]), np.cumsum(size)
     equal = np.repeat(~by_input, size)
     finished["unit_s"][equal] = finished["duration_s"][equal]
-    at = np.searchsorted(stages, tasks["stage"])
-    known = (size[at] > 0) | (tasks["stage_done"] == 0)
-    tasks["finished_from"], tasks["finished_to"] = np.where(known, (last - size)[at], -1), last[at]
-    tasks["work"] = np.where(by_input[at], tasks["work"], 1.0)
+    known = (size > 0) | (stages["done"][rows] == 0)
+    stages["finished_from"][rows], stages["finished_to"][rows] = np.where(known, last - size, -1), last
+    tasks["work"] = np.where(by_input[np.searchsorted(rows, tasks["stage"])], tasks["work"], 1.0)
     return finished
 
 

@@ -18,7 +18,7 @@ from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import registry
-from controlplane.policies.seen import UNKNOWN_FINISHED, Load, Seen
+from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
 """Candidates tried in one cycle, which bounds how long it takes."""
@@ -98,8 +98,8 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
     cluster, seen = cycle.cluster, []
     for source in cluster.sources.values():
         if source.name not in cluster.queues:
-            tail_index = float(cluster.pools.tail_index[source.row])
-            seen.append(seeing.pool_view(cluster, source, sums, tail_index, cycle.steering.max_copies(source)))
+            tail_index, most = float(cluster.pools.tail_index[source.row]), cycle.steering.max_copies(source)
+            seen.append(seeing.pool_view(cluster, source, sums, tail_index, most, cycle.now_s))
     rows, claimants = (np.concatenate(parts) for parts in zip(*seen, strict=True))
     budgets.most_by_job[rows] = policy.share_copies(budgets.slots_everywhere, claimants, settings)["copies"]
 
@@ -116,16 +116,16 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         policy, settings = cycle.steering.speculator(source.name)
         shared.setdefault((policy.name, tuple(settings.items())), []).append(source.row)
     by_finished = any(registry.speculator(name).by_finished for name, _ in shared)
-    finished = view.show_finished(cycle.cluster) if by_finished else UNKNOWN_FINISHED
+    seen = view.seen(cycle.cluster, by_finished=by_finished)
     for (name, given), pool_rows in shared.items():
         policy = registry.speculator(name)
         before_waiting[pool_rows] = policy.before_waiting
-        tasks, answer = view.tasks, view.answer
+        tasks, answer = seen.tasks, view.answer
         if len(shared) > 1:
             mine = np.isin(tasks["pool"], pool_rows)
             tasks, answer = tasks[mine], answer[mine]
-        seen = Seen(tasks=tasks, finished=finished, weights=policy.brought)
-        if not call_speculator(policy.code, seen, policy.setting_values(dict(given)), answer):
+        shown = seen._replace(tasks=tasks, weights=policy.brought)
+        if not call_speculator(policy.code, shown, policy.setting_values(dict(given)), answer):
             raise LawBroken("no copy without a positive gain", name)
         if len(shared) > 1:
             view.answer[mine] = answer
@@ -257,7 +257,7 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
         "t_new_s": float(seen["t_new_s"]),
         "progress": float(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
         "expected_s": float(seen["expected_s"]),
-        "demand_s": float(seen["job_tasks"] * seen["expected_s"]),
+        "demand_s": float(cycle.view.jobs[job]["tasks"] * seen["expected_s"]),
         "relative_size": float(seen["relative_size"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
@@ -279,7 +279,7 @@ def _note_reasons(cycle: Cycle) -> None:
     changed = changed[~by_mode][:RECORDS_PER_CYCLE]
     rows, seen = view.rows[changed], view.tasks[changed]
     which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
-    demand_s = seen["job_tasks"] * seen["expected_s"]
+    demand_s = view.jobs["tasks"][seen["job"]] * seen["expected_s"]
     progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
     numbers = (*(seen[name] for name in _SEEN), demand_s, progress, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):

@@ -12,16 +12,17 @@ from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.registry import TABLE
 from controlplane.policies.row import Kind
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
+from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, Seen
 
 SOURCE = "spark:warming"
 
 
 def warm() -> None:
     """Call every policy and every kernel of the engine once, on a cluster of two hosts and one straggler."""
+    pools, jobs, stages, tasks = (np.zeros(1, dtype=dtype) for dtype in (POOL, JOB, STAGE, RUNNING_TASK))
     for row in TABLE:
         if row.kind is Kind.SPECULATOR:
-            row.speculate(np.zeros(1, dtype=RUNNING_TASK))
+            row.speculate(Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks))
         else:
             ask = row.allocate if row.kind is Kind.ALLOCATOR else row.share_copies
             ask(1, np.zeros(1, dtype=CLAIMANT))

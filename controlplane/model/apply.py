@@ -6,6 +6,7 @@ sweeps away whatever of its source it did not name.
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from controlplane.model import facts as f
@@ -162,6 +163,9 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     info.n_listed = n_listed
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
+    within_s = fact.deadline_ms / 1000 if fact.deadline_ms >= 0 else inf
+    cluster.jobs.deadline_s[row] = cluster.jobs.submitted_s[row] + within_s
+    cluster.jobs.error_bound[row], cluster.jobs.kill_late[row] = fact.error_bound / 1e6, fact.kill_late
     cluster.jobs.copies_enabled[row] = fact.copies_enabled
     cluster.jobs.mode_rank[row] = fact.mode.rank
     now.changes.jobs.add(row)

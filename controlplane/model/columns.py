@@ -115,6 +115,12 @@ class Jobs(Table):
     pool = ints(-1)
     submitted_s = floats()
     weight = floats(1.0)
+    deadline_s = floats(np.inf)
+    """When its user wants it done; inf for no such time."""
+    error_bound = floats(0.0)
+    """Share of its input tasks that its user can do without; 0 for all to be done."""
+    kill_late = flags()
+    """Whether its user lets it be ended once it cannot meet its deadline."""
     copies_enabled = flags(True)
     mode_rank = ints()
     copies_launched = ints()

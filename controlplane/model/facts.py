@@ -98,7 +98,7 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     cap_executors: bool = False
     """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
     stop_job: bool = False
-    """Whether its user lets whole jobs be ended: `spark.grasshopper.late.job` is `kill`."""
+    """Whether it can end a whole job, if its user lets it (`JobSubmitted.kill_late`)."""
     byte_offset: bool = False
     """Whether a copy can begin in the middle of its input."""
 
@@ -162,6 +162,12 @@ class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
     edges: Annotated[list[tuple[Id, Id]], _OF_JOB] = []
     """(parent stage, child stage) pairs of the DAG."""
     weight: Annotated[int, Meta(ge=1, le=1000)] = 1
+    deadline_ms: Annotated[int, Meta(ge=-1, le=10**12)] = -1
+    """When its user wants it done, after it was submitted; -1 for no such time."""
+    error_bound: Annotated[int, Meta(ge=0, le=10**6)] = 0
+    """Share of its input tasks, per million, that its user can do without; 0 for all to be done."""
+    kill_late: bool = False
+    """Whether its user lets it be ended once it cannot meet its deadline."""
     copies_enabled: bool = True
     """False where the user opted this job out."""
     mode: Mode = Mode.CONTROL

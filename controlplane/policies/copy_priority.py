@@ -6,6 +6,7 @@ from controlplane.compiled import kernel
 from controlplane.model.columns import Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.row import Setting
+from controlplane.policies.seen import Seen
 
 JOB, LAST = 0.0, 1.0
 COPY_PRIORITY = Setting(
@@ -20,7 +21,7 @@ COPY_PRIORITY = Setting(
 
 
 @kernel
-def hold_back(tasks: Records, copy_priority: float, answer: Records) -> None:
+def hold_back(seen: Seen, copy_priority: float, answer: Records) -> None:
     """With `copy_priority` 1 (last), want only as many copies in a pool as it has slots that no original waits for.
 
     The highest scores first; of equal ones, the task that ends later. With 0 (job) a copy competes at its job's
@@ -28,12 +29,12 @@ def hold_back(tasks: Records, copy_priority: float, answer: Records) -> None:
     """
     if copy_priority <= JOB:
         return
-    rows = np.flatnonzero((answer["copies"] > 0) & ~answer["kill"])
+    tasks, rows = seen.tasks, np.flatnonzero((answer["copies"] > 0) & ~answer["kill"])
     rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
-    n_started = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
+    n_started = np.zeros(len(seen.pools), dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
         pool = tasks[row]["pool"]
-        copies = min(answer["copies"][row], tasks[row]["pool_idle"] - n_started[pool])
+        copies = min(answer["copies"][row], seen.pools[pool]["idle"] - n_started[pool])
         if copies > 0:
             n_started[pool] += copies
             answer["copies"][row] = copies

@@ -78,7 +78,7 @@ def _calls(rows: Iterable[Row]) -> Iterator[str]:
         settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
         yield f"    if code == {code}:\n        {name}(seen, {settings}, answer)\n"
         if COPY_PRIORITY in row.settings:
-            yield f"        hold_back(seen.tasks, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
+            yield f"        hold_back(seen, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
 
 
 _entries = generated(f"{__name__}_entries", source(ROWS))

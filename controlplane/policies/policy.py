@@ -10,7 +10,7 @@ from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
 from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
 from controlplane.policies.row import Row
-from controlplane.policies.seen import NO_WEIGHTS, UNKNOWN_FINISHED, Load, Seen
+from controlplane.policies.seen import NO_WEIGHTS, Load, Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +27,10 @@ class Policy(Row):
         dispatch.allocate(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 
-    def speculate(
-        self, tasks: Records, settings: Mapping[str, float] | None = None, finished: Records = UNKNOWN_FINISHED
-    ) -> Records:
-        """One `SPECULATION` for each `RUNNING_TASK`, likewise."""
-        answer = np.zeros(len(tasks), dtype=SPECULATION)
-        seen = Seen(tasks=tasks, finished=finished, weights=self.brought)
+    def speculate(self, seen: Seen, settings: Mapping[str, float] | None = None) -> Records:
+        """One `SPECULATION` for each `RUNNING_TASK` that is seen; `weights` are the row's own. Raises BadSetting."""
+        answer = np.zeros(len(seen.tasks), dtype=SPECULATION)
+        seen = seen._replace(weights=self.brought)
         dispatch.speculate(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 

@@ -1,9 +1,9 @@
 """What does a policy see? The same records in every world: live, `grasshopper decide`, and the simulator.
 
-One record a claimant (a job in a driver's pool), one a running task, one a finished attempt. A policy is a kernel: it
-reads what is seen and its settings, a record with the registry's names, and fills in the answers given to it
-(`answer.py`); it reads no clock and draws no number. Python indexes records by field as compiled code does:
-`seen.claimants["weight"][row]`.
+One record a claimant (a job in a driver's pool), one a running task, one a finished attempt; a task points to the
+records of its pool, job and stage. A policy is a kernel: it reads what is seen and its settings, a record with the
+registry's names, and fills in the answers given to it (`answer.py`); it reads no clock and draws no number. Python
+indexes records by field as compiled code does: `seen.claimants["weight"][row]`.
 """
 
 from typing import NamedTuple
@@ -30,13 +30,46 @@ CLAIMANT = np.dtype(
         ("pool", np.int64),  # numbered from 0
         ("pool_slots", np.int64),
         ("copies", np.int64),  # that run
+        ("deadline_s", np.float64),  # seconds left to its deadline, negative once it has passed; inf for none
+        ("error_bound", np.float64),  # share of its input tasks that may stay undone; 0 for an exact job
+    ],
+    align=True,
+)
+
+POOL = np.dtype(
+    [
+        ("slots", np.int64),
+        ("copies", np.int64),  # running, and in the engine those on their way
+        ("idle", np.int64),  # slots that no attempt holds, no original waits for, and no ordered copy will take
+        ("executor_slots", np.int64),  # of one executor; 0 where unknown
+    ],
+    align=True,
+)
+
+JOB = np.dtype(
+    [
+        ("tasks", np.int64),  # not yet done, of stages that run now
+        ("room", np.int64),  # of its target: slots that no attempt holds and no original of it waits for
+        ("deadline_s", np.float64),  # as a claimant's
+        ("error_bound", np.float64),
+    ],
+    align=True,
+)
+
+STAGE = np.dtype(
+    [
+        ("tasks", np.int64),  # done or not; 0 where unknown
+        ("done", np.int64),
+        ("prepared", np.float64),  # what its policy's row has prepared for it; nan where it prepares nothing
+        ("finished_from", np.int64),  # rows of its finished attempts, or of a sample; -1 where they are not known,
+        ("finished_to", np.int64),  # and t_new_s stands for all that they could tell
     ],
     align=True,
 )
 
 RUNNING_TASK = np.dtype(
     [
-        ("stage", np.int64),  # groups of siblings are numbered from 0, in no order
+        ("stage", np.int64),  # row of its `STAGE`; tasks of a stage are siblings
         ("running_attempts", np.int64),  # live attempts (GRASS's c)
         ("elapsed_s", np.float64),  # age of the oldest live attempt
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
@@ -48,21 +81,11 @@ RUNNING_TASK = np.dtype(
         ("standing", np.int16),  # why it is, as a `Reason`, the first that holds; 0 where it is eligible
         ("copies_left", np.int16),  # further attempts that settings and host allow it
         ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
-        ("pool", np.int64),  # numbered as stages are
+        ("pool", np.int64),  # row of its `POOL`
+        ("job", np.int64),  # row of its `JOB`
         ("attempts_started", np.int64),  # ever
         ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
-        ("pool_slots", np.int64),
-        ("pool_copies", np.int64),  # copies running in the pool
-        ("pool_idle", np.int64),  # slots of the pool that no attempt holds and no original waits for
-        ("job_room", np.int64),  # of its job's target: slots that no attempt holds and no original of it waits for
-        ("job_tasks", np.int64),  # of its job, not yet done
-        ("prepared", np.float64),  # what its policy's row has prepared for its stage; nan where it prepares nothing
-        ("executor_slots", np.int64),  # of one executor; 0 where unknown
-        ("stage_tasks", np.int64),  # tasks of the stage, done or not; 0 where unknown
-        ("stage_done", np.int64),  # of them, those that are done
         ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
-        ("finished_from", np.int64),  # rows of its stage's finished attempts, or of a sample; -1 where they are
-        ("finished_to", np.int64),  # not known, and t_new_s stands for all that they could tell
     ],
     align=True,
 )
@@ -72,6 +95,7 @@ RUNNING_TASK = np.dtype(
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 """Where no finished attempts are known, or nobody asks for them."""
 NO_CLAIMANTS, NO_TASKS = np.zeros(0, dtype=CLAIMANT), np.zeros(0, dtype=RUNNING_TASK)
+NO_POOLS, NO_JOBS, NO_STAGES = np.zeros(0, dtype=POOL), np.zeros(0, dtype=JOB), np.zeros(0, dtype=STAGE)
 NO_WEIGHTS = np.zeros(0)
 NO_WEIGHTS.flags.writeable = False
 
@@ -79,16 +103,23 @@ NO_WEIGHTS.flags.writeable = False
 class Seen(NamedTuple):
     """What one call of a policy sees.
 
-    An allocator sees the slots and claimants of a pool, a copy budget those of all drivers, a speculator running tasks.
+    An allocator sees the slots and claimants of a pool, a copy budget those of all drivers, a speculator running tasks
+    with their pools, jobs and stages. Rows to which no task points hold nothing.
     """
 
     slots: int = 0
     claimants: Records = NO_CLAIMANTS
     """`CLAIMANT`, (n_claimants,), in order of arrival."""
+    pools: Records = NO_POOLS
+    """`POOL`, (n_pools,)."""
+    jobs: Records = NO_JOBS
+    """`JOB`, (n_jobs,)."""
+    stages: Records = NO_STAGES
+    """`STAGE`, (n_stages,)."""
     tasks: Records = NO_TASKS
     """`RUNNING_TASK`, (n_tasks,)."""
     finished: Records = UNKNOWN_FINISHED
-    """`FINISHED`, to which tasks point."""
+    """`FINISHED`, to which stages point."""
     weights: Floats = NO_WEIGHTS
     """Numbers that the policy's row brings, read only; empty where it brings none."""
 

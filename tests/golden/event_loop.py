@@ -12,7 +12,8 @@ import numpy as np
 
 from controlplane.model.columns import Records
 from controlplane.policies.policy import Policy
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
+from controlplane.policies.seen import CLAIMANT
+from tests.seen import running
 
 
 @dataclass(slots=True)
@@ -93,14 +94,15 @@ class EventLoop:
     def _wanted(self) -> list[Task]:
         """The tasks whose copies the speculator wants, best first; whose the free slots are the allocator says."""
         seen = [task for task in self.tasks if task.attempts == 1 and self.now_s - task.started_s >= self.seen_after_s]
-        view = np.zeros(len(seen), dtype=RUNNING_TASK)
-        view["running_attempts"], view["eligible"], view["pool_slots"] = 1, True, self.slots
-        view["elapsed_s"] = [self.now_s - task.started_s for task in seen]
-        view["t_rem_s"] = [task.end_s - self.now_s for task in seen]
-        view["t_new_s"] = [task.copy_s for task in seen]
-        view["sibling_rate"], view["finished_from"] = nan, -1
-        view["pool_idle"] = 1
-        answer = self.speculator.speculate(view)
+        tasks = running(
+            [task.end_s - self.now_s for task in seen],
+            [task.copy_s for task in seen],
+            elapsed_s=[self.now_s - task.started_s for task in seen],
+            progress_rate=0.0,
+            sibling_rate=nan,
+            pools={"slots": self.slots, "idle": 1},
+        )
+        answer = self.speculator.speculate(tasks)
         best_first = np.argsort(-answer["score"], kind="stable")
         return [seen[row] for row in best_first if answer["copies"][row]]
 

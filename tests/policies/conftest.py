@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from controlplane.model.columns import Records
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
-
-
-def records(dtype: np.dtype, n: int, columns: dict[str, list]) -> Records:
-    """Records with these columns."""
-    found = np.zeros(n, dtype=dtype)
-    for name, values in columns.items():
-        found[name] = values
-    return found
+from controlplane.policies.seen import CLAIMANT, Seen
+from tests.seen import records, running
 
 
 @pytest.fixture
@@ -38,14 +31,7 @@ def pool() -> Callable[..., tuple[int, Records]]:
     return build
 
 
-@pytest.fixture
-def running() -> Callable[..., Records]:
-    """Running tasks of one stage and pool, of equal rates, from columns given as lists."""
-
-    def build(t_rem_s: list[float], t_new_s: list[float], **columns: list[float]) -> Records:
-        n = len(t_rem_s)
-        usual = {name: np.ones(n) for name in ("running_attempts", "elapsed_s", "progress_rate", "sibling_rate")}
-        usual |= {"eligible": np.ones(n), "pool_slots": np.full(n, 100), "finished_from": np.full(n, -1)}
-        return records(RUNNING_TASK, n, usual | columns | {"t_rem_s": t_rem_s, "t_new_s": t_new_s})
-
-    return build
+@pytest.fixture(name="running")
+def running_tasks() -> Callable[..., Seen]:
+    """`tests.seen.running`."""
+    return running

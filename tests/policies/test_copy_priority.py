@@ -15,29 +15,27 @@ LAST = {"copy_priority": 1.0}
 def stragglers(running):
     """Three tasks worth a copy, the second by most; the first two in one pool."""
 
-    def build(pool_idle):
-        view = running([50.0, 90.0, 70.0], [10.0] * 3, pool=[0, 0, 1], pool_idle=pool_idle)
-        view["finished_from"] = -1
-        return view
+    def build(*idle):
+        return running([50.0, 90.0, 70.0], [10.0] * 3, pool=[0, 0, 1], pools={"idle": idle})
 
     return build
 
 
 def test_at_the_jobs_priority_copies_do_not_ask_who_waits(stragglers):
     """The usual rule: the engine weighs them against the job's target alone."""
-    assert mantri.speculate(stragglers([0, 0, 0]))["copies"].all()
+    assert mantri.speculate(stragglers(0, 0))["copies"].all()
 
 
 def test_last_in_line_copies_take_only_slots_that_nobody_waits_for(stragglers):
     """One such slot in the first pool goes to the task that has longest to run; the other pool has none."""
-    answer = mantri.speculate(stragglers([1, 1, 0]), LAST)
+    answer = mantri.speculate(stragglers(1, 0), LAST)
     assert answer["copies"].tolist() == [False, True, False]
     assert answer["reason"].tolist() == [Reason.ORIGINALS_WAIT, Reason.LIKELY_SAVES, Reason.ORIGINALS_WAIT]
 
 
 def test_late_has_both_kinds_of_baseline(running):
     """SRPT with LATE is Prio or Last by this setting alone: the slow task is copied, or waits for an idle slot."""
-    view = running([9.0, 1.0, 1.0, 1.0], [4.0] * 4, progress_rate=[0.1, 1.0, 1.0, 1.0], pool_idle=[0] * 4)
+    view = running([9.0, 1.0, 1.0, 1.0], [4.0] * 4, progress_rate=[0.1, 1.0, 1.0, 1.0])
     late = speculator("late")
     assert late.speculate(view)["copies"].tolist() == [True, False, False, False]
     assert late.speculate(view, LAST)["reason"][0] == Reason.ORIGINALS_WAIT
@@ -45,18 +43,17 @@ def test_late_has_both_kinds_of_baseline(running):
 
 def test_copies_that_save_slot_time_come_last_where_they_are_told_to(running):
     """RAS goes before waiting originals by itself; of two savings the larger one takes the only idle slot."""
-    view = running([9.0, 50.0], [1.0, 1.0], pool_idle=[1, 1])
+    view = running([9.0, 50.0], [1.0, 1.0], pools={"idle": 1})
     assert speculator("ras").speculate(view)["copies"].all()
     assert speculator("ras").speculate(view, LAST)["copies"].tolist() == [False, True]
 
 
 def test_the_speculators_own_order_decides_who_takes_the_idle_slot(running):
     """Stock Spark's oldest task goes first, though the other one ends later."""
-    view = running([90.0, 50.0], [1.0, 1.0], elapsed_s=[20.0, 30.0], progress_rate=[0.1, 0.1], pool_idle=[1, 1])
-    view["finished_from"] = -1
+    view = running([90.0, 50.0], [1.0, 1.0], elapsed_s=[20.0, 30.0], progress_rate=[0.1, 0.1], pools={"idle": 1})
     assert speculator("stock-spark").speculate(view, LAST)["copies"].tolist() == [False, True]
 
 
 def test_last_in_line_is_no_limit_of_its_own(stragglers):
     """With idle slots for all, all are copied."""
-    assert mantri.speculate(stragglers([2, 2, 1]), LAST)["copies"].all()
+    assert mantri.speculate(stragglers(2, 1), LAST)["copies"].all()

@@ -33,9 +33,10 @@ from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.redundancy.thresholds import best_factor, small_demand_s
 from controlplane.policies.registry import TABLE, allocator, speculator
 from controlplane.policies.row import Keeps, Kind
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
+from controlplane.policies.seen import CLAIMANT, Seen
 from controlplane.policies.whole_slots import whole, whole_up
 from tests.scenario import Scenario
+from tests.seen import running as running_tasks
 
 pytestmark = pytest.mark.unit
 
@@ -67,14 +68,18 @@ def jobs(tasks: list[float], tail_index: float = 1.5) -> Records:
     return claimants
 
 
-def running(t_rem_s: list[float], t_new_s: list[float]) -> Records:
+def running(t_rem_s: list[float], t_new_s: list[float]) -> Seen:
     """Running tasks of one stage, a minute old and equally fast, in a full pool."""
-    view = np.zeros(len(t_rem_s), dtype=RUNNING_TASK)
-    view["t_rem_s"], view["t_new_s"], view["expected_s"], view["elapsed_s"] = t_rem_s, t_new_s, t_new_s, 60.0
-    view["running_attempts"], view["attempts_started"], view["eligible"] = 1, 1, True
-    view["progress_rate"], view["sibling_rate"], view["prepared"] = 1.0, 1.0, 3.0
-    view["pool_slots"], view["job_tasks"], view["finished_from"] = 10, len(t_rem_s), -1
-    return view
+    return running_tasks(
+        t_rem_s,
+        t_new_s,
+        expected_s=t_new_s,
+        elapsed_s=60.0,
+        attempts_started=1,
+        pools={"slots": 10},
+        jobs={"tasks": len(t_rem_s)},
+        stages={"prepared": 3.0},
+    )
 
 
 def targets(name: str, slots: int, claimants: Records, settings: dict[str, float] | None = None) -> list[int]:
@@ -138,7 +143,7 @@ def ties_of_jobs() -> None:
 def ties_of_tasks() -> None:
     """Equal tasks score alike; where only one may have a copy, it is the upper row's."""
     view = running([50.0, 50.0, 50.0, 50.0, 9.0], [5.0] * 5)
-    view["progress_rate"] = [0.1, 0.1, 0.1, 0.1, 1.0]
+    view.tasks["progress_rate"] = [0.1, 0.1, 0.1, 0.1, 1.0]
     for row in SPECULATORS:
         answer = row.speculate(view)
         assert len(set(answer["score"][:4].tolist())) == 1, row.name
@@ -285,7 +290,7 @@ def progress_of_nothing_to_read() -> None:
 def a_copy_takes_as_long_as_what_is_left() -> None:
     """It would not end sooner: wanted neither for slot time nor on an idle slot, nor by probability."""
     view = running([7.0, 7.0], [7.0, 7.0])
-    view["pool_idle"] = 5
+    view.pools["idle"] = 5
     for name in ("ras", "mantri"):
         assert not speculator(name).speculate(view)["copies"].any(), name
 
@@ -295,7 +300,7 @@ def saving_of_0() -> None:
     """As much slot time as waiting is no saving; on an idle slot it ends sooner."""
     view = running([14.0], [7.0])
     assert not speculator("ras").speculate(view)["copies"].any()
-    view["pool_idle"] = 1
+    view.pools["idle"] = 1
     assert speculator("ras").speculate(view)["reason"].tolist() == [Reason.ENDS_SOONER]
 
 

@@ -11,7 +11,7 @@ from controlplane import compiled
 from controlplane.policies.policy import Policy
 from controlplane.policies.registry import TABLE
 from controlplane.policies.row import Kind
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
+from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, Seen
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit
@@ -32,13 +32,21 @@ def column(rng: np.random.Generator, name: str, dtype: np.dtype, n: int) -> np.n
     return np.where((rng.random(n) < 0.1) & (name not in COUNTED), rng.choice(ODD, n), values)
 
 
+def random_records(rng: np.random.Generator, dtype: np.dtype, n: int) -> np.ndarray:
+    """Records of random columns."""
+    found = np.zeros(n, dtype=dtype)
+    for name in dtype.names:
+        found[name] = column(rng, name, dtype[name], n)
+    return found
+
+
 def answers(policy: Policy) -> str:
     """What a policy answers to many random views."""
     rng, said = np.random.default_rng([7, policy.code]), []
     for _ in range(N_VIEWS):
-        view = np.zeros(rng.integers(0, 30), dtype=CLAIMANT if policy.kind is Kind.ALLOCATOR else RUNNING_TASK)
-        for name in view.dtype.names:
-            view[name] = column(rng, name, view.dtype[name], len(view))
+        n = rng.integers(0, 30)
+        sizes = {CLAIMANT: n} if policy.kind is Kind.ALLOCATOR else {RUNNING_TASK: n, POOL: 2, JOB: 4, STAGE: 3}
+        view, *groups = (random_records(rng, dtype, size) for dtype, size in sizes.items())
         settings = {
             each.name: rng.choice([each.low, each.high]) if each.switch else rng.uniform(each.low, each.high)
             for each in policy.settings
@@ -46,9 +54,10 @@ def answers(policy: Policy) -> str:
         if policy.kind is Kind.ALLOCATOR:
             answer = policy.allocate(int(rng.integers(0, 200)), view, settings)
         else:
+            pools, jobs, stages = groups
             view["stage"] %= 3
-            view["pool"], view["finished_from"] = view["stage"] % 2, -1
-            answer = policy.speculate(view, settings)
+            view["pool"], view["job"], stages["finished_from"] = view["stage"] % 2, view["job"] % 4, -1
+            answer = policy.speculate(Seen(pools=pools, jobs=jobs, stages=stages, tasks=view), settings)
         said += [answer[name].tolist() for name in answer.dtype.names]
     return repr(said)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from controlplane.model.reasons import WHY_COPIED, Reason
 from controlplane.policies.registry import FORESEEING, TABLE
 from controlplane.policies.row import Keeps, Kind
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
+from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, Seen
 
 pytestmark = pytest.mark.unit
 
@@ -55,10 +55,12 @@ def pools(draw):
 
 @st.composite
 def running_tasks(draw):
-    """Running tasks of up to three stages, each in one of two pools; no two have the same time to go."""
+    """Running tasks of up to three stages, each of a job of its own and in one of two pools; no two have the same time
+    to go.
+    """
     n = draw(st.integers(0, 12))
     view = np.zeros(n, dtype=RUNNING_TASK)
-    view["stage"] = draw(column(n, st.integers(0, 2), np.int64))
+    view["job"] = view["stage"] = draw(column(n, st.integers(0, 2), np.int64))
     view["pool"] = np.minimum(view["stage"], 1)
     view["running_attempts"] = draw(column(n, st.integers(1, 3), np.int64))
     view["elapsed_s"] = draw(column(n, st.floats(0, 1e6)))
@@ -69,17 +71,15 @@ def running_tasks(draw):
     view["t_new_s"] = draw(column(n, st.one_of(times_s, st.integers(0, 20).map(float))))
     view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
     view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
-    view["job_tasks"] = draw(column(n, st.integers(1, 40), np.int64))
-    view["prepared"] = draw(column(n, st.one_of(st.floats(0.5, 100.0), st.sampled_from([0.0, np.inf, np.nan]))))
     view["progress_rate"] = draw(column(n, st.one_of(st.just(0.0), st.floats(1e-6, 1e6))))
     view["sibling_rate"] = draw(column(n, st.one_of(st.just(np.nan), st.floats(1e-6, 1e6))))
     view["eligible"] = draw(column(n, st.booleans(), bool))
-    view["pool_slots"] = np.array([9, 40])[view["pool"]]
-    view["pool_copies"] = np.array([0, 2])[view["pool"]]
-    view["pool_idle"] = np.array([0, 3])[view["pool"]]
-    view["job_room"] = draw(column(n, st.integers(0, 2), np.int64))
-    view["finished_from"] = -1
-    return view
+    pools, jobs, stages = np.zeros(2, dtype=POOL), np.zeros(3, dtype=JOB), np.zeros(3, dtype=STAGE)
+    pools["slots"], pools["copies"], pools["idle"] = [9, 40], [0, 2], [0, 3]
+    jobs["tasks"], jobs["room"] = draw(column(3, st.integers(1, 40), np.int64)), draw(column(3, st.integers(0, 2)))
+    prepared = st.one_of(st.floats(0.5, 100.0), st.sampled_from([0.0, np.inf, np.nan]))
+    stages["prepared"], stages["finished_from"] = draw(column(3, prepared)), -1
+    return Seen(pools=pools, jobs=jobs, stages=stages, tasks=view)
 
 
 @st.composite
@@ -171,12 +171,12 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     """Every row has a reason of the table, and a score that sorts."""
     speculation = policy.speculate(view, data.draw(settings_of(policy)))
     wanted, reason = speculation["copies"] > 0, speculation["reason"]
-    assert not (wanted & ~view["eligible"]).any()
+    assert not (wanted & ~view.tasks["eligible"]).any()
     assert not (speculation["kill"] & ~wanted).any()
-    assert not (speculation["end_last"] & (view["running_attempts"] < 2)).any()
+    assert not (speculation["end_last"] & (view.tasks["running_attempts"] < 2)).any()
     assert np.isfinite(speculation["score"]).all()
     assert {Reason(code) for code in reason.tolist()} <= set(Reason) - {Reason.NONE}
-    np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view["eligible"])
+    np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view.tasks["eligible"])
 
 
 @every_speculator
@@ -184,9 +184,10 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
 @given(data=st.data(), view=running_tasks())
 def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
     """No two of these tasks end at the same time; of those that do, the upper row goes first."""
-    rows = np.array(data.draw(st.permutations(range(len(view)))), dtype=np.int64)
+    rows = np.array(data.draw(st.permutations(range(len(view.tasks)))), dtype=np.int64)
     chosen = data.draw(settings_of(policy))
-    np.testing.assert_array_equal(policy.speculate(view[rows], chosen), policy.speculate(view, chosen)[rows])
+    other = view._replace(tasks=view.tasks[rows])
+    np.testing.assert_array_equal(policy.speculate(other, chosen), policy.speculate(view, chosen)[rows])
 
 
 @every_speculator
@@ -195,10 +196,10 @@ def test_the_order_of_tasks_rows_changes_nothing(policy, data, view):
 def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view):
     """Decisions and reasons have no unit, if settings are scaled alike; scores have."""
     chosen = data.draw(settings_of(policy))
-    seconds = [name for name in view.dtype.names if name.endswith("_s")]
-    if policy.name == "redundant-small":
-        seconds.append("prepared")
-    in_ks = scaled(scaled(view, 1 / KILO, *seconds), KILO, "progress_rate", "sibling_rate")
+    seconds = [name for name in RUNNING_TASK.names if name.endswith("_s")]
+    tasks = scaled(scaled(view.tasks, 1 / KILO, *seconds), KILO, "progress_rate", "sibling_rate")
+    prepared = ("prepared",) if policy.name == "redundant-small" else ()
+    in_ks = view._replace(tasks=tasks, stages=scaled(view.stages, 1 / KILO, *prepared))
     chosen_in_ks = {
         each.name: max(chosen[each.name] / KILO, each.low) if each.name.endswith("_s") else chosen[each.name]
         for each in policy.settings
@@ -224,12 +225,12 @@ def most_attempts(policy, chosen):
 def test_copies_stay_within_their_caps(policy, data, view):
     """No task has more attempts than a policy allows, no pool more copies than its share, though all are slow."""
     chosen = data.draw(settings_of(policy))
-    view["eligible"], view["t_new_s"] = True, view["t_rem_s"] / 4
-    view["sibling_rate"] = 2 * view["progress_rate"].max(initial=0.0)
+    tasks = view.tasks
+    tasks["eligible"], tasks["t_new_s"] = True, tasks["t_rem_s"] / 4
+    tasks["sibling_rate"] = 2 * tasks["progress_rate"].max(initial=0.0)
     wanted = policy.speculate(view, chosen)["copies"] > 0
-    assert (view["running_attempts"][wanted] < most_attempts(policy, chosen)).all()
+    assert (tasks["running_attempts"][wanted] < most_attempts(policy, chosen)).all()
     if "copy_share" in chosen:
-        for pool in np.unique(view["pool"]):
-            one = view[view["pool"] == pool][0]
-            most = max(int(chosen["copy_share"] * one["pool_slots"] + 1e-6), 1)
-            assert wanted[view["pool"] == pool].sum() <= max(most - one["pool_copies"], 0)
+        for number, pool in enumerate(view.pools):
+            most = max(int(chosen["copy_share"] * pool["slots"] + 1e-6), 1)
+            assert wanted[tasks["pool"] == number].sum() <= max(most - pool["copies"], 0)

@@ -43,7 +43,7 @@ def late(seen: Seen, settings: Record, answer: Records) -> None:
             reason[row] = Reason.UNKNOWN_DEMAND
         else:
             reason[row] = Reason.SKEW_NOT_STRAGGLER if has_more[row] else Reason.ON_SCHEDULE
-    take_first(tasks, candidate, copy_share, answer)
+    take_first(seen, candidate, copy_share, answer)
 
 
 @kernel
@@ -86,15 +86,14 @@ def copies_left(pool_slots: int, pool_copies: int, copy_share: float) -> int:
 
 
 @kernel
-def take_first(tasks: Records, candidate: Flags, copy_share: float, answer: Records) -> None:
+def take_first(seen: Seen, candidate: Flags, copy_share: float, answer: Records) -> None:
     """Want the candidates of each pool with the highest score, as many as it has room for."""
-    rows = np.flatnonzero(candidate)
-    n_taken = np.zeros(tasks["pool"].max() + 1 if len(tasks) else 0, dtype=np.int64)
+    rows, n_taken = np.flatnonzero(candidate), np.zeros(len(seen.pools), dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
-        task = tasks[row]
-        left = copies_left(pool_slots=task["pool_slots"], pool_copies=task["pool_copies"], copy_share=copy_share)
-        if n_taken[task["pool"]] < left:
-            n_taken[task["pool"]] += 1
+        number = seen.tasks[row]["pool"]
+        pool = seen.pools[number]
+        if n_taken[number] < copies_left(pool_slots=pool["slots"], pool_copies=pool["copies"], copy_share=copy_share):
+            n_taken[number] += 1
             answer["copies"][row], answer["reason"][row] = 1, Reason.LONGEST_TO_END
 
 

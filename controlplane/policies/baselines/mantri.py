@@ -54,9 +54,9 @@ def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
 
 
 @rule
-def mean_new_s(task: Record, finished: Records) -> float:
+def mean_new_s(task: Record, stage: Record, finished: Records) -> float:
     """E[t_new]: what finished siblings took on average for this much work; the estimate where they are not known."""
-    first, last = task["finished_from"], task["finished_to"]
+    first, last = stage["finished_from"], stage["finished_to"]
     if first < 0 or not task["work"] > 0:
         return task["t_new_s"]
     total = 0.0
@@ -78,19 +78,20 @@ def mantri(seen: Seen, settings: Record, answer: Records) -> None:
     confidence, max_attempts = settings["confidence"], settings["max_attempts"]
     margin_s = settings["kill_margin_s"]
     for row in range(len(tasks)):
-        task = tasks[row]
+        task, stage = tasks[row], seen.stages[tasks[row]["stage"]]
         attempts, t_rem_s, t_new_s = task["running_attempts"], task["t_rem_s"], task["t_new_s"]
-        may_restart = task["pool_idle"] <= 0 and attempts == 1 and task["attempts_started"] < max_attempts
-        mean_s = mean_new_s(task, finished) if may_restart else inf
-        if task["finished_from"] >= 0 and task["work"] > 0:
-            rank = task["finished_from"] + undercut_rank(
-                n_finished=task["finished_to"] - task["finished_from"], confidence=confidence
+        is_full = seen.pools[task["pool"]]["idle"] <= 0
+        may_restart = is_full and attempts == 1 and task["attempts_started"] < max_attempts
+        mean_s = mean_new_s(task, stage, finished) if may_restart else inf
+        if stage["finished_from"] >= 0 and task["work"] > 0:
+            rank = stage["finished_from"] + undercut_rank(
+                n_finished=stage["finished_to"] - stage["finished_from"], confidence=confidence
             )
-            t_new_s = task["work"] * finished[rank]["unit_s"] if rank < task["finished_to"] else inf
+            t_new_s = task["work"] * finished[rank]["unit_s"] if rank < stage["finished_to"] else inf
         bound_s = break_even_s(running_attempts=attempts, t_rem_s=t_rem_s) * (1.0 - TOLERANCE)
         known = t_rem_s < inf and t_new_s < inf
         if not known:
-            too_few = t_rem_s < inf and task["finished_from"] >= 0
+            too_few = t_rem_s < inf and stage["finished_from"] >= 0
             reason = Reason.TOO_FEW_FINISHED if too_few else Reason.UNKNOWN_DEMAND
         elif is_beaten(t_rem_s=t_rem_s, other_s=mean_s, margin_s=margin_s):
             reason = Reason.ENDS_SOONER_ANEW

@@ -88,16 +88,16 @@ def stock_spark(seen: Seen, settings: Record, answer: Records) -> None:
     duration_threshold_s, checks_rate = settings["duration_threshold_s"], settings["efficiency"] > 0
     rate_multiplier, long_run_factor = settings["process_rate_multiplier"], settings["long_run_factor"]
     for row in range(len(tasks)):
-        task = tasks[row]
-        first, n_known = task["finished_from"], task["finished_to"] - task["finished_from"]
+        task, stage = tasks[row], seen.stages[tasks[row]["stage"]]
+        first, n_known = stage["finished_from"], stage["finished_to"] - stage["finished_from"]
         elapsed_s, median_s = task["elapsed_s"], task["t_new_s"]
         judge = MEDIAN if median_s < inf else NOTHING
         if first >= 0:
             median_s = finished[first + n_known // 2]["duration_s"] if n_known > 0 else inf
             judge = judged_by(
-                n_finished=task["stage_done"],
-                stage_tasks=task["stage_tasks"],
-                executor_slots=task["executor_slots"],
+                n_finished=stage["done"],
+                stage_tasks=stage["tasks"],
+                executor_slots=seen.pools[task["pool"]]["executor_slots"],
                 quantile=quantile,
                 duration_threshold_s=duration_threshold_s,
             )

@@ -82,7 +82,7 @@ def ras(seen: Seen, settings: Record, answer: Records) -> None:
     for row in range(len(tasks)):
         task = tasks[row]
         attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
-        is_free = greedy_when_idle and (task["pool_idle"] > 0 or task["job_room"] > 0)
+        is_free = greedy_when_idle and (seen.pools[task["pool"]]["idle"] > 0 or seen.jobs[task["job"]]["room"] > 0)
         saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
         if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
             saving_s = min(saving_s, 0.0)

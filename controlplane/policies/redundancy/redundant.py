@@ -51,10 +51,9 @@ def redundant_all(seen: Seen, settings: Record, answer: Records) -> None:
 
     Source: Redundancy and relaunch, section III, "Redundant-all".
     """
-    tasks = seen.tasks
     attempts_at_start = int(settings["attempts_at_start"])
-    for row in range(len(tasks)):
-        answer_start(tasks[row], attempts_at_start, math.inf, answer, row)
+    for row in range(len(seen.tasks)):
+        answer_start(seen, attempts_at_start, math.inf, answer, row)
 
 
 @kernel
@@ -63,13 +62,13 @@ def redundant_small(seen: Seen, settings: Record, answer: Records) -> None:
 
     Source: Redundancy and relaunch, section IV, "Redundant-small policy".
     """
-    tasks = seen.tasks
     attempts_at_start, max_tasks = int(settings["attempts_at_start"]), settings["max_tasks"]
-    for row in range(len(tasks)):
-        small_s = tasks[row]["prepared"]
-        if tasks[row]["job_tasks"] > max_tasks and small_s < math.inf:
+    for row in range(len(seen.tasks)):
+        task = seen.tasks[row]
+        small_s = seen.stages[task["stage"]]["prepared"]
+        if seen.jobs[task["job"]]["tasks"] > max_tasks and small_s < math.inf:
             small_s = 0.0
-        answer_start(tasks[row], attempts_at_start, small_s, answer, row)
+        answer_start(seen, attempts_at_start, small_s, answer, row)
 
 
 def prepare_small(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
@@ -78,12 +77,13 @@ def prepare_small(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) 
 
 
 @rule
-def answer_start(task: Record, attempts_at_start: int, small_s: float, answer: Records, row: int) -> None:
+def answer_start(seen: Seen, attempts_at_start: int, small_s: float, answer: Records, row: int) -> None:
     """Fill in the answer about one task."""
+    task = seen.tasks[row]
     reason = start_reason(
         running_attempts=task["running_attempts"],
         attempts_at_start=attempts_at_start,
-        demand_s=task["job_tasks"] * task["expected_s"],
+        demand_s=seen.jobs[task["job"]]["tasks"] * task["expected_s"],
         small_s=small_s,
     )
     answer["score"][row], answer["reason"][row] = 1.0 / max(task["running_attempts"], 1), reason

@@ -51,7 +51,7 @@ def relaunch(seen: Seen, settings: Record, answer: Records) -> None:
             elapsed_s=task["elapsed_s"],
             expected_s=task["expected_s"],
             attempts_started=task["attempts_started"],
-            factor=factor if factor > 0 else task["prepared"],
+            factor=factor if factor > 0 else seen.stages[task["stage"]]["prepared"],
         )
         answer["score"][row], answer["reason"][row] = task["elapsed_s"], reason
         answer["copies"][row] = reason == Reason.RELAUNCHED and task["eligible"]

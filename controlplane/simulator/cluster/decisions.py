@@ -5,6 +5,7 @@ over everything that runs asks the speculator, one over the live jobs the alloca
 too. Between cycles slots go by the answers of the last one (`turns`).
 """
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -75,8 +76,9 @@ def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) ->
 def review(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the speculator about all that runs."""
     counts = state.counts[0]
-    n_tasks = view_tasks(work, world, policy, state, max(counts["n_free"] - counts["n_waiting"], 0))
-    seen = Seen(0, state.claimants[:0], state.tasks[:n_tasks], state.finished, policy.speculator_weights)
+    view_groups(work, world, policy, state)
+    n_tasks = view_tasks(work, world, policy, state)
+    seen = see(state, 0, 0, n_tasks, policy.speculator_weights)
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
@@ -87,9 +89,7 @@ def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) 
     """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
     n_claimants = state.counts[0]["n_claimants"] = view_claimants(work, world, policy, state)
     shares = state.allocation[:n_claimants]
-    seen = Seen(
-        len(state.slots), state.claimants[:n_claimants], state.tasks[:0], state.finished, policy.allocator_weights
-    )
+    seen = see(state, len(state.slots), n_claimants, 0, policy.allocator_weights)
     state.counts[0]["is_lawful"] &= ask_allocator(policy.allocator, seen, policy.allocator_settings, shares)
     row, total = 0, 0.0
     for place in range(state.counts[0]["n_active"]):
@@ -108,8 +108,8 @@ def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) 
 def limit_copies(policy: PolicyPair, state: State) -> None:
     """Ask the copy budget about the jobs that the allocator was asked about, and write its answers down with them."""
     n_claimants = state.counts[0]["n_claimants"]
-    budgets, claimants = state.copy_budgets[:n_claimants], state.claimants[:n_claimants]
-    seen = Seen(len(state.slots), claimants, state.tasks[:0], state.finished, policy.copy_budget_weights)
+    budgets = state.copy_budgets[:n_claimants]
+    seen = see(state, len(state.slots), n_claimants, 0, policy.copy_budget_weights)
     share_copies(policy.copy_budget, seen, policy.copy_budget_settings, budgets)
     row = 0
     for place in range(state.counts[0]["n_active"]):
@@ -120,11 +120,34 @@ def limit_copies(policy: PolicyPair, state: State) -> None:
 
 
 @rule
-def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State, idle: int) -> int:
+def see(state: State, slots: int, n_claimants: int, n_tasks: int, weights: Floats) -> Seen:
+    """What has been filled in, as far as it is asked about."""
+    claimants, tasks = state.claimants[:n_claimants], state.tasks[:n_tasks]
+    return Seen(slots, claimants, state.seen_pools, state.seen_jobs, state.seen_stages, tasks, state.finished, weights)
+
+
+@rule
+def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
+    """Fill in the records of the pool, and of each live job and its open phase, in the job's row."""
+    counts, pool, is_known = state.counts[0], state.seen_pools[0], len(state.finished) > 0
+    pool["slots"], pool["copies"] = len(state.slots), counts["copies"]
+    pool["idle"] = max(counts["n_free"] - counts["n_waiting"], 0)
+    pool["executor_slots"] = len(state.slots) // world.machines
+    for place in range(counts["n_active"]):
+        row = state.active[place]
+        job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]
+        seen["tasks"], seen["deadline_s"] = job["n_tasks"] - job["n_done"], inf
+        seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
+        stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
+        stage["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
+        stage["finished_from"] = row * MOST_FINISHED if is_known else -1
+        stage["finished_to"] = stage["finished_from"] + job["n_finished"]
+
+
+@rule
+def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -> int:
     """Fill in a record for each running task; returns how many there are."""
-    counts, n_tasks = state.counts[0], 0
-    typical = typical_factor(world.tail_index)
-    executor_slots, is_known = len(state.slots) // world.machines, len(state.finished) > 0
+    n_tasks, typical = 0, typical_factor(world.tail_index)
     for slot in range(len(state.slots)):
         original = state.slots[slot]
         if original["use"] != ORIGINAL:
@@ -132,21 +155,14 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State, i
         job, task = state.jobs[original["job"]], state.tasks[n_tasks]
         typical_s = world.launch_s + work.service_s[job["id"]] * typical
         see_attempts(policy, state, slot, typical_s, task)
-        task["stage"] = original["job"]
+        task["job"] = task["stage"] = original["job"]
         task["running_attempts"], task["attempts_started"] = original["attempts"], original["n_started"]
         task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
         if policy.foresees_attempts:
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
-        task["job_tasks"] = job["n_tasks"] - job["n_done"]
-        task["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
-        task["pool_slots"], task["pool_copies"], task["pool_idle"] = len(state.slots), counts["copies"], idle
-        task["job_room"] = spare_room(job["target"] - job["running"], waiting(job), False)
-        task["executor_slots"], task["stage_tasks"], task["stage_done"] = executor_slots, job["n_tasks"], job["n_done"]
-        task["relative_size"] = 1.0
-        task["work"], task["finished_from"] = 1.0, original["job"] * MOST_FINISHED if is_known else -1
-        task["finished_to"] = task["finished_from"] + job["n_finished"]
+        task["relative_size"] = task["work"] = 1.0
         state.task_slots[n_tasks] = slot
         n_tasks += 1
     return n_tasks
@@ -247,6 +263,7 @@ def view_claimants(work: Workload, world: World, policy: PolicyPair, state: Stat
         claimant["tail_index"] = policy.tail_index
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         claimant["pool"], claimant["pool_slots"], claimant["copies"] = 0, len(state.slots), job["copies"]
+        claimant["deadline_s"] = inf
         n_claimants += 1
     return n_claimants
 

@@ -12,8 +12,8 @@ import numpy as np
 from controlplane.compiled import rule
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.finished import FINISHED, MOST_FINISHED
+from controlplane.policies import seen
 from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK
 
 FREE, ORIGINAL, COPY, CLEANING = range(4)
 """Uses of a slot. A killed attempt's slot is cleaned up before it is free."""
@@ -116,7 +116,7 @@ LOGGED = np.dtype(
 
 
 class State(NamedTuple):
-    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in the next six."""
+    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in those between."""
 
     slots: Records
     free: Ints
@@ -131,6 +131,11 @@ class State(NamedTuple):
     claimants: Records
     allocation: Records
     copy_budgets: Records
+    seen_pools: Records
+    """One record."""
+    seen_jobs: Records
+    seen_stages: Records
+    """A job's open phase is its stage."""
     tasks: Records
     speculation: Records
     finished: Records
@@ -171,10 +176,13 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         jobs=jobs,
         active=np.arange(n_jobs),
         asking=np.zeros(n_jobs, dtype=np.int64),
-        claimants=np.zeros(n_jobs, dtype=CLAIMANT),
+        claimants=np.zeros(n_jobs, dtype=seen.CLAIMANT),
         allocation=np.zeros(n_jobs, dtype=ALLOCATION),
         copy_budgets=np.zeros(n_jobs, dtype=COPY_BUDGET),
-        tasks=np.zeros(n_slots, dtype=RUNNING_TASK),
+        seen_pools=np.zeros(1, dtype=seen.POOL),
+        seen_jobs=np.zeros(n_jobs, dtype=seen.JOB),
+        seen_stages=np.zeros(n_jobs, dtype=seen.STAGE),
+        tasks=np.zeros(n_slots, dtype=seen.RUNNING_TASK),
         speculation=np.zeros(n_slots, dtype=SPECULATION),
         finished=np.zeros(n_jobs * MOST_FINISHED * by_finished, dtype=FINISHED),
         counts=counts,

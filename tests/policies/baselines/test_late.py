@@ -26,15 +26,15 @@ def test_late_wants_the_slowest_quarter_only(running):
 
 def test_late_takes_the_last_to_end_first_when_the_pool_has_room_for_one(running):
     """10 % of ten slots is one copy."""
-    view = running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[10] * 8)
+    view = running(T_REM_S, T_NEW_S, progress_rate=SLOW, pools={"slots": 10})
     assert wanted(view) == [1]
     assert late.speculate(view)["reason"][0] == Reason.SPECULATOR_CAP
 
 
 def test_late_allows_one_copy_in_the_smallest_pool_and_none_beyond_the_cap(running):
     """The cap rounds down, but never to nothing."""
-    assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[3] * 8)) == [1]
-    assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pool_slots=[3] * 8, pool_copies=[1] * 8)) == []
+    assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pools={"slots": 3})) == [1]
+    assert wanted(running(T_REM_S, T_NEW_S, progress_rate=SLOW, pools={"slots": 3, "copies": 1})) == []
 
 
 def test_every_pool_and_stage_is_judged_by_itself(running):
@@ -45,7 +45,7 @@ def test_every_pool_and_stage_is_judged_by_itself(running):
         progress_rate=SLOW + [rate / 100 for rate in SLOW],
         stage=[1] * 8 + [0] * 8,
         pool=[0] * 8 + [1] * 8,
-        pool_slots=[10] * 16,
+        pools={"slots": 10},
     )
     assert wanted(view) == [1, 9]
 
@@ -59,7 +59,7 @@ def test_late_copies_no_task_twice(running):
 
 def test_a_task_that_never_moved_goes_before_those_that_end_some_day(running):
     """A hung attempt has no end in sight, and its score stays a number."""
-    view = running([inf, *T_REM_S[1:]], T_NEW_S, progress_rate=[0.0, *SLOW[1:]], pool_slots=[10] * 8)
+    view = running([inf, *T_REM_S[1:]], T_NEW_S, progress_rate=[0.0, *SLOW[1:]], pools={"slots": 10})
     assert wanted(view) == [0]
     assert late.speculate(view)["score"][0] < inf
 

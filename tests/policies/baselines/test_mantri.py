@@ -24,11 +24,19 @@ def finished(*unit_s):
     return rows
 
 
+def known(*unit_s):
+    """Columns of tasks of ten units of work whose finished siblings took `unit_s` per unit."""
+    return {
+        "work": 10.0,
+        "stages": {"finished_from": 0, "finished_to": len(unit_s)},
+        "finished": finished(*unit_s),
+    }
+
+
 def judge(running, t_rem_s, unit_s, settings=None, **columns):
     """The reason for one task of ten units of work whose finished siblings took `unit_s` per unit."""
-    known = {"finished_from": [0], "finished_to": [len(unit_s)], "work": [10.0]}
-    view = running([t_rem_s], [inf], **(known | columns))
-    answer = mantri.speculate(view, settings or {}, finished(*unit_s))
+    seen = running([t_rem_s], [inf], **(known(*unit_s) | columns))
+    answer = mantri.speculate(seen, settings)
     assert answer["copies"].tolist() == [answer["reason"][0] == Reason.LIKELY_SAVES]
     return Reason(answer["reason"][0])
 
@@ -68,11 +76,11 @@ def test_a_bigger_task_is_held_against_what_its_work_takes(running):
 def test_without_work_to_measure_by_the_estimate_stands_for_the_siblings(running, work):
     """Nothing to do would take no time, by which every task would be worth a copy."""
     for t_rem_s, reason in ((40.0, Reason.CHEAPER_TO_WAIT), (40.1, Reason.LIKELY_SAVES)):
-        view = running([t_rem_s], [20.0], finished_from=[0], finished_to=[4], work=[work])
-        assert mantri.speculate(view, {}, finished(*[2.0] * 4))["reason"].tolist() == [reason]
+        seen = running([t_rem_s], [20.0], **known(*[2.0] * 4) | {"work": work})
+        assert mantri.speculate(seen)["reason"].tolist() == [reason]
 
 
-FULL, ROOM = {"pool_idle": [0], "attempts_started": [1]}, {"pool_idle": [1], "attempts_started": [1]}
+FULL, ROOM = ({"pools": {"idle": idle}, "attempts_started": [1]} for idle in (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -90,9 +98,8 @@ def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh
     running, t_rem_s, columns, killed
 ):
     """Siblings took 20 s on average for ten units of work: E[t_new] + Delta is 80 s. A third start is the last."""
-    known = {"finished_from": [0], "finished_to": [3], "work": [10.0], "eligible": [True]}
-    view = running([t_rem_s], [inf], **(known | columns))
-    answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
+    seen = running([t_rem_s], [inf], **(known(1.0, 2.0, 3.0) | columns))
+    answer = mantri.speculate(seen)
     assert answer["kill"].tolist() == [killed]
     assert (answer["reason"][0] == Reason.ENDS_SOONER_ANEW) == killed
 
@@ -100,25 +107,24 @@ def test_in_a_full_pool_a_task_starts_anew_that_needs_a_minute_more_than_a_fresh
 @pytest.mark.parametrize("columns", [FULL, ROOM])
 def test_what_may_not_be_copied_is_not_killed_either(running, columns):
     """A kill starts the task anew, which is one more attempt: write safety and opt-out hold for it, too."""
-    known = {"finished_from": [0], "finished_to": [3], "work": [10.0]}
     for eligible in (True, False):
-        view = running([81.0], [inf], eligible=[eligible], **known, **columns)
-        answer = mantri.speculate(view, {}, finished(1.0, 2.0, 3.0))
+        seen = running([81.0], [inf], eligible=[eligible], **known(1.0, 2.0, 3.0), **columns)
+        answer = mantri.speculate(seen)
         assert answer["copies"].tolist() == [eligible]
         assert answer["kill"].tolist() == [eligible and columns is FULL]
 
 
 def test_the_margin_is_set(running):
     """Short jobs need a shorter one than a minute."""
-    view = running([25.1], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)
+    seen = running([25.1], [inf], **known(2.0), **FULL)
     for margin_s, killed in ((5.0, True), (6.0, False)):
-        assert mantri.speculate(view, {"kill_margin_s": margin_s}, finished(2.0))["kill"].tolist() == [killed]
+        assert mantri.speculate(seen, {"kill_margin_s": margin_s})["kill"].tolist() == [killed]
 
 
 def test_a_restart_is_not_held_back_with_the_copies(running):
     """Last in line is who takes a slot from an original; a restart gives one back."""
-    view = running([81.0], [inf], finished_from=[0], finished_to=[1], work=[10.0], **FULL)
-    answer = mantri.speculate(view, {"copy_priority": 1.0}, finished(2.0))
+    seen = running([81.0], [inf], **known(2.0), **FULL)
+    answer = mantri.speculate(seen, {"copy_priority": 1.0})
     assert answer["copies"].tolist() == answer["kill"].tolist() == [True]
 
 
@@ -127,8 +133,8 @@ def test_a_restart_is_not_held_back_with_the_copies(running):
 )
 def test_an_attempt_ends_that_another_of_its_task_beats_by_a_minute(running, attempts, worst_rem_s, ends):
     """The better one needs 40 s. Alone it goes on, and where nothing is known of it, too."""
-    view = running([40.0], [50.0], running_attempts=[attempts], worst_rem_s=[worst_rem_s], finished_from=[-1])
-    assert mantri.speculate(view)["end_last"].tolist() == [ends]
+    seen = running([40.0], [50.0], running_attempts=[attempts], worst_rem_s=[worst_rem_s])
+    assert mantri.speculate(seen)["end_last"].tolist() == [ends]
 
 
 def test_where_tasks_count_as_equal_each_has_one_unit_of_work(running):
@@ -139,9 +145,8 @@ def test_where_tasks_count_as_equal_each_has_one_unit_of_work(running):
 
 def test_the_longest_to_run_goes_first(running):
     """The one that holds its job up most."""
-    view = running([50.0, 90.0], [10.0, 10.0])
-    view["finished_from"] = -1
-    assert np.argmax(mantri.speculate(view)["score"]) == 1
+    seen = running([50.0, 90.0], [10.0, 10.0])
+    assert np.argmax(mantri.speculate(seen)["score"]) == 1
 
 
 @given(

@@ -20,12 +20,19 @@ def finished(*duration_s):
     return rows
 
 
-def judge(running, elapsed_s, duration_s, settings=None, **columns):
+def judge(running, elapsed_s, duration_s, settings=None, executor_slots=4, stage=None, **columns):
     """The reason for one task of a stage of ten whose finished siblings took `duration_s`."""
-    usual = {"stage_tasks": [10], "executor_slots": [4], "progress_rate": [0.1], "finished_from": [0]}
-    usual |= {"stage_done": [len(duration_s)], "finished_to": [len(duration_s)]}
-    view = running([9.0], [1.0], elapsed_s=[elapsed_s], **(usual | columns))
-    answer = stock.speculate(view, settings or {}, finished(*duration_s))
+    n = len(duration_s)
+    seen = running(
+        [9.0],
+        [1.0],
+        elapsed_s=[elapsed_s],
+        pools={"executor_slots": executor_slots},
+        stages={"tasks": 10, "done": n, "finished_from": 0, "finished_to": n} | (stage or {}),
+        finished=finished(*duration_s),
+        **({"progress_rate": [0.1]} | columns),
+    )
+    answer = stock.speculate(seen, settings)
     assert answer["copies"].tolist() == [answer["reason"][0] == Reason.RUNS_TOO_LONG]
     return Reason(answer["reason"][0])
 
@@ -58,8 +65,8 @@ def test_nothing_is_copied_before_the_quantile_has_finished(running):
 
 def test_of_two_middle_durations_the_longer_is_the_median(running):
     """Spark's percentile heap gives element n // 2, here 4 s of (1, 2, 4, 9): slow from 12 s on."""
-    assert judge(running, 11.0, [1.0, 2.0, 4.0, 9.0], stage_tasks=[5]) is Reason.NOT_LONG_ENOUGH
-    assert judge(running, 13.0, [1.0, 2.0, 4.0, 9.0], stage_tasks=[5]) is Reason.RUNS_TOO_LONG
+    assert judge(running, 11.0, [1.0, 2.0, 4.0, 9.0], stage={"tasks": 5}) is Reason.NOT_LONG_ENOUGH
+    assert judge(running, 13.0, [1.0, 2.0, 4.0, 9.0], stage={"tasks": 5}) is Reason.RUNS_TOO_LONG
 
 
 def test_short_tasks_are_left_alone_for_the_minimum_runtime(running):
@@ -78,7 +85,7 @@ def test_a_task_as_fast_as_its_siblings_is_excused_until_twice_the_threshold(run
 
 def test_a_stage_of_one_task_needs_a_set_duration(running):
     """SPARK-29976: without siblings there is no median."""
-    one = {"stage_tasks": [1]}
+    one = {"stage": {"tasks": 1}}
     assert judge(running, 99.0, [], **one) is Reason.TOO_FEW_FINISHED
     assert judge(running, 99.0, [2.0], **one) is Reason.TOO_FEW_FINISHED
     assert judge(running, 99.0, [], {"duration_threshold_s": 60.0}, **one) is Reason.RUNS_TOO_LONG
@@ -89,14 +96,14 @@ def test_a_set_duration_is_only_for_stages_that_fit_one_executor(running):
     """Spark's own condition; and whatever the task's rate, for nobody has set a standard."""
     given = {"duration_threshold_s": 60.0}
     assert judge(running, 99.0, [2.0] * 8, given) is Reason.TOO_FEW_FINISHED
-    assert judge(running, 99.0, [2.0], given, stage_tasks=[4], progress_rate=[1.0]) is Reason.RUNS_TOO_LONG
+    assert judge(running, 99.0, [2.0], given, stage={"tasks": 4}, progress_rate=[1.0]) is Reason.RUNS_TOO_LONG
 
 
 def test_an_executor_of_unknown_size_has_one_slot(running):
     """As Spark assumes where executors take all cores of a worker (`isCoresLimitKnown`)."""
-    given, unknown = {"duration_threshold_s": 60.0}, {"executor_slots": [0]}
-    assert judge(running, 99.0, [], given, stage_tasks=[1], **unknown) is Reason.RUNS_TOO_LONG
-    assert judge(running, 99.0, [], given, stage_tasks=[2], **unknown) is Reason.TOO_FEW_FINISHED
+    given, unknown = {"duration_threshold_s": 60.0}, {"executor_slots": 0}
+    assert judge(running, 99.0, [], given, stage={"tasks": 1}, **unknown) is Reason.RUNS_TOO_LONG
+    assert judge(running, 99.0, [], given, stage={"tasks": 2}, **unknown) is Reason.TOO_FEW_FINISHED
 
 
 def test_no_task_gets_a_second_copy(running):
@@ -106,13 +113,12 @@ def test_no_task_gets_a_second_copy(running):
 
 def test_the_quantile_counts_all_that_have_finished_though_few_are_kept(running):
     """Of a large stage only a sample of the durations is there."""
-    large = {"stage_tasks": [1000], "stage_done": [900]}
-    assert judge(running, 6.01, [2.0] * 9, **large) is Reason.RUNS_TOO_LONG
-    assert judge(running, 6.01, [2.0] * 9, **large | {"stage_done": [899]}) is Reason.TOO_FEW_FINISHED
+    large = {"tasks": 1000, "done": 900}
+    assert judge(running, 6.01, [2.0] * 9, stage=large) is Reason.RUNS_TOO_LONG
+    assert judge(running, 6.01, [2.0] * 9, stage=large | {"done": 899}) is Reason.TOO_FEW_FINISHED
 
 
 def test_where_finished_attempts_are_not_known_the_estimate_stands_for_their_median(running):
     """After a restart, in a large stage; an unknown estimate is no median."""
     view = running([9.0] * 3, [2.0, 2.0, np.inf], elapsed_s=[6.1, 5.9, 99.0], progress_rate=[0.1] * 3)
-    view["finished_from"] = -1
     assert stock.speculate(view)["copies"].tolist() == [True, False, False]

@@ -63,12 +63,12 @@ def test_nothing_running_gives_empty_columns(running):
     assert len(ras.speculate(running([], []))["copies"]) == 0
 
 
-@pytest.mark.parametrize("free", ["pool_idle", "job_room"])
+@pytest.mark.parametrize("free", [{"pools": {"idle": 1}}, {"jobs": {"room": 1}}])
 def test_a_slot_that_no_original_waits_for_costs_nothing(running, free):
     """Idle, or given to the job beyond its waiting tasks: what ends sooner by a copy is worth such a slot."""
     columns = {"sibling_rate": [2.0], "elapsed_s": [1.0]}
     assert not ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
-    columns[free] = [1]
+    columns |= free
     assert ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
     assert not ras.speculate(running([3.0], [2.0], **columns), {"greedy_when_idle": 0.0})["copies"][0]
     assert not ras.speculate(running([2.0], [2.0], **columns))["copies"][0]

@@ -21,29 +21,31 @@ small, everyone = speculator("redundant-small"), speculator("redundant-all")
 
 
 def reasons(policy, running, settings=None, **columns):
-    """What is said of tasks that need 10 s each."""
+    """What is said of tasks that need 10 s each, every one in a stage and job of its own."""
     n = len(next(iter(columns.values())))
-    answer = policy.speculate(running([10.0] * n, [10.0] * n, **columns), settings or {})
+    own = {"job": range(n), "stage": range(n)}
+    groups = {name: columns.pop(name, {}) for name in ("jobs", "stages")}
+    answer = policy.speculate(running([10.0] * n, [10.0] * n, **own, **groups, **columns), settings or {})
     assert not answer["kill"].any()
     return [Reason(code) for code in answer["reason"]]
 
 
 def test_demand_up_to_the_threshold_is_small(running):
     """D = k b: four tasks of 10 s are 40 slot-seconds, and "up to d" includes d itself."""
-    columns = {"job_tasks": [4, 4], "expected_s": [10.0, 10.0], "prepared": [40.0, 39.0]}
+    columns = {"expected_s": [10.0, 10.0], "jobs": {"tasks": 4}, "stages": {"prepared": [40.0, 39.0]}}
     assert reasons(small, running, **columns) == [Reason.STARTS_WITH_COPIES, Reason.NOT_SMALL]
 
 
 def test_what_nobody_knows_is_not_promised_but_where_every_demand_is_small(running):
     """Without a finished sibling or an earlier run the demand is a guess; an infinite threshold does not ask."""
-    columns = {"job_tasks": [1, 1], "expected_s": [nan, nan], "prepared": [1e6, inf]}
+    columns = {"expected_s": [nan, nan], "jobs": {"tasks": 1}, "stages": {"prepared": [1e6, inf]}}
     assert reasons(small, running, **columns) == [Reason.UNKNOWN_DEMAND, Reason.STARTS_WITH_COPIES]
     assert reasons(everyone, running, **columns) == [Reason.STARTS_WITH_COPIES] * 2
 
 
 def test_more_tasks_than_the_usual_job_has_are_large(running):
     """The threshold was found for jobs of up to max_tasks tasks; of others it says nothing."""
-    columns = {"job_tasks": [11, 11], "expected_s": [0.1, 0.1], "prepared": [40.0, inf]}
+    columns = {"expected_s": [0.1, 0.1], "jobs": {"tasks": 11}, "stages": {"prepared": [40.0, inf]}}
     assert reasons(small, running, **columns) == [Reason.NOT_SMALL, Reason.STARTS_WITH_COPIES]
 
 

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.unit
 relaunch = speculator("relaunch")
 
 
-def judge(running, settings, **columns):
+def judge(running, settings, prepared=inf, **columns):
     """The reason for one task; what is relaunched is wanted, and kills."""
-    usual = {"attempts_started": [1], "expected_s": [4.0], "prepared": [inf]}
+    usual = {"attempts_started": [1], "expected_s": [4.0], "stages": {"prepared": prepared}}
     answer = relaunch.speculate(running([5.0], [4.0], **(usual | columns)), settings)
     reason = Reason(answer["reason"][0])
     assert answer["copies"].tolist() == answer["kill"].tolist() == [reason is Reason.RELAUNCHED]
@@ -31,8 +31,8 @@ def test_one_factor_for_all_counts_from_what_was_expected(running):
 
 def test_without_a_factor_each_stage_has_its_own(running):
     """The number of its tasks and the tail decide; with no good factor nothing is relaunched."""
-    assert judge(running, {}, elapsed_s=[12.0], prepared=[3.0]) is Reason.RELAUNCHED
-    assert judge(running, {}, elapsed_s=[12.0], prepared=[3.1]) is Reason.NOT_LONG_ENOUGH
+    assert judge(running, {}, elapsed_s=[12.0], prepared=3.0) is Reason.RELAUNCHED
+    assert judge(running, {}, elapsed_s=[12.0], prepared=3.1) is Reason.NOT_LONG_ENOUGH
     assert judge(running, {}, elapsed_s=[1e9]) is Reason.NOT_LONG_ENOUGH
 
 

@@ -28,7 +28,7 @@ from controlplane.engine.seeing import job_sums
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
-from controlplane.policies.seen import CLAIMANT, RUNNING_TASK, Load
+from controlplane.policies.seen import CLAIMANT, Load
 from controlplane.simulator.cluster import events
 from controlplane.simulator.cluster.decisions import run_cycle
 from controlplane.simulator.cluster.scenario import ClusterScenario
@@ -41,9 +41,9 @@ pytestmark = pytest.mark.unit
 
 MACHINES, SLOTS_PER_MACHINE, LOAD, TAIL_INDEX = 4, 3, 0.8, 1.5
 UNLIMITED = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0, "losing_share": 1.0}
-NUMBERED = {"stage", "finished_from", "finished_to"}
-"""Fields of a running task that point to other rows."""
-BY_ORDERS = {"eligible", "standing", "pool_copies", "pool_idle", "job_room"}
+NUMBERED = {"pool", "job", "stage", "finished_from", "finished_to"}
+"""Fields of records that point to other rows."""
+BY_ORDERS = {"eligible", "standing", "copies", "idle", "room"}
 """Those that an open order changes: the engine counts its copy already."""
 
 
@@ -78,8 +78,8 @@ class Twin:
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
-        self.compared_fields = {*RUNNING_TASK.names} - NUMBERED - {"t_new_s" if self.goes_by_means else "expected_s"}
-        self.compared_fields -= set() if row.by_finished else {"work"}
+        self.left_out = NUMBERED | {"t_new_s" if self.goes_by_means else "expected_s"}
+        self.left_out |= set() if row.by_finished else {"work"}
         driver = self.live.scheduler.cluster.sources[SOURCE]
         driver.attached = structs.replace(driver.attached, executor_slots=SLOTS_PER_MACHINE)
         self.starts_are_compared = not row.at_start
@@ -186,9 +186,19 @@ class Twin:
         assert simulated.keys() == live.keys()
         for key, record in live.items():
             other = simulated[key]
-            for name in self.compared_fields - (BY_ORDERS if self.open else set()):
-                assert np.isclose(record[name], other[name], equal_nan=True), name
-            assert record["finished_to"] - record["finished_from"] == other["finished_to"] - other["finished_from"]
+            self.compare(record, other)
+            self.compare(view.pools[record["pool"]], state.seen_pools[other["pool"]])
+            self.compare(view.jobs[record["job"]], state.seen_jobs[other["job"]])
+            stage, other_stage = view.stages[record["stage"]], state.seen_stages[other["stage"]]
+            self.compare(stage, other_stage)
+            assert stage["finished_to"] - stage["finished_from"] == (
+                other_stage["finished_to"] - other_stage["finished_from"]
+            )
+
+    def compare(self, record, other):
+        """All fields that both know."""
+        for name in {*record.dtype.names} - self.left_out - (BY_ORDERS if self.open else set()):
+            assert np.isclose(record[name], other[name], equal_nan=True), name
 
     def simulated_keys(self, state):
         """Job and task of each record that the simulator has filled in."""

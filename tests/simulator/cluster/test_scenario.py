@@ -16,12 +16,12 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.redundancy.thresholds import best_factor
 from controlplane.simulator.cluster import scenario as scenarios
 from controlplane.simulator.cluster import world
-from controlplane.simulator.cluster.decisions import view_claimants, view_tasks
+from controlplane.simulator.cluster.decisions import view_claimants, view_groups
 from controlplane.simulator.cluster.events import play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.record import means
 from controlplane.simulator.cluster.scenario import ClusterScenario, tasks_of
-from controlplane.simulator.cluster.state import CLEANING, FREE, ORIGINAL, empty_state
+from controlplane.simulator.cluster.state import CLEANING, FREE, empty_state
 from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster.world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
 from controlplane.simulator.draws import job_key
@@ -293,9 +293,9 @@ def test_a_job_has_room_for_copies_once_none_of_its_originals_waits(started, tar
     job = {"n_phases": 1, "n_tasks": 3, "n_started": started, "n_done": started - 1, "running": 1, "target": target}
     for name, value in job.items():
         state.jobs[name] = value
-    state.slots[0]["use"], state.slots[0]["newest"] = ORIGINAL, -1
-    assert view_tasks(work, scenario._world(1), scenario._policy(work.phase_tasks), state, 0) == 1
-    assert state.tasks["job_room"][0] == room
+    state.counts["n_active"] = 1
+    view_groups(work, scenario._world(1), scenario._policy(work.phase_tasks), state)
+    assert state.seen_jobs["room"][0] == room
 
 
 def test_every_task_of_every_phase_has_a_duration_of_its_own():
