@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 KEYS = tuple(READINGS)
 """What the shim reads of the configuration, under `spark.grasshopper.`."""
-LOCAL_PROPERTIES = ("copies.enabled", "weight")
-"""What it reads of a job's local properties only; `mode` is read of both."""
+LOCAL_PROPERTIES = ("copies.enabled", "deadline", "error.bound", "weight")
+"""What it reads of a job's local properties only; `mode` and `late.job` are read of both."""
 SORT_SHUFFLES = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
 LOCAL_SHUFFLE_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
 SQL_PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"

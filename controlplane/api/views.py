@@ -63,6 +63,9 @@ class JobView(Struct, frozen=True, kw_only=True):
     name: str
     mode: Mode
     weight: float
+    deadline_s: float | None
+    error_bound: float
+    kill_late: bool
     age_s: float
     remaining_tasks: int
     n_running: int

@@ -164,8 +164,10 @@ def _check(value: object, place: str) -> None:
         least, most = (0, MOST_COUNTED) if place.rpartition(".")[2] in _COUNTED else (-1, LARGEST)
         if not least <= value <= most:
             raise BadSetting(place, got=value, want=f"{least} to {most}")
-    elif isinstance(value, float) and isfinite(value) and abs(value) > MOST_MEASURED:
-        raise BadSetting(place, got=value, want=f"{-MOST_MEASURED:g} to {MOST_MEASURED:g}")
+    elif isinstance(value, float) and isfinite(value):
+        at_least, at_most = (0.0, 1.0) if place.endswith(".error_bound") else (-MOST_MEASURED, MOST_MEASURED)
+        if not at_least <= value <= at_most:
+            raise BadSetting(place, got=value, want=f"{at_least:g} to {at_most:g}")
 
 
 def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:

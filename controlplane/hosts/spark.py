@@ -152,7 +152,7 @@ SPARK = Kind(
         "barrier": HostAnswer("tasks of a barrier stage run together or not at all"),
         "executors_fixed": HostAnswer("the driver's number of executors is fixed"),
         "fifo_mode": HostAnswer("spark.scheduler.mode is FIFO, which targets would break"),
-        "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of a whole job"),
+        "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of this job"),
         "pipelined": HostAnswer("the stage's tasks run as a pipeline"),
         "stock_task_set": HostAnswer("the stage had begun before the shim was attached"),
         "streaming": HostAnswer("the job is a streaming one"),

@@ -180,6 +180,9 @@ class JobState(Struct, frozen=True, kw_only=True):
     weight: float
     copies_enabled: bool
     """Whether its user allows copies."""
+    deadline_s: float | None = None
+    error_bound: float = 0.0
+    kill_late: bool = False
     age_s: float
     stages: list[StageState]
     """Its stages, also those that are over and still have attempts."""

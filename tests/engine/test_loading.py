@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from controlplane.engine.decide import decide, read_snapshot
 from controlplane.engine.scheduler import Scheduler
+from controlplane.engine.seeing import TaskView
 from controlplane.model import facts as f
 from controlplane.model.cluster import Cluster
 from controlplane.model.decisions import CopyWish, Decision, Report
@@ -18,8 +19,53 @@ from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
+from controlplane.policies.seen import Seen
 from tests.engine.test_random_stimuli import play, stories
 from tests.scenario import Scenario
+
+Shown = dict[tuple[str, int, int, int], dict[str, object]]
+"""By source, stage, its attempt and index: every number that a speculator sees of a task, its job, stage and pool."""
+shown: list[Shown] = []
+"""What speculators have been shown, in order."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watch():
+    """Keeps whatever speculators are shown."""
+    plain = TaskView.seen
+
+    def seen(view: TaskView, cluster: Cluster, *, by_finished: bool) -> Seen:
+        made = plain(view, cluster, by_finished=by_finished)
+        shown.append(
+            {_name(cluster, int(row)): _numbers(made, task) for row, task in zip(view.rows, made.tasks, strict=True)}
+        )
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TaskView, "seen", seen)
+        yield
+
+
+def _name(cluster: Cluster, row: int) -> tuple[str, int, int, int]:
+    info = cluster.stage_infos[cluster.tasks.stage[row]]
+    return info.source, info.fact.stage, info.fact.stage_attempt, int(cluster.tasks.index[row])
+
+
+def _numbers(seen: Seen, task: np.void) -> dict[str, object]:
+    """Rows differ from cluster to cluster; what they point to may not."""
+    stage = seen.stages[task["stage"]]
+    records = {"task": task, "pool": seen.pools[task["pool"]], "job": seen.jobs[task["job"]], "stage": stage}
+    rows = {("task", "pool"), ("task", "job"), ("task", "stage"), ("stage", "finished_from"), ("stage", "finished_to")}
+    numbers: dict[str, object] = {
+        f"{name}.{field}": record[field]
+        for name, record in records.items()
+        for field in record.dtype.names
+        if (name, field) not in rows
+    }
+    if stage["finished_from"] >= 0:
+        for number, finished in enumerate(seen.finished[stage["finished_from"] : stage["finished_to"]]):
+            numbers |= {f"finished[{number}].{field}": finished[field] for field in finished.dtype.names}
+    return numbers
 
 
 class Dumped(Scheduler):
@@ -34,6 +80,7 @@ class Dumped(Scheduler):
     def handle(self, batch, now_s):
         """One cycle; what it orders and says of tasks is what the dump decides."""
         self.dump, plain = None, type(self.learning).watch_hosts
+        shown.clear()
 
         def watch_hosts(cluster: Cluster, now_s: float) -> None:
             self.dump = read_snapshot(msgspec.json.encode(self.snapshot(now_s)))
@@ -52,6 +99,8 @@ class Dumped(Scheduler):
     def compare(self, dump: Snapshot, decision: Decision) -> None:
         """Every copy with its host, every reason, and every target."""
         tasks, jobs, policy = self.cluster.tasks, self.cluster.jobs, self.steering.policy_name("")
+        live = list(shown)
+        shown.clear()
         for pool in decide(dump, policy, self.settings).pools:
             source = self.cluster.sources[pool.source]
             orders = [order for order in decision.orders.get(pool.source, []) if isinstance(order, LaunchCopy)]
@@ -66,6 +115,10 @@ class Dumped(Scheduler):
                 assert (each.target, each.cap, each.virtual_size) == told
             self.launched += len(orders)
             self.compared += 1
+        loaded = {name: numbers for each in shown for name, numbers in each.items()}
+        for each in live:
+            for name, numbers in each.items():
+                assert loaded[name] == pytest.approx(numbers, rel=1e-9, abs=1e-6, nan_ok=True), name
 
 
 def control(policy: str, **more) -> EngineSettings:
@@ -99,13 +152,14 @@ def test_thousands_of_states_decide_as_the_engine_did(policy, story):
 @pytest.mark.parametrize("policy", ["hopper+ras", "fair+late", "srpt+mantri", "budgeted+ras", "fair+relaunch"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
-    """Two jobs of tasks at random speeds; orders are carried out late, refused, or lost."""
+    """Two jobs of tasks at random speeds; orders are carried out late, refused, or lost, and some copies killed."""
     rng = np.random.default_rng(seed)
     scenario = Scenario(control(policy), hosts=6, slots=2)
     engine = scenario.scheduler = Dumped(control(policy))
     scenario.tell([scenario.attached, *scenario.executors], full=True)
     for stage, n_tasks in ((1, 14), (2, 5)):
         scenario.stage(n_tasks, job=f"job-{stage}", stage=stage, input_bytes=1000)
+    scenario.tell([f.JobSubmitted(job="job-1", deadline_ms=60_000, error_bound=50_000, kill_late=True)])
     waiting = [(stage, index) for stage, n_tasks in ((1, 14), (2, 5)) for index in range(n_tasks)]
     running: dict[int, tuple[int, int, float, float]] = {}
     number = 0
@@ -115,6 +169,10 @@ def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
         for i in [i for i, n in read.items() if n >= 1000]:
             stage, index, _, since_s = running.pop(i)
             facts.append(scenario.ended(i, scenario.now_s - since_s, stage=stage, index=index, bytes_read=1000))
+        for i in [i for i, (_, _, speed, _) in running.items() if speed == 500.0 and rng.random() < 0.1]:
+            stage, index, _, since_s = running.pop(i)
+            killed = {"outcome": f.Outcome.KILLED, "speculative": True}
+            facts.append(scenario.ended(i, scenario.now_s - since_s, stage=stage, index=index, **killed))
         free = [host for host in range(6) for _ in range(2)]
         for i in running:
             free.remove(scenario.host_of[i])

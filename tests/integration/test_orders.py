@@ -116,10 +116,13 @@ def test_a_copy_that_should_resume_in_the_middle_is_refused(plane, driver, misle
 
 
 def test_no_job_is_stopped_unless_its_user_has_said_so(plane, driver, misled, told, gate):
-    """Whoever sends such an order: the driver's own word decides, and the control plane knows it."""
-    assert not plane.pool(driver.source)["capabilities"].get("stop_job", False)
-    job = held(driver, "dear", gate)
+    """Whoever sends such an order: the driver's own word decides. The control plane knows it, and the job's bounds."""
+    bounds = {"spark.grasshopper.deadline": "5min", "spark.grasshopper.error.bound": "0.05"}
+    job = held(driver, "dear", gate, properties=bounds)
     original = plane.running(driver.source, "dear", 0)[0]
+    seen = plane.call("GET", f"/jobs/{driver.source}/group-dear")
+    assert (seen["error_bound"], seen["kill_late"]) == (0.05, False)
+    assert 0 < seen["deadline_s"] < 300
     assert told(misled(original, type="stop_job")) == ("refused", "late_jobs_kept")
     gate.touch()
     assert job.result(timeout=JOB_S) == [0]
@@ -130,15 +133,18 @@ def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, hosts, gateway,
     conf = plugged(gateway.address) | {"spark.grasshopper.late.job": "kill"}
     with Driver(hosts, tmp_path / "driver", **conf) as hasty:
         hasty.run("squares", group="warm", tasks=2 * SLOTS)
-        assert plane.pool(hasty.source)["capabilities"].get("stop_job", False)
         kept = held(hasty, "kept", gate, properties={"spark.grasshopper.mode": "shadow"})
+        dear = held(hasty, "dear", gate, properties={"spark.grasshopper.late.job": "keep"})
         late = held(hasty, "late", gate, tasks=2)
-        plane.running(hasty.source, "kept", 0)
+        for group in ("kept", "dear"):
+            plane.running(hasty.source, group, 0)
         original = plane.running(hasty.source, "late", 0)[0]
+        assert plane.call("GET", f"/jobs/{hasty.source}/group-late")["kill_late"]
         assert told(misled(original, at=hasty, type="stop_job", job="group-kept")) == ("refused", "mode")
+        assert told(misled(original, at=hasty, type="stop_job", job="group-dear")) == ("refused", "late_jobs_kept")
         assert told(misled(original, at=hasty, type="stop_job", job="group-nobody")) == ("moot", "unknown_job")
         misled(original, at=hasty, type="stop_job", reason="nobody waits for it any more")
         with pytest.raises(JobError, match="grasshopper: nobody waits for it any more"):
             late.result(timeout=JOB_S)
         gate.touch()
-        assert kept.result(timeout=JOB_S) == [0]
+        assert kept.result(timeout=JOB_S) == dear.result(timeout=JOB_S) == [0]

@@ -1,7 +1,7 @@
 """What does the page of a job say, and its row in a list? Made from what is live and what is remembered."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from controlplane.api.page.formats import Figure, counted, number, seconds
@@ -74,9 +74,19 @@ def job_page(
                 beside="" if job.queued else f"{counted(job.remaining_tasks, 'task')} to go",
             ),
         ]
+        figures += _bounds(job)
         if not job.queued or job.queued.driver:
             figures.append(Figure(name="Tail index", value=number(job.tail_index)))
     return JobPage(title=title, subtitle=" · ".join(about), figures=figures)
+
+
+def _bounds(job: JobState) -> Iterator[Figure]:
+    """The deadline and the error bound, of a job that has them."""
+    if job.deadline_s is not None:
+        late = f"passed {seconds(-job.deadline_s)} ago" if job.deadline_s < 0 else f"in {seconds(job.deadline_s)}"
+        yield Figure(name="Deadline", value=late, beside="may be ended if late" if job.kill_late else "kept if late")
+    if job.error_bound:
+        yield Figure(name="Error bound", value=f"{100 * job.error_bound:.3g} %", beside="of its input tasks")
 
 
 def _state(record: JobRecord, silence: str) -> str:

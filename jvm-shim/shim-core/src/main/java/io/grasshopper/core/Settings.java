@@ -110,7 +110,7 @@ public final class Settings {
     }
   }
 
-  /** Whether the user lets us end a whole job: {@code late.job} is {@code kill}, and not {@code keep}. */
+  /** Whether we may end a job that cannot meet its deadline: {@code late.job} is {@code kill}, and not {@code keep}. */
   public boolean endsLateJobs() {
     String wish = text("late.job", "keep");
     if (!wish.equals("keep") && !wish.equals("kill")) {

@@ -33,15 +33,20 @@ final class JobBook {
   private static final int MAX_ENDED_SPARK_JOBS = 100;
 
   private final SyncLoop loop;
+  private final boolean endsLateJobs;
   private final Consumer<String> onEnd;
   private final Map<String, Job> jobs = new HashMap<>();
   private final Map<Integer, Job> bySparkJob = new HashMap<>();
   private final Set<String> endedExecutions = new LinkedHashSet<>();
   private final Set<String> toldMisread = new HashSet<>();
 
-  /** @param onEnd hears the key of each job that has ended */
-  JobBook(SyncLoop loop, Consumer<String> onEnd) {
+  /**
+   * @param endsLateJobs whether a job that says nothing of it may be ended once it is late
+   * @param onEnd hears the key of each job that has ended
+   */
+  JobBook(SyncLoop loop, boolean endsLateJobs, Consumer<String> onEnd) {
     this.loop = loop;
+    this.endsLateJobs = endsLateJobs;
     this.onEnd = onEnd;
   }
 
@@ -129,6 +134,11 @@ final class JobBook {
     return found == null ? null : found.key;
   }
 
+  /** Whether the job's user lets it be ended once it cannot meet its deadline. */
+  boolean endsLate(JobKey key) {
+    return key.lateJob.isEmpty() ? endsLateJobs : key.lateJob.equals("kill");
+  }
+
   /** The Spark jobs that run for this job now. */
   Set<Integer> activeSparkJobs(String job) {
     Job found = jobs.get(job);
@@ -139,7 +149,7 @@ final class JobBook {
     return jobs.computeIfAbsent(key.key, k -> new Job(key, atNanos));
   }
 
-  private static final class Job {
+  private final class Job {
     final JobKey key;
     final long atNanos;
     final Set<Integer> active = new TreeSet<>();
@@ -183,7 +193,10 @@ final class JobBook {
           .with("edges", new ArrayList<>(edges))
           .with("weight", key.weight)
           .with("copies_enabled", key.copiesEnabled)
-          .with("mode", key.mode);
+          .with("mode", key.mode)
+          .with("deadline_ms", key.deadlineMs)
+          .with("error_bound", key.errorBound)
+          .with("kill_late", endsLate(key));
     }
   }
 

@@ -19,10 +19,8 @@ final class SparkAttached {
   /**
    * @param ordersPending false where the user asked for FIFO, which targets would overrule
    * @param capsExecutors false where executors are allocated statically, or this Spark cannot let them go
-   * @param endsLateJobs whether the user has said so
    */
-  static Fact fact(
-      SparkContext context, String mode, int maxCopies, boolean ordersPending, boolean capsExecutors, boolean endsLateJobs) {
+  static Fact fact(SparkContext context, String mode, int maxCopies, boolean ordersPending, boolean capsExecutors) {
     Map<String, Object> capabilities = new LinkedHashMap<>();
     capabilities.put("max_copies", maxCopies);
     capabilities.put("named_host", true);
@@ -31,7 +29,7 @@ final class SparkAttached {
     capabilities.put("hold_slots", ordersPending);
     capabilities.put("avoid_hosts", true);
     capabilities.put("cap_executors", capsExecutors);
-    capabilities.put("stop_job", endsLateJobs);
+    capabilities.put("stop_job", true);
     capabilities.put("byte_offset", false);
     int most = context.conf().getInt("spark.dynamicAllocation.maxExecutors", Integer.MAX_VALUE);
     String uiUrl = Scala.orNull(context.uiWebUrl());

@@ -30,7 +30,6 @@ final class SparkHost implements Host {
   private final SparkFacts facts;
   private final ProgressTable progress = new ProgressTable();
   private final Control control;
-  private final boolean endsLateJobs;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
   private OrderGate gate;
@@ -44,10 +43,9 @@ final class SparkHost implements Host {
 
   SparkHost(SparkConf conf, Settings settings, Guard guard) {
     loop = new SyncLoop("spark", this, guard, settings);
-    jobs = new JobBook(loop, this::jobEnded);
+    jobs = new JobBook(loop, settings.endsLateJobs(), this::jobEnded);
     facts = new SparkFacts(loop, jobs, conf, () -> dueBy(System.nanoTime()));
     control = new Control(guard, loop, facts, settings.maxCopies());
-    endsLateJobs = settings.endsLateJobs();
   }
 
   SparkFacts facts() {
@@ -70,7 +68,7 @@ final class SparkHost implements Host {
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
     executors = ExecutorCap.of(sparkContext, control);
-    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending, executors != null, endsLateJobs);
+    attached = SparkAttached.fact(sparkContext, mode, control.maxCopies, ordersPending, executors != null);
     TaskSetSwap.install(scheduler, control, inControl);
     loop.start(sparkContext.applicationId(), sparkContext.startTime());
   }
@@ -111,7 +109,7 @@ final class SparkHost implements Host {
       case "kill_attempt":
         return kill(order);
       case "stop_job":
-        return endsLateJobs ? stopJob(order) : "late_jobs_kept";
+        return stopJob(order);
       case "container_grant":
         return ordersPending ? grant(order) : "fifo_mode";
       case "avoid_hosts":
@@ -180,6 +178,9 @@ final class SparkHost implements Host {
     String refusal = OrderGate.refusalOfJob(job);
     if (refusal != null) {
       return refusal;
+    }
+    if (!jobs.endsLate(job)) {
+      return "late_jobs_kept";
     }
     for (int sparkJob : jobs.activeSparkJobs(job.key)) {
       context.cancelJob(sparkJob, killReason(order));

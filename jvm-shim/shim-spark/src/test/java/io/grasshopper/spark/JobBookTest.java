@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.grasshopper.core.Fact;
 import io.grasshopper.core.Guard;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
@@ -21,7 +22,7 @@ class JobBookTest {
   private final SyncLoop loop = new SyncLoop(
       "spark", null, new Guard(() -> { }), new Settings(key -> key.equals("server") ? "http://127.0.0.1:1" : null));
   private final List<String> ended = new ArrayList<>();
-  private final JobBook jobs = new JobBook(loop, ended::add);
+  private final JobBook jobs = new JobBook(loop, false, ended::add);
 
   private static Properties properties(String name, String value) {
     Properties properties = new Properties();
@@ -86,6 +87,27 @@ class JobBookTest {
     List<?> said = (List<?>) loop.live().job("group-forever").get("host_ids");
     assertEquals(102, said.size());
     assertEquals("[0, 51, 52]", said.subList(0, 3).toString());
+  }
+
+  @Test
+  void aJobSaysItsBoundsAndWhetherItMayBeEnded() {
+    Properties bounds = properties("spark.grasshopper.deadline", "90s");
+    bounds.setProperty("spark.grasshopper.error.bound", "0.05");
+    start(1, bounds);
+    Fact bounded = loop.live().job("job-1");
+    assertEquals("90000 50000 false", bounded.get("deadline_ms") + " " + bounded.get("error_bound") + " " + bounded.get("kill_late"));
+    start(2, new Properties());
+    assertEquals("-1 0", loop.live().job("job-2").get("deadline_ms") + " " + loop.live().job("job-2").get("error_bound"));
+  }
+
+  @Test
+  void aJobsOwnWordOnItsEndComesBeforeTheApplications() {
+    JobKey silent = JobKey.of(null, 1);
+    JobKey kept = JobKey.of(properties("spark.grasshopper.late.job", "keep"), 2);
+    JobKey killed = JobKey.of(properties("spark.grasshopper.late.job", "kill"), 3);
+    JobBook hasty = new JobBook(loop, true, ended::add);
+    assertEquals("false false true", jobs.endsLate(silent) + " " + jobs.endsLate(kept) + " " + jobs.endsLate(killed));
+    assertEquals("true false true", hasty.endsLate(silent) + " " + hasty.endsLate(kept) + " " + hasty.endsLate(killed));
   }
 
   @Test

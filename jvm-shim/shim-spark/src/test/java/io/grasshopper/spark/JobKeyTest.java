@@ -65,6 +65,35 @@ class JobKeyTest {
   }
 
   @Test
+  void boundsAreReadAsSparkReadsDurationsAndShares() {
+    JobKey exact = key();
+    assertEquals("-1 0 ''", exact.deadlineMs + " " + exact.errorBound + " '" + exact.lateJob + "'");
+    JobKey bounded = key("spark.grasshopper.deadline", "5min", "spark.grasshopper.error.bound", "0.1",
+        "spark.grasshopper.late.job", "Kill");
+    assertEquals("300000 100000 'kill'", bounded.deadlineMs + " " + bounded.errorBound + " '" + bounded.lateJob + "'");
+    assertEquals(1500, key("spark.grasshopper.deadline", "1500").deadlineMs);
+    assertEquals(0, key("spark.grasshopper.error.bound", "0.0").errorBound);
+    assertEquals("", bounded.misread + exact.misread);
+  }
+
+  @Test
+  void boundsThatCannotBeReadAreNone() {
+    for (String text : new String[] {"soon", "0s", "-1", "-5s", "1e3", "99999999999d"}) {
+      JobKey job = key("spark.grasshopper.deadline", text);
+      assertEquals(-1, job.deadlineMs);
+      assertEquals(" spark.grasshopper.deadline=" + text + " counts as none;", job.misread);
+    }
+    for (String text : new String[] {"1", "-0.1", "NaN", "5%"}) {
+      JobKey job = key("spark.grasshopper.error.bound", text);
+      assertEquals(0, job.errorBound);
+      assertEquals(" spark.grasshopper.error.bound=" + text + " counts as 0;", job.misread);
+    }
+    JobKey job = key("spark.grasshopper.late.job", "perhaps");
+    assertEquals("keep", job.lateJob);
+    assertEquals(" spark.grasshopper.late.job=perhaps counts as keep;", job.misread);
+  }
+
+  @Test
   void nonsenseAllowsTheLeast() {
     JobKey job = key("spark.grasshopper.weight", "much", "spark.grasshopper.mode", "ON", "spark.grasshopper.copies.enabled", "no");
     assertEquals(1, job.weight);
