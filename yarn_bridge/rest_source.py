@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from controlplane.model.facts import AnyFact, Capabilities, DriverAttached, OrderOutcome, OrderResult, QueueDemand
 from controlplane.model.facts import QueuedApplication as Queued
 from controlplane.model.orders import ContainerGrant
+from controlplane.rest import RestError
 from controlplane.wire.envelope import PROTOCOL, Source, SyncRequest
 from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rm_client import Application, Node, Queue, RmClient
@@ -35,20 +36,28 @@ class RestSources:
         self._outcomes: dict[str, list[OrderOutcome]] = {}
 
     def targets(self) -> dict[str, int]:
-        """Containers besides the master's, by application, as far as grants are in force.  Raises RestError."""
+        """Containers besides the master's, by application, as far as grants are in force.
+
+        Raises RestError once every queue was tried.
+        """
         cluster, version, queues = self._rm.cluster_id(), self._rm.info().version, self._rm.scheduler().queues
         applications, nodes = self._rm.apps(), self._rm.nodes()
-        self._sequence += 1
+        self._sequence, failures = self._sequence + 1, []
         for queue in queues:
             inside = [each for each in applications if each.queue in (queue.path, queue.path.rpartition(".")[2])]
-            self._exchange(f"{cluster}:{queue.path}", version, demand(queue, inside, nodes))
+            try:
+                self._exchange(f"{cluster}:{queue.path}", version, demand(queue, inside, nodes))
+            except RestError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
         now_s = self._clock()
         self._granted = {id: grant for id, grant in self._granted.items() if grant[1] > now_s}
         return {id: target for id, (target, _) in self._granted.items()}
 
     def _exchange(self, id: str, version: str, snapshot: QueueDemand) -> None:
         attached = DriverAttached(application=id, host_version=version, capabilities=Capabilities(order_pending=True))
-        facts: list[AnyFact] = [attached, snapshot, *self._outcomes.pop(id, [])]
+        facts: list[AnyFact] = [attached, snapshot, *self._outcomes.get(id, [])]
         reply = self._plane.sync(
             SyncRequest(
                 protocol=PROTOCOL,
@@ -58,11 +67,12 @@ class RestSources:
                 facts=facts,
             )
         )
+        self._outcomes[id] = []
         for order in reply.orders:
             if isinstance(order, ContainerGrant):
                 self._granted[order.job] = (order.target, self._clock() + order.ttl_ms / 1000)
                 applied = OrderOutcome(order=order.order, result=OrderResult.APPLIED)
-                self._outcomes.setdefault(id, []).append(applied)
+                self._outcomes[id].append(applied)
 
 
 def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[Node]) -> QueueDemand:

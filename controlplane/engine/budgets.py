@@ -83,12 +83,16 @@ def over_budget(
 
 @dataclass(slots=True)
 class Budgets:
-    """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike."""
+    """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike.
+
+    Copies that are only imagined, for a mode forbids them, count for their job, and against others that are imagined.
+    """
 
     settings: EngineSettings
     cluster: Cluster
     by_job: Ints
     by_pool: Ints
+    imagined_by_pool: Ints
     ordered_by_job: Ints
     """Of those, the ones ordered and not yet started."""
     most_by_job: Ints
@@ -115,14 +119,23 @@ class Budgets:
         )
         in_queues = sum(int(cluster.pools.slots[queue.row]) for queue in cluster.queues.values())
         slots_everywhere = int(cluster.pools.slots.sum()) - in_queues
-        most_by_job = np.full(jobs, -1)
-        return cls(settings, cluster, by_job, by_pool, ordered_by_job, most_by_job, copies_core_s, slots_everywhere)
+        return cls(
+            settings,
+            cluster,
+            by_job=by_job,
+            by_pool=by_pool,
+            imagined_by_pool=np.zeros_like(by_pool),
+            ordered_by_job=ordered_by_job,
+            most_by_job=np.full(jobs, -1),
+            copies_core_s=copies_core_s,
+            slots_everywhere=slots_everywhere,
+        )
 
-    def order(self, job: int, pool: int) -> None:
-        """Count one more copy that is ordered."""
+    def order(self, job: int, pool: int, *, imagined: bool) -> None:
+        """Count one more copy that is ordered, or would be."""
         self.ordered_by_job[job] += 1
         self.by_job[job] += 1
-        self.by_pool[pool] += 1
+        (self.imagined_by_pool if imagined else self.by_pool)[pool] += 1
 
     def likely_loss_core_s(self, pool: int) -> float:
         """What losing copies of a pool have cost, those counted that run and will likely lose."""
@@ -130,9 +143,10 @@ class Budgets:
             losing_core_s=float(self.cluster.pools.losing_core_s[pool]), copies_core_s=float(self.copies_core_s[pool])
         )
 
-    def refusal(self, job: int, pool: int) -> Reason:
+    def refusal(self, job: int, pool: int, *, imagined: bool) -> Reason:
         """Why one more copy is over budget; `NONE` if it is not."""
         pools = self.cluster.pools
+        by_pool = self.by_pool + self.imagined_by_pool if imagined else self.by_pool
         if 0 <= self.most_by_job[job] <= self.by_job[job]:
             return Reason.NO_BUDGET_JOB
         return over_budget(
@@ -140,7 +154,7 @@ class Budgets:
             losing_core_s=self.likely_loss_core_s(pool),
             total_core_s=float(pools.total_core_s[pool]),
             task_core_s=task_core_s(self.cluster, pool),
-            copies=(int(self.by_job[job]), int(self.by_pool[pool]), int(self.by_pool.sum())),
+            copies=(int(self.by_job[job]), int(by_pool[pool]), int(by_pool.sum())),
             slots=(int(pools.slots[pool]), self.slots_everywhere),
         )
 

@@ -22,21 +22,23 @@ def order_copy(
 ) -> Reason:
     """Order one copy; returns its reason, or the one against it.
 
-    Outside control mode the decision is recorded once for as long as it stands, counts in the budgets so long, and
-    nothing is ordered.
+    Outside control mode the decision is recorded once for as long as it stands, and nothing is ordered; so long it
+    counts against other copies that are only imagined.
     """
     cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
     key = cluster.task_key(task)
-    mode = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task]))
+    imagined = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task])) is not Mode.CONTROL
     is_wish = candidate.reason is Reason.OPERATOR
-    if mode is not Mode.CONTROL and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
-        admission.spend(source, task, Placement())
+    if imagined and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
+        admission.spend(source, task, Placement(), imagined=imagined)
         return candidate.reason
-    refusal, placement = admission.admit(source, candidate, cycle.steering.max_copies(source), to_host)
+    refusal, placement = admission.admit(
+        source, candidate, cycle.steering.max_copies(source), to_host, imagined=imagined
+    )
     if refusal:
         if is_wish:
-            cycle.record(source, action=Action.REFUSE_COPY, reason=refusal, job=fact.job, task=key, mode=mode)
+            cycle.record(source, action=Action.REFUSE_COPY, reason=refusal, job=fact.job, task=key)
         return refusal
     straggler = admission.straggler(task)
     record = cycle.record(
@@ -45,15 +47,14 @@ def order_copy(
         reason=candidate.reason,
         job=fact.job,
         task=key,
-        mode=mode,
         attempt=int(cluster.attempts.id[straggler]),
         host=cluster.host_names[int(cluster.attempts.host[straggler])],
         to_host=placement.host,
-        order=next(cycle.ids) if mode is Mode.CONTROL else 0,
+        order=0 if imagined else next(cycle.ids),
         inputs=inputs,
         alternatives=alternatives + placement.ranking,
     )
-    admission.spend(source, task, placement)
+    admission.spend(source, task, placement, imagined=imagined)
     if not record.order:
         t_new_s = float(cluster.attempts.t_new_s[straggler])
         cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))

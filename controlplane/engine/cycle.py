@@ -39,16 +39,29 @@ class Cycle:
         return self.now_s - said_s >= self.settings.grant_ttl_ms / 2000
 
     def record(
-        self, source: SourceState, *, task: TaskKey = (-1, -1, -1), mode: Mode | None = None, **fields: Any
+        self,
+        source: SourceState,
+        *,
+        job: str = "",
+        task: TaskKey = (-1, -1, -1),
+        mode: Mode | None = None,
+        **fields: Any,
     ) -> DecisionRecord:
-        """Write one decision down; `fields` are those of `DecisionRecord`."""
+        """Write one decision down; `mode` is its job's, or its pool's, where none is given.
+
+        `fields` are those of `DecisionRecord`.
+        """
+        row, steering = source.jobs.get(job), self.steering
+        if mode is None:
+            mode = steering.mode(source) if row is None else steering.mode_of_job(self.cluster, source, row)
         record = DecisionRecord(
             id=next(self.ids),
             cycle=self.decision.cycle,
             at_s=self.now_s,
-            mode=mode or self.steering.mode(source),
+            mode=mode,
             policy=self.steering.policy_name(source.name),
             source=source.name,
+            job=job,
             stage=task[0],
             stage_attempt=task[1],
             index=task[2],

@@ -251,8 +251,9 @@ class Scheduler:
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""
         for name, started in changes.launched:
-            decision.outcomes += self.ledger.launched(name, started, now_s)
-            self._ordered_one_less(name, (started.stage, started.stage_attempt, started.index))
+            for applied in self.ledger.launched(name, started, now_s):
+                decision.outcomes.append(applied)
+                self._ordered_one_less(name, (started.stage, started.stage_attempt, started.index))
         for name, fact in changes.outcomes:
             entry, outcome = self.ledger.settled(name, fact, now_s)
             if outcome is not None:

@@ -11,11 +11,13 @@ from controlplane.deciding.standing import attempts_reason, see_attempt, without
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Ints, Record, Records, Stages
+from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason
 from controlplane.policies.answer import SPECULATION
 from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, UNKNOWN_FINISHED, Seen
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
+OFF_RANK = Mode.OFF.rank
 ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
 
 
@@ -281,7 +283,7 @@ def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, jo
         return int(stage["verdict"])
     if not job["copies_enabled"]:
         return OPTED_OUT
-    if pool["off"]:
+    if pool["off"] or job["mode_rank"] == OFF_RANK:
         return MODE
     if pool["max_copies"] == 0:
         return HOST_CANNOT

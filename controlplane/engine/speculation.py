@@ -65,7 +65,8 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
         _prepare(cycle, source)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
-    cycle.cluster.jobs.off_noted[jobs] &= pools.off[cycle.cluster.jobs.pool[jobs]]
+    is_off = pools.off[cycle.cluster.jobs.pool[jobs]] | (cycle.cluster.jobs.mode_rank[jobs] == Mode.OFF.rank)
+    cycle.cluster.jobs.off_noted[jobs] &= is_off
     note_room(cycle.cluster.jobs.records[:n_jobs], sums.running, sums.waiting, budgets.ordered_by_job)
     cycle.cluster.jobs.remaining_tasks[:n_jobs] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
@@ -201,7 +202,8 @@ def _end_beaten(cycle: Cycle) -> None:
 def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:
     """Copies that executors would come for beyond each job's target; where its queue leaves none, `full` says so.
 
-    None for a job whose target is fixed, or whose originals wait: the executors would be theirs.
+    None for a job whose target an operator has fixed under an allocator that goes by it, or whose originals wait: the
+    executors would be theirs.
     """
     jobs, to_come = cycle.cluster.jobs, np.zeros(len(waiting), dtype=np.int64)
     for source in due:
@@ -209,7 +211,8 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
             growth = growth_of(cycle.cluster, cycle.steering, source, cycle.now_s)
             tasks = tasks_of(cycle.cluster, source, budgets.ordered_by_job)
             rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
-            rows = rows[(waiting[rows] == 0) & (jobs.fixed_target[rows] < 0)]
+            is_fixed = cycle.steering.allocator(source.name)[0].by_fixed & (jobs.fixed_target[rows] >= 0)
+            rows = rows[(waiting[rows] == 0) & ~is_fixed]
             to_come[rows] = growth.copies(tasks)
             full[rows] = growth.refusal(tasks, Reason.NO_SLOT_IN_TARGET) or Reason.NO_SLOT_IN_TARGET
     return to_come

@@ -111,8 +111,8 @@ class TransferRatios:
         recurring, left_out = fit(state.get("recurring", {}), Output)
         classes, more = fit(state.get("classes", {}), Output)
         every, most = fit(state.get("all", {}), Output)
-        self._recurring |= recurring
-        self._classes |= classes
+        self._recurring = recurring | self._recurring
+        self._classes = classes | self._classes
         self._typical = every.get("typical", self._typical)
         return left_out + more + most
 

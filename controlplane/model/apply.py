@@ -45,7 +45,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
         source = _new_source(cluster, report, report.facts[0])
     source.heard_s = report.received_s
     changes.pools.add(source.row)
-    now = Applying(cluster, source, report.received_s, changes, set())
+    now = Applying(cluster, source, report.received_s, changes, set(), report.full)
     its_own = _OF_QUEUES if source.kind.is_queue else _OF_DRIVERS
     steps: list[tuple[_Step, Any]] = [(its_own.get(type(fact), _out_of_place), fact) for fact in report.facts]
     if report.progress.attempt:
@@ -59,7 +59,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
         except BadFact as bad:
             changes.bad.append(bad)
             changes.refused += report.facts[place : place + 1]
-    if report.full:
+    if report.full and source.name in cluster.sources:
         _sweep(now)
 
 
@@ -70,7 +70,7 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         return
     cluster.queues.pop(name, None)
     changes.forgotten.add(name)
-    now = Applying(cluster, source, source.heard_s, changes, set())
+    now = Applying(cluster, source, source.heard_s, changes, set(), full=False)
     for attempt in [attempt for attempt, row in source.attempts.items() if cluster.attempts.speculative[row]]:
         end_lost(now, attempt, "its source has gone")
     # What ended in it settles orders, and teaches nothing: the rows that it speaks of are gone.

@@ -37,6 +37,8 @@ class Applying:
     received_s: float
     changes: Changes
     mentioned: set[tuple[str, object]]
+    full: bool
+    """Whether it tells all that there is, so that to ask for more would bring nothing."""
 
     def at_s(self, fact: Aged) -> float:
         """When a fact happened, on the engine's clock."""

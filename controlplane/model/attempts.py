@@ -25,8 +25,9 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         return
     info = _stage_of(now, "attempt_started", fact)
     if info is None or fact.executor not in source.executors:
-        now.changes.want_full.add(source.name)
         now.changes.refused.append(fact)
+        if not now.full:
+            now.changes.want_full.add(source.name)
         return
     if fact.attempt in info.ended:
         return

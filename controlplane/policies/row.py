@@ -81,6 +81,8 @@ class Row:
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False
     """Whether it copies attempts that are too new to be judged."""
+    by_fixed: bool = False
+    """Whether it gives jobs the targets that operators fix."""
     by_finished: bool = False
     """Whether it goes by what finished attempts of a stage took."""
     weights: Callable[[], Floats] | None = None

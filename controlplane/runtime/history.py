@@ -170,8 +170,13 @@ class History:
     def _drop(self, key: tuple[str, str]) -> None:
         job = self._jobs.pop(key)
         self._n_attempts -= len(job.attempts)
-        for stage, stage_attempt in job.stages:
-            self._stage_jobs.pop((job.source, stage, stage_attempt), None)
+        for stage in job.stages:
+            self._drop_stage(job, stage)
+
+    def _drop_stage(self, job: JobRecord, stage: tuple[int, int]) -> None:
+        """A source that starts again numbers its stages anew, so the key may be another job's by now."""
+        if self._stage_jobs.get((job.source, *stage)) is job:
+            del self._stage_jobs[job.source, *stage]
 
     def _trim_running(self) -> None:
         """Drops attempts of running jobs: ended ones of the oldest jobs first, then those of the largest jobs."""
@@ -277,7 +282,7 @@ class History:
             if len(job.stages) > _STAGES_PER_JOB:
                 oldest = next(iter(job.stages))
                 del job.stages[oldest]
-                self._stage_jobs.pop((source, *oldest), None)
+                self._drop_stage(job, oldest)
 
     def _started(self, source: str, fact: AttemptStarted, now_s: float) -> None:
         job = self._stage_jobs.get((source, fact.stage, fact.stage_attempt))

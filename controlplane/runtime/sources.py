@@ -250,9 +250,14 @@ class Sources:
         epoch = request.source.epoch
         if not caller.may_attach(request.source, request.facts):
             raise NotYours(key)
+        is_new = source is None
         if source is None:
-            source = self._add(key, epoch, caller)
+            self._check_place(caller)
+            source = KnownSource(key, epoch, caller=caller)
         self._check_share(source, caller, request, now_s)
+        if is_new:
+            self._by_key[key] = source
+            self._n_of[caller.owner] += 1
         if epoch > source.epoch:
             source = self._by_key[key] = KnownSource(
                 key, epoch, caller=source.caller, paid_s=source.paid_s, waiting=source.waiting
@@ -286,15 +291,13 @@ class Sources:
         """Takes note of what a message brings, counted in facts."""
         source.paid_s = max(source.paid_s, now_s) + cost / self._settings.source_facts_per_s
 
-    def _add(self, key: str, epoch: int, caller: Caller) -> KnownSource:
+    def _check_place(self, caller: Caller) -> None:
+        """Raises `Busy` or `TooMuch` where there is no place for one more source."""
         if len(self._by_key) >= self._settings.max_sources:
             raise Busy("the number of sources", self._settings.max_sources)
         limit = APPLICATION_SOURCES if caller.application else self._settings.sources_per_address
         if self._n_of[caller.owner] >= limit:
             raise TooMuch(caller.owner, "sources", limit)
-        self._n_of[caller.owner] += 1
-        source = self._by_key[key] = KnownSource(key, epoch, caller=caller)
-        return source
 
     def _check_share(self, source: KnownSource, caller: Caller, request: SyncRequest, now_s: float) -> None:
         """Raises `NotYours`, or `TooMuch` for a message that is too large, or comes too soon after others."""

@@ -131,7 +131,7 @@ class Writer:
     def _next_batch(self) -> list[_Row]:
         """The next rows; empty when it is only time to look for old ones, or to stop."""
         with self._wake:
-            left_s = max(self._sweep_s - time.monotonic(), 0.0)
+            left_s = 0.0 if self.failure else max(self._sweep_s - time.monotonic(), 0.0)
             self._wake.wait_for(lambda: self._queue or self._kept or self._stopping or not self.migrated, left_s)
             kept, self._kept = self._kept, {}
             n_rows = min(len(self._queue), self._settings.batch_rows)

@@ -221,6 +221,13 @@ def test_shadow_mode_records_it_and_orders_nothing():
     assert [(record.order, record.to_host) for record in copies] == [(0, "")]
 
 
+def test_a_fixed_target_holds_nobody_to_it_under_another_allocator():
+    """An operator's target is in force under the allocator `fixed` alone."""
+    scenario = alone()
+    scenario.handle(TargetSet(source=SOURCE, job="job", target=1))
+    assert crawl(scenario)
+
+
 def test_a_fixed_target_is_not_grown_beyond():
     """An operator has said how many slots the job shall hold."""
     scenario = alone(replace(CONTROL, allocator="fixed"))

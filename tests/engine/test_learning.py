@@ -378,6 +378,19 @@ def test_a_late_recall_is_older_than_what_has_been_learned_meanwhile():
     assert learning.remaining.history.late_s(unknown, 0.0) == 200.0
 
 
+def test_what_an_application_has_learned_in_this_run_outlasts_a_late_recall():
+    """The store was locked at the start; by now there are three durations, and the store knows of one."""
+    old, learning = Scenario(), Scenario()
+    for scenario, n_tasks in ((old, 1), (learning, 3)):
+        scenario.stage(4)
+        scenario.start_all(4)
+        scenario.now_s = 2.0
+        scenario.tell([scenario.ended(i, 2.0) for i in range(n_tasks)])
+    now = learning.scheduler.learning.dump()["applications"]
+    learning.scheduler.learning.load(old.scheduler.learning.dump())
+    assert learning.scheduler.learning.dump()["applications"] == now != old.scheduler.learning.dump()["applications"]
+
+
 def test_a_late_recall_leaves_what_has_been_learned_meanwhile():
     """A store that was locked at the start is read when it can be, and may know nothing of those who came since."""
     learning = Learning(EngineSettings())

@@ -337,3 +337,30 @@ def test_a_stage_that_nobody_judged_is_not_safe():
     scenario.stage(2)
     row = scenario.scheduler.cluster.stages.add()
     assert scenario.scheduler.cluster.stages.verdict[row] == Reason.UNKNOWN_OUTPUT
+
+
+@pytest.mark.parametrize("mode", [f.Mode.OFF, f.Mode.SHADOW])
+def test_copies_that_are_only_imagined_take_no_budget_from_real_ones(mode):
+    """The pool may have one copy; the first job's user allows none, so the second job gets it."""
+    scenario = Scenario(replace(CONTROL, job_copy_share=1.0, pool_copy_share=1 / 16, cluster_copy_share=1.0), slots=4)
+    scenario.tell([f.JobSubmitted(job="job 1", mode=mode), f.JobSubmitted(job="job 2")])
+    for stage in (1, 2):
+        scenario.stage(4, job=f"job {stage}", stage=stage, input_bytes=1000)
+    scenario.tell([scenario.started(i, i % 4, index=i % 4, stage=1 + i // 4) for i in range(8)])
+    slow, copied = {0: 3, 4: 30}, []
+    for second in range(1, 4):
+        scenario.now_s = float(second)
+        copied += orders(scenario.tell(progress={i: slow.get(i, 300) * second for i in range(8)}))
+    assert [copy.stage for copy in copied] == [2]
+    imagined = [r for r in scenario.records() if r.job == "job 1" and r.action is Action.LAUNCH_COPY]
+    assert [(r.mode, r.order) for r in imagined] == [(mode, 0)] * (mode is f.Mode.SHADOW)
+    grants = {(r.job, r.mode) for r in scenario.records() if r.action is Action.GRANT}
+    assert grants == {("job 1", mode), ("job 2", f.Mode.CONTROL)}
+
+
+def test_a_job_that_is_off_is_refused_once():
+    """However many tasks it has, and in however many cycles they are looked at."""
+    scenario = Scenario(CONTROL)
+    scenario.tell([f.JobSubmitted(job="job", mode=f.Mode.OFF)])
+    assert scenario.run_with_straggler() == []
+    assert [r.reason for r in scenario.records() if r.action is Action.REFUSE_COPY] == [Reason.MODE]

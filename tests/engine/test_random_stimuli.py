@@ -50,6 +50,7 @@ words = st.one_of(
     st.tuples(st.just("close"), st.sampled_from([SAFE, UNSAFE])),
     st.tuples(st.just("full"), st.booleans()),
     st.tuples(st.just("detach")),
+    st.tuples(st.just("goodbye"), st.booleans()),
     st.tuples(st.just("mode"), st.sampled_from(f.Mode)),
     st.tuples(st.just("kill"), attempt),
     st.tuples(st.just("copy"), st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS)),
@@ -114,6 +115,8 @@ def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
             return report(f.StageEnded(stage=stage, stage_attempt=0))
         case ("full", whole):
             return report(*everything(whole), full=True)
+        case ("goodbye", whole):
+            return report(*everything(whole)[:-2], f.DriverDetached(), full=True)
         case ("answer", order, result, reason):
             return report(f.OrderOutcome(order=order.order, result=result, reason=reason))
         case ("obey", i, host, copy):

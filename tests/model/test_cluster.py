@@ -168,6 +168,24 @@ def test_a_start_on_an_executor_or_in_a_stage_that_is_not_known_asks_for_everyth
     assert not scenario.tell([scenario.started(0, 0)]).want_full
 
 
+@pytest.mark.parametrize("unknown", [{"executor": "e9", "host": "h9"}, {"stage": 2}])
+def test_a_full_report_is_not_answered_by_a_wish_for_another(unknown):
+    """An attempt may outlive its stage, of which a control plane that has started since can learn nothing more."""
+    scenario = Scenario()
+    scenario.stage(1)
+    facts = [scenario.attached, *scenario.executors, replace(scenario.started(0, 0), **unknown)]
+    assert not scenario.tell(facts, full=True).want_full
+
+
+def test_a_full_report_may_end_in_a_goodbye():
+    """An executor that it leaves out went first; nothing of the source is there to be swept."""
+    scenario = Scenario()
+    scenario.stage(2)
+    scenario.start_all(2)
+    scenario.tell([scenario.attached, scenario.executors[0], f.DriverDetached()], full=True)
+    assert not scenario.scheduler.cluster.sources
+
+
 def test_a_newer_epoch_forgets_the_old_one():
     """A restarted driver's attempt ids begin again and must not meet the old ones."""
     scenario = Scenario()

@@ -61,6 +61,20 @@ def test_a_job_group_that_is_used_again_is_another_job(history):
     assert history.find("spark:a", 1) is None
 
 
+def test_a_source_that_starts_again_keeps_the_attempts_of_stages_with_old_numbers(history):
+    """A second application attempt numbers its stages from 0 again; the first one's jobs are dropped later."""
+    for number in range(4):
+        job = [
+            JobSubmitted(job=f"again {number}"),
+            StageSubmitted(job=f"again {number}", stage=1, stage_attempt=0, n_tasks=1),
+        ]
+        tell(history, [DriverAttached(application="a"), *job], at_s=20.0 + number, full=True)
+    history.prune(30.0)
+    tell(history, [start(7)], at_s=31.0)
+    job, _ = history.find("spark:a", 7)
+    assert job.job == "again 3"
+
+
 def test_an_attempt_is_told_from_launch_to_end(history):
     tell(history, [start(1, speculative=True, order=9, age_ms=1000)], at_s=20.0)
     tell(history, [end(1, Outcome.KILLED, reason="another attempt succeeded")], at_s=25.0)

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from controlplane.model.facts import Mode
+from controlplane.model.facts import DriverAttached, Mode
 from controlplane.model.orders import KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import (
@@ -24,8 +24,9 @@ from tests.plane import attached, ended, message, running, started, while_anothe
 pytestmark = pytest.mark.unit
 
 
-def request(sequence, *, source="a", epoch=1, full=False):
-    return SyncRequest(protocol=1, source=Source("spark", source, epoch), sequence=sequence, full=full)
+def request(sequence, *, source="a", epoch=1, full=False, facts=()):
+    who = Source("spark", source, epoch)
+    return SyncRequest(protocol=1, source=who, sequence=sequence, full=full, facts=list(facts))
 
 
 def test_the_same_message_twice_is_applied_once_and_answered_alike(plane):
@@ -271,6 +272,15 @@ def test_an_addresss_invented_sources_leave_room_for_others():
     sources.receive(request(1, source="c", full=True), 0.0, other)
     assert sum(len(sources.forget_silent(float(now_s))) for now_s in range(0, 66, 3)) == 3
     sources.receive(request(1, source="d", full=True), 64.0, noisy)
+
+
+def test_a_first_message_that_is_refused_takes_no_place():
+    """Nor does it make the name its sender's."""
+    sources = Sources(RuntimeSettings(max_sources=1, message_facts=1))
+    facts = [DriverAttached(application="a"), DriverAttached(application="a")]
+    with pytest.raises(TooMuch):
+        sources.receive(request(1, full=True, facts=facts), 0.0, Caller(address="10.0.0.1"))
+    sources.receive(request(1, full=True), 0.0, Caller(address="10.0.0.2"))
 
 
 def test_a_source_beyond_its_rate_is_told_to_come_later_then_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import structlog
 from sqlalchemy import event
 
-from controlplane.store import schema
+from controlplane.store import schema, writer
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.store import AuditEntry, Store, Stored
 from tests.store.stored import MANY_INPUTS, count, find, ids, outcome, record
@@ -33,6 +33,23 @@ def test_a_full_disk_stops_recording_says_so_once_and_recovers(opened):
     assert told.count("store_not_recording") == 1
     assert told.count("store_recording_again") == 1
     assert count(store, schema.decisions) == 399
+
+
+def test_a_sweep_that_fails_once_does_not_keep_the_store_from_recording(opened, monkeypatch):
+    """No row comes to try the store by, and the next sweep is seconds away."""
+    plain, calls = writer.rows.sweep, []
+
+    def sweep(*told, **named):
+        calls.append(1)
+        if len(calls) == 1:
+            raise OSError("full for a moment")
+        return plain(*told, **named)
+
+    monkeypatch.setattr(writer.rows, "sweep", sweep)
+    store = opened(sweep_every_s=3.0, retry_s=0.3)
+    eventually(lambda: store.failure)
+    eventually(lambda: not store.failure)
+    assert len(calls) == 1
 
 
 def test_what_does_not_fit_while_the_disk_is_full_is_dropped_and_counted(opened):

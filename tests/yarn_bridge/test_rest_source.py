@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from controlplane.rest import RestError
 from tests.plane import Clock
 from yarn_bridge.plane_client import PlaneClient
 from yarn_bridge.rest_source import RestSources, demand, free_slots
@@ -36,14 +37,19 @@ def test_a_queues_demand_leaves_masters_out(rm, queue) -> None:
     assert told.applications[0].memory_bytes == 768 << 20
 
 
-def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, rm) -> None:
-    """A control plane in control mode, over its own protocol; without news stock order counts again."""
+def run_all(recorded) -> None:
+    """Lets every application run and ask for containers."""
     for app in recorded.apps:
         app |= {"state": "RUNNING", "runningContainers": 1}
         app["resourceRequests"] = [
             {"resourceName": "*", "numContainers": 2, "capability": {"memory": 512, "vCores": 1}},
             {"resourceName": "/default-rack", "numContainers": 2, "capability": {"memory": 512, "vCores": 1}},
         ]
+
+
+def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, rm) -> None:
+    """A control plane in control mode, over its own protocol; without news stock order counts again."""
+    run_all(recorded)
     clock = Clock()
     plane = PlaneClient(server, timeout_s=60)
     sources = RestSources(rm, plane, clock)
@@ -64,3 +70,25 @@ def test_an_endless_name_costs_nobody_the_report(server, recorded, rm) -> None:
     plane = PlaneClient(server, timeout_s=60)
     RestSources(rm, plane).targets()
     assert recorded.apps[0]["id"] in {grant.application for grant in plane.grants()}
+
+
+def test_a_queue_that_is_refused_keeps_no_other_from_being_reported(server, recorded, rm, monkeypatch) -> None:
+    """Its outcomes are sent again with the next report."""
+    run_all(recorded)
+    plane = PlaneClient(server, timeout_s=60)
+    sources, sync, sent = RestSources(rm, plane), plane.sync, []
+
+    def refused(request):
+        sent.append(request)
+        if len(sent) == 3:
+            raise RestError("http://plane", "/shim/v1/sync", "too much")
+        return sync(request)
+
+    monkeypatch.setattr(plane, "sync", refused)
+    sources.targets()
+    with pytest.raises(RestError):
+        sources.targets()
+    sources.targets()
+    first, second, third = sent[:2], sent[2:4], sent[4:]
+    assert [request.source.id for request in first] == [request.source.id for request in second]
+    assert second[0].facts[2:] == third[0].facts[2:] != []

@@ -33,4 +33,5 @@ ROW = Row(
     kernel=fixed,
     about="Targets and caps set over REST; jobs without one share the rest fairly.",
     needs=ORDERING,
+    by_fixed=True,
 )

@@ -59,10 +59,11 @@ def mean_new_s(task: Record, stage: Record, finished: Records) -> float:
     first, last = stage["finished_from"], stage["finished_to"]
     if first < 0 or not task["work"] > 0:
         return task["t_new_s"]
-    total = 0.0
+    total, n = 0.0, 0
     for row in range(first, last):
-        total += finished[row]["unit_s"]
-    return task["work"] * total / (last - first) if last > first else inf
+        if finished[row]["unit_s"] < inf:
+            total, n = total + finished[row]["unit_s"], n + 1
+    return task["work"] * total / n if n else inf
 
 
 @kernel

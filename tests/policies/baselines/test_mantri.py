@@ -159,3 +159,10 @@ def test_the_rank_asks_the_same_as_the_probability(duration_s, limit_s, confiden
     likely = sum(each < limit_s for each in duration_s) / len(duration_s) > confidence
     rank = undercut_rank(n_finished=len(duration_s), confidence=confidence)
     assert (duration_s[rank] < limit_s) == likely
+
+
+def test_a_sibling_without_a_size_does_not_hide_what_a_fresh_attempt_takes_on_average(running):
+    """All slots are busy: an attempt with ten minutes to go starts anew, for siblings took 10 s."""
+    seen = running([600.0], [inf], **known(1.0, 1.0, 1.0, inf), pools={"slots": 8, "idle": 0})
+    answer = mantri.speculate(seen)
+    assert (answer["copies"][0], answer["kill"][0], answer["reason"][0]) == (1, True, Reason.ENDS_SOONER_ANEW)
