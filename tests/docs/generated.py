@@ -1,7 +1,7 @@
 """Which pages of the documentation are made? `python -m tests.docs.generated` writes them again.
 
-Reason codes, settings and the snapshot's schema are tables in the code, and how far the papers are is a table in
-`docs/papers/`; their pages are never edited by hand.
+Reason codes, settings, the snapshot's schema and the records of policies are tables in the code, and how far the
+papers are is one in `docs/papers/`; their pages are never edited by hand.
 """
 
 import ast
@@ -19,6 +19,7 @@ from controlplane.policies.registry import TABLE
 from controlplane.settings import Section, Settings
 from tests.docs.markdown import DOCS, NOTE, table
 from tests.docs.papers import papers
+from tests.docs.records import records
 
 COLUMNS = ("setting", "default", "range", "read at", "meaning")
 STARTUP, RUNTIME = "Startup", "Runtime"
@@ -172,7 +173,13 @@ def _fields(kind: type) -> list[tuple[str, str, str]]:
     return [(f"`{name}`", f"`{ast.unparse(of)}`", meaning(kind, name)) for name, of in fields]
 
 
-PAGES = {"papers.md": papers, "reasons.md": reasons, "settings.md": settings, "snapshot.md": snapshot_schema}
+PAGES = {
+    "papers.md": papers,
+    "reasons.md": reasons,
+    "records.md": records,
+    "settings.md": settings,
+    "snapshot.md": snapshot_schema,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
