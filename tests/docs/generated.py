@@ -1,7 +1,7 @@
 """Which pages of the documentation are made? `python -m tests.docs.generated` writes them again.
 
-Reason codes, settings, the snapshot's schema and the records of policies are tables in the code, and how far the
-papers are is one in `docs/papers/`; their pages are never edited by hand.
+Reason codes, settings, the snapshot's schema, policies and their records are tables in the code, and how far the papers
+are is one in `docs/papers/`; their pages are never edited by hand.
 """
 
 import ast
@@ -19,6 +19,7 @@ from controlplane.policies.registry import TABLE
 from controlplane.settings import Section, Settings
 from tests.docs.markdown import DOCS, NOTE, table
 from tests.docs.papers import papers
+from tests.docs.policies import policies
 from tests.docs.records import records
 
 COLUMNS = ("setting", "default", "range", "read at", "meaning")
@@ -175,6 +176,7 @@ def _fields(kind: type) -> list[tuple[str, str, str]]:
 
 PAGES = {
     "papers.md": papers,
+    "policies/README.md": policies,
     "reasons.md": reasons,
     "records.md": records,
     "settings.md": settings,
