@@ -7,8 +7,15 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Records
 
-FINISHED = np.dtype([("duration_s", np.float64), ("unit_s", np.float64)], align=True)
-"""Finished attempts, by stage; both columns, durations and seconds per unit of work, ascend within each stage."""
+FINISHED = np.dtype(
+    [
+        ("duration_s", np.float64),  # launch to end
+        ("unit_s", np.float64),  # seconds per unit of work; inf where its work is unknown
+    ],
+    align=True,
+)
+"""A finished attempt; each column ascends within its stage. Policies whose row has `by_finished` see all of a stage, or
+an evenly thinned sample of `MOST_FINISHED`; others see none."""
 MOST_FINISHED = 512
 """Kept of one stage. Of half as many, a quartile is off by less than three points two times in three."""
 _NONE = np.zeros(0, dtype=FINISHED)

@@ -11,9 +11,16 @@ ALLOCATION = np.dtype(
     ],
     align=True,
 )
+"""One for each `CLAIMANT`, by an allocator."""
 
-COPY_BUDGET = np.dtype([("copies", np.int64)], align=True)
-"""Most copies of a job, running or ordered; -1 for no limit."""
+COPY_BUDGET = np.dtype(
+    [
+        ("copies", np.int64),  # the most that a job may have, running or ordered; -1 for no limit
+    ],
+    align=True,
+)
+"""One for each `CLAIMANT` of all drivers, in each cycle, by the policy that the setting `copy_budget` names. It holds
+within the engine's limits. None of our policies answers it; one of another package may."""
 
 SPECULATION = np.dtype(
     [
@@ -25,3 +32,4 @@ SPECULATION = np.dtype(
     ],
     align=True,
 )
+"""One for each `RUNNING_TASK`, by a speculator."""

@@ -15,57 +15,62 @@ from controlplane.model.finished import FINISHED
 
 CLAIMANT = np.dtype(
     [
-        ("arrival_s", np.float64),
-        ("weight", np.float64),
+        ("arrival_s", np.float64),  # when it came, by the clock of its world
+        ("weight", np.float64),  # its claim to slots in a fair division, beside the others' weights
         ("remaining_tasks", np.float64),  # not yet done, of stages that run now (Hopper's T)
         ("downstream_tasks", np.float64),  # of the stages that these feed, 0 where there are none
         ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
         ("running", np.int64),  # attempts, copies included
         ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
         ("foreseen", np.int64),  # the same with copies that its waiting tasks may have once they run
-        ("tail_index", np.float64),
-        ("transfer_ratio", np.float64),
+        ("tail_index", np.float64),  # of its tasks' durations; inf for containers, which are not copied
+        ("transfer_ratio", np.float64),  # what its open stages leave to fetch over the work left in them
         ("fixed_target", np.int64),  # target set over REST; -1 for none
         ("fixed_cap", np.int64),  # cap set over REST; -1 for none
-        ("pool", np.int64),  # numbered from 0
-        ("pool_slots", np.int64),
-        ("copies", np.int64),  # that run
+        ("pool", np.int64),  # its pool, numbered from 0
+        ("pool_slots", np.int64),  # slots of its pool
+        ("copies", np.int64),  # copies that run
         ("deadline_s", np.float64),  # seconds left to its deadline, negative once it has passed; inf for none
         ("error_bound", np.float64),  # share of its input tasks that may stay undone; 0 for an exact job
     ],
     align=True,
 )
 
+"""A job that wants slots, or an application of a leaf queue."""
+
 POOL = np.dtype(
     [
-        ("slots", np.int64),
+        ("slots", np.int64),  # that its executors have, busy or not
         ("copies", np.int64),  # running, and in the engine those on their way
         ("idle", np.int64),  # slots that no attempt holds, no original waits for, and no ordered copy will take
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
     ],
     align=True,
 )
+"""The slots of one driver."""
 
 JOB = np.dtype(
     [
         ("tasks", np.int64),  # not yet done, of stages that run now
         ("room", np.int64),  # of its target: slots that no attempt holds and no original of it waits for
         ("deadline_s", np.float64),  # as a claimant's
-        ("error_bound", np.float64),
+        ("error_bound", np.float64),  # as a claimant's
     ],
     align=True,
 )
+"""The job of a running task."""
 
 STAGE = np.dtype(
     [
         ("tasks", np.int64),  # done or not; 0 where unknown
-        ("done", np.int64),
+        ("done", np.int64),  # all that are, also those left out of `FINISHED`
         ("prepared", np.float64),  # what its policy's row has prepared for it; nan where it prepares nothing
-        ("finished_from", np.int64),  # rows of its finished attempts, or of a sample; -1 where they are not known,
-        ("finished_to", np.int64),  # and t_new_s stands for all that they could tell
+        ("finished_from", np.int64),  # its first row of `FINISHED`; -1 where unknown, and t_new_s stands for them
+        ("finished_to", np.int64),  # the row after its last
     ],
     align=True,
 )
+"""The stage of a running task."""
 
 RUNNING_TASK = np.dtype(
     [
@@ -83,14 +88,13 @@ RUNNING_TASK = np.dtype(
         ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
         ("pool", np.int64),  # row of its `POOL`
         ("job", np.int64),  # row of its `JOB`
-        ("attempts_started", np.int64),  # ever
+        ("attempts_started", np.int64),  # attempts so far, those that have ended among them
         ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
         ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
     ],
     align=True,
 )
 """A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
-
 
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 """Where no finished attempts are known, or nobody asks for them."""

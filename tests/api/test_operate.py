@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.docs.generated import DOCS
+from tests.docs.markdown import DOCS
 from tests.plane import message, started, working
 
 pytestmark = pytest.mark.unit

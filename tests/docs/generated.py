@@ -1,11 +1,11 @@
-"""Which pages of the documentation are made from code? `python -m tests.docs.generated` writes them again.
+"""Which pages of the documentation are made? `python -m tests.docs.generated` writes them again.
 
-Reason codes, settings and the snapshot's schema are tables in the code; their pages are never edited by hand.
+Reason codes, settings, the snapshot's schema, policies and their records are tables in the code, and how far the papers
+are is one in `docs/papers/`; their pages are never edited by hand.
 """
 
 import ast
 import inspect
-from pathlib import Path
 from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
@@ -17,8 +17,11 @@ from controlplane.model.facts import Capabilities
 from controlplane.model.reasons import TEXTS, WHY_COPIED
 from controlplane.policies.registry import TABLE
 from controlplane.settings import Section, Settings
+from tests.docs.markdown import DOCS, NOTE, table
+from tests.docs.papers import papers
+from tests.docs.policies import policies
+from tests.docs.records import records
 
-DOCS = Path(__file__).parents[2] / "docs"
 COLUMNS = ("setting", "default", "range", "read at", "meaning")
 STARTUP, RUNTIME = "Startup", "Runtime"
 SECTIONS = {
@@ -27,13 +30,6 @@ SECTIONS = {
     "store": "Where decisions are kept, for how long, and how much may wait to be written.",
 }
 """Those sections that are made from dataclasses, in words."""
-NOTE = "Made from code by `python -m tests.docs.generated`; a test keeps it true.\n"
-
-
-def table(*headings: str, rows: list[tuple[Any, ...]]) -> str:
-    """A Markdown table."""
-    lines = [headings, ("---",) * len(headings), *rows]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def reasons() -> str:
@@ -178,7 +174,14 @@ def _fields(kind: type) -> list[tuple[str, str, str]]:
     return [(f"`{name}`", f"`{ast.unparse(of)}`", meaning(kind, name)) for name, of in fields]
 
 
-PAGES = {"reasons.md": reasons, "settings.md": settings, "snapshot.md": snapshot_schema}
+PAGES = {
+    "papers.md": papers,
+    "policies/README.md": policies,
+    "reasons.md": reasons,
+    "records.md": records,
+    "settings.md": settings,
+    "snapshot.md": snapshot_schema,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
