@@ -29,7 +29,8 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.hosts import KINDS, kind_of
 from controlplane.hosts.answers import NO_SLOT
 from controlplane.model.apply import apply, forget
-from controlplane.model.cluster import Changes, Cluster, SourceState, TaskKey
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Fact, Mode, OrderResult
 from controlplane.model.orders import Claim

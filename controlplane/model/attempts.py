@@ -4,7 +4,8 @@ import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
-from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
+from controlplane.model.changes import EndedAttempt
+from controlplane.model.cluster import Cluster, StageInfo
 from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
