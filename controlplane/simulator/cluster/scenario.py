@@ -38,7 +38,8 @@ ROWS = (*TABLE, *FORESEEING)
 class ClusterScenario:
     """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
 
-    policy: str = "hopper+late"
+    policy: str
+    """A pair, as in "allocator+speculator"."""
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
     copy_budget: str = ""

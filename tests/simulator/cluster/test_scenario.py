@@ -180,7 +180,7 @@ def test_an_allocators_row_says_how_copies_and_locality_count_unless_the_scenari
 
 def test_what_is_left_out_is_the_usual_cluster():
     """Two thousand jobs on 400 slots, and each attempt of a task draws a factor of its own."""
-    usual = ClusterScenario()
+    usual = ClusterScenario(policy="fifo+none")
     with np.errstate(over="ignore"):
         factors = {attempt_factor(usual._world(1), job_key(1, 0), 0, attempt) for attempt in range(4)}
     assert (usual.jobs, usual.slots, len(factors)) == (2000, 400, 4)
@@ -393,7 +393,7 @@ def test_the_noise_of_an_attempt_has_draws_of_its_own(monkeypatch):
     drawn = []
     monkeypatch.setattr(world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
     for attempt in range(32):
-        noise_factor(ClusterScenario(noise=0.3)._world(1), np.uint64(1), 0, attempt)
+        noise_factor(ClusterScenario(policy="fifo+none", noise=0.3)._world(1), np.uint64(1), 0, attempt)
     assert len(set(drawn)) == 2 * 32
     assert FIRST_NOISE <= min(drawn) <= max(drawn) < FIRST_HOME
 
@@ -573,7 +573,7 @@ def test_each_phase_is_relaunched_at_the_age_that_is_best_for_its_tasks():
 def test_a_setting_that_the_allocator_does_not_have_is_refused_before_anything_runs():
     """Of the sweeps' cells the last one would tell it after hours."""
     with pytest.raises(BadSetting, match="patience"):
-        ClusterScenario(allocator_settings={"patience": 3.0})
+        ClusterScenario(policy="hopper+late", allocator_settings={"patience": 3.0})
 
 
 def test_last_lets_copies_wait_for_every_original():
