@@ -59,10 +59,10 @@ def test_a_jobs_tasks_go_to_the_machines_that_hold_their_input(seed):
         remote_factor=3.0, **STILL,
     )  # fmt: skip
     at_home = len(set(inputs(scenario, seed).homes[:, 0].tolist()))
-    summary, ended = scenario.run(seed)
+    summary, results = scenario.run(seed)
     assert summary.local_share == pytest.approx(at_home / MACHINES)
-    assert ended.response_s.tolist() == [3.0 if at_home < MACHINES else 1.0]
-    assert ended.cost_s.tolist() == [at_home + 3.0 * (MACHINES - at_home)]
+    assert results.response_s.tolist() == [3.0 if at_home < MACHINES else 1.0]
+    assert results.cost_s.tolist() == [at_home + 3.0 * (MACHINES - at_home)]
 
 
 @pytest.mark.parametrize("policy", ["hopper+late", "srpt+ras"])
