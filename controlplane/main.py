@@ -70,8 +70,8 @@ def build_app(
         started_s = 0
     order_epoch = max(started_s, newest // IDS_PER_EPOCH + 1)
     if order_epoch > LAST_EPOCH:
-        told = "shims refuse ids as large as those of this store, and so every order; choose another store"
-        _log.error("ids_used_up", store=shown_url(url), newest_id=newest, about=told)
+        about = "shims refuse ids as large as those of this store, and so every order; choose another store"
+        _log.error("ids_used_up", store=shown_url(url), newest_id=newest, about=about)
     epoch = max(epoch, order_epoch * 1000)
     pace = settings.runtime_settings()
     recorder = begin(Path(pace.record_to), str(epoch), pace.record_mb * 2**20) if pace.record_to else None

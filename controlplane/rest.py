@@ -68,7 +68,7 @@ class RestClient:
         except (requests.RequestException, HTTPError, OSError, ValueError) as failed:
             raise RestError(self.server, path, f"no {self._what} can be reached there") from failed
         if not 200 <= reply.status < 300:
-            raise RestError(self.server, path, f"status {reply.status}{_told(reply)}", status=reply.status)
+            raise RestError(self.server, path, f"status {reply.status}{_own_words(reply)}", status=reply.status)
         return reply
 
     def read(self, reply: Reply, path: str, parse: Callable[[Any], Answer]) -> Answer:
@@ -96,11 +96,11 @@ def _body(answer: requests.Response, deadline_s: float) -> bytes:
     return body
 
 
-def _told(reply: Reply) -> str:
+def _own_words(reply: Reply) -> str:
     """The server's own words about a refusal, if it has any: YARN's or a problem document's."""
     try:
         said = json.loads(reply.body)
-        told = said.get("RemoteException", {}).get("message") or said.get("detail")
+        words = said.get("RemoteException", {}).get("message") or said.get("detail")
     except (ValueError, AttributeError, RecursionError):
         return ""
-    return f": {told}" if told else ""
+    return f": {words}" if words else ""

@@ -301,7 +301,7 @@ def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None
     """
     configured = settings.engine_settings()
     mode = chosen or configured.mode
-    if "mode" in _told(settings):
+    if "mode" in _from_command_line(settings):
         mode = lowest(mode, configured.mode)
     return change_engine(configured, holding(settings, changed) | {"mode": mode})
 
@@ -313,7 +313,11 @@ def holding(settings: Settings, changed: Mapping[str, Any]) -> dict[str, Any]:
     the one setting is left out, a policy together with its own settings.
     """
     names = [field.name for field in dataclasses.fields(EngineSettings) if field.name != "mode"]
-    wanted = {name: changed[name] for name in names if changed.get(name) is not None and name not in _told(settings)}
+    wanted = {
+        name: changed[name]
+        for name in names
+        if changed.get(name) is not None and name not in _from_command_line(settings)
+    }
     engine, held = settings.engine_settings(), dict[str, Any]()
     for together in _TOGETHER + tuple((name,) for name in names if name not in itertools.chain(*_TOGETHER)):
         part = {name: wanted[name] for name in together if name in wanted}
@@ -323,7 +327,7 @@ def holding(settings: Settings, changed: Mapping[str, Any]) -> dict[str, Any]:
     return held
 
 
-def _told(settings: Settings) -> set[str]:
+def _from_command_line(settings: Settings) -> set[str]:
     """Names of the engine's settings that the command line gives."""
     return {name.split(".")[1] for name, origin in settings.origins.items() if origin == COMMAND_LINE and "." in name}
 

@@ -77,9 +77,9 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
     if not isinstance(body, dict):
         _not_ours(server)
     if not reply.ok:
-        told = body.get("detail") or body.get("title") or f"status {reply.status_code}"
-        told = f"{told}; {WAYS_TO_GIVE_A_TOKEN}" if reply.status_code == 401 else told
-        fail(str(told), EXIT_CODES.get(reply.status_code, REFUSED))
+        problem = body.get("detail") or body.get("title") or f"status {reply.status_code}"
+        problem = f"{problem}; {WAYS_TO_GIVE_A_TOKEN}" if reply.status_code == 401 else problem
+        fail(str(problem), EXIT_CODES.get(reply.status_code, REFUSED))
     return body
 
 

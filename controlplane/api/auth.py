@@ -73,8 +73,8 @@ class Auth:
             roles = ["shim"]
         if not roles:
             challenge = 'Bearer realm="grasshopper", Basic realm="grasshopper"'
-            told = "the token is not the one that is wanted" if given else "a token is wanted"
-            return problem(401, f"{told}, the {needed} token", headers={"www-authenticate": challenge})
+            fault = "the token is not the one that is wanted" if given else "a token is wanted"
+            return problem(401, f"{fault}, the {needed} token", headers={"www-authenticate": challenge})
         if needed not in set().union(*(_ROLES_OF[role] for role in roles)):
             return problem(403, f"the {roles[0]} token may not do this; {needed} may")
         scope["role"] = needed

@@ -107,16 +107,16 @@ async def _why(runtime: Runtime, live: Snapshot, source: str, stage: int, stage_
     newest = await runtime.store.decisions(which, limit=_SHOWN_WITH_WHY)
     launches = await runtime.store.decisions(replace(which, action=Action.LAUNCH_COPY), limit=_SHOWN_WITH_WHY)
     found = {decision.record.id: decision for decision in newest.decisions + launches.decisions}
-    told = [decision_view(found[number]) for number in sorted(found, reverse=True)]
+    about_task = [decision_view(found[number]) for number in sorted(found, reverse=True)]
     running = [task for pool in live.pools if pool.source == source for task in pool.tasks]
     task = next((t for t in running if (t.stage, t.stage_attempt, t.index) == (stage, stage_attempt, index)), None)
-    if task is None and not told:
+    if task is None and not about_task:
         kept = "it does not run, and what goes without saying (on schedule, mode off) is told only while it does"
         nothing = f"nothing is on record about task {index} of stage {stage}.{stage_attempt}: {kept}"
         raise await _not_known(runtime, live, source, nothing)
     return why_view(
         task,
-        told,
+        about_task,
         source=source,
         stage=stage,
         stage_attempt=stage_attempt,

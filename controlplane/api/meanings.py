@@ -98,8 +98,8 @@ def meaning(kind: type, field: str) -> str:
     ('0 (nothing known) to 1.', 'Attempts or containers that there is room for at once.')
     """
     for owner in kind.__mro__[: kind.__mro__.index(Struct)]:
-        if told := _strings(owner.__module__).get((owner.__name__, field)):
-            return told
+        if words := _strings(owner.__module__).get((owner.__name__, field)):
+            return words
     return ALWAYS.get(field, "")
 
 
@@ -109,8 +109,8 @@ def described(schemas: dict[str, Any], kinds: Iterable[Any]) -> dict[str, Any]:
     for name, schema in schemas.items():
         kind = by_name.get(name.partition("_")[0])
         for field, shown in schema.get("properties", {}).items():
-            if kind and (told := meaning(kind, field)):
-                shown["description"] = told
+            if kind and (words := meaning(kind, field)):
+                shown["description"] = words
     return schemas
 
 

@@ -158,8 +158,8 @@ async def change_settings(
         runtime.store.save_settings(saved)
         _audit(request, "settings", wish.reason, **wish.engine)
     state = _settings_state(changed)
-    told = state if dry_run else msgspec.structs.replace(state, recorded=await runtime.store.recorded())
-    return answer(told, headers={"etag": etag(state)})
+    shown = state if dry_run else msgspec.structs.replace(state, recorded=await runtime.store.recorded())
+    return answer(shown, headers={"etag": etag(state)})
 
 
 @router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
@@ -265,7 +265,7 @@ def _audit(request: Request, action: str, reason: str, **details: Any) -> None:
 async def _set_policy(request: Request, source: str, policy: str, reason: str) -> Response:
     role = request.scope["role"]
     decision = await runtime_of(request).set_policy(policy, source=source, reason=reason, role=role)
-    return await _told(request, decision, source)
+    return await _decided(request, decision, source)
 
 
 async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, action: str, reason: str) -> Response:
@@ -273,12 +273,12 @@ async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, act
     _audit(request, action, **msgspec.structs.asdict(stimulus) | {"reason": reason})
     decision = await runtime_of(request).post(stimulus)
     status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
-    return await _told(request, decision, stimulus.source, status)
+    return await _decided(request, decision, stimulus.source, status)
 
 
-async def _told(request: Request, decision: Decision, source: str, status: int = 200) -> Response:
+async def _decided(request: Request, decision: Decision, source: str, status: int = 200) -> Response:
     """What a cycle decided for the source of a wish."""
     store = runtime_of(request).store
     of_source = [record.id for record in decision.records if record.source == source]
-    told = [decision_view(found) for each in of_source if (found := await store.decision(each))]
-    return answer(WishAnswer(cycle=decision.cycle, decisions=told, recorded=await store.recorded()), status)
+    decisions = [decision_view(found) for each in of_source if (found := await store.decision(each))]
+    return answer(WishAnswer(cycle=decision.cycle, decisions=decisions, recorded=await store.recorded()), status)

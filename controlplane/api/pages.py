@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page import comparison, jobs, overview
 from controlplane.api.page.allocation import AllocationChart, allocation_chart, held_by
+from controlplane.api.page.decisions import CHOICES, ShownDecision, Why, why
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
-from controlplane.api.page.told import CHOICES, Told, Why, why
 from controlplane.api.report import Since, report
 from controlplane.hosts import driver_sources
 from controlplane.model.decisions import Result
@@ -160,14 +160,14 @@ async def _why(
     )
     newest, _ = await read.decisions(which, limit=PER_TASK)
     launches, _ = await read.decisions(replace(which, action=Action.LAUNCH_COPY), limit=PER_TASK)
-    found = {told.record.id: told for told in newest + launches}
+    found = {decision.record.id: decision for decision in newest + launches}
     decisions = [found[number] for number in sorted(found, reverse=True)]
     raced = sum(task_of(other) == task_of(chosen) for other in job.attempts.values()) > 1
     return why(chosen, decisions, tasks, now_s=now_s, sick=chosen.host in sick, raced=raced)
 
 
 def _allocation(
-    record: JobRecord | None, grants: list[Told], timeline: Timeline, now_s: float
+    record: JobRecord | None, grants: list[ShownDecision], timeline: Timeline, now_s: float
 ) -> AllocationChart | None:
     """The chart of slots, or of an application's containers; None before the first grant, attempt or container."""
     if record is None or not grants or not (timeline.rows or record.queued):
@@ -179,7 +179,7 @@ def _allocation(
         held = [(each.at_s, float(each.running)) for each in record.containers]
     else:
         held = held_by(record.attempts.values(), begin_s, end_s)
-    return allocation_chart(held, [told.record for told in grants], begin_s=begin_s, span_s=span_s, now_s=end_s)
+    return allocation_chart(held, [grant.record for grant in grants], begin_s=begin_s, span_s=span_s, now_s=end_s)
 
 
 @router.get("/decisions")
@@ -196,7 +196,7 @@ async def decisions_page(
     """Recorded decisions, newest first, by filters; an unknown action, reason or outcome matches nothing."""
     given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
     chosen = {name: value for name, value in given.items() if value}
-    decisions: list[Told] = []
+    decisions: list[ShownDecision] = []
     older = None
     with contextlib.suppress(KeyError, ValueError):
         which = DecisionFilter(
@@ -225,10 +225,10 @@ async def decision_page(
     request: Request, read: Read, decision: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Response:
     """One decision; the address stays good for as long as the decision is kept."""
-    told = await read.decision(decision)
-    if told is None:
+    shown = await read.decision(decision)
+    if shown is None:
         return await _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
-    return await _page(request, read, "decision.html", told=told)
+    return await _page(request, read, "decision.html", decision=shown)
 
 
 @router.get("/audit")

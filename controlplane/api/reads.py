@@ -126,8 +126,8 @@ async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = N
     """Which verdicts the stages got that an attached application has run lately: may they be copied, and why?"""
     find_pool(live, source)
     found = await asyncio.to_thread(Counter, runtime_of(request).history.verdicts(source))
-    told = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found.items()]
-    return answer(page(told, lambda each: place(each.verdict, each.because), cursor, limit))
+    shown = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found.items()]
+    return answer(page(shown, lambda each: place(each.verdict, each.because), cursor, limit))
 
 
 @router.get("/jobs", **shows(Page[JobView], 422))

@@ -204,7 +204,7 @@ async def report(runtime: Runtime, since: str) -> Report:
     total = _sum(applications)
     return Report(
         since_unix_ms=since_ms,
-        told=[_shadow_told(total.shadow), _ordered_told(total.control), _stock_told(total.stock)],
+        told=[_shadow_sentence(total.shadow), _ordered_sentence(total.control), _stock_sentence(total.stock)],
         total=total,
         applications=applications,
         errors=[
@@ -263,7 +263,7 @@ def _sum_fields(kind: type[Sums], parts: list[Sums]) -> Sums:
     return kind(**{name: sum(getattr(part, name) for part in parts) for name in kind.__struct_fields__})
 
 
-def _shadow_told(copies: ShadowCopies) -> str:
+def _shadow_sentence(copies: ShadowCopies) -> str:
     if not copies.copies:
         return "Shadow mode has decided on no copy."
     judged = copies.copies - copies.without_outcome
@@ -277,7 +277,7 @@ def _shadow_told(copies: ShadowCopies) -> str:
     )
 
 
-def _ordered_told(copies: OrderedCopies) -> str:
+def _ordered_sentence(copies: OrderedCopies) -> str:
     if not copies.copies:
         return "No copy has been ordered."
     return (
@@ -288,7 +288,7 @@ def _ordered_told(copies: OrderedCopies) -> str:
     )
 
 
-def _stock_told(copies: StockTally) -> str:
+def _stock_sentence(copies: StockTally) -> str:
     if not copies.won + copies.lost:
         return "The hosts' own speculation has ended no copy."
     return (

@@ -42,7 +42,7 @@ def why_view(
     launches = [decision for decision in decisions if decision.action == Action.LAUNCH_COPY.label]
     launch = min(launches, key=lambda decision: _FURTHEST.index(decision.result), default=None)
     refusal = next((decision for decision in decisions if decision.action == Action.REFUSE_COPY.label), None)
-    told = launch or task or refusal or decisions[0]
+    basis = launch or task or refusal or decisions[0]
     return WhyView(
         source=source,
         job=task.job if task else decisions[0].job,
@@ -51,10 +51,10 @@ def why_view(
         index=index,
         copied=launch is not None and launch.result in _COPIED,
         fate=_fate(launch) if launch else "was not copied by Grasshopper",
-        reason=told.reason,
-        sentence=told.sentence,
+        reason=basis.reason,
+        sentence=basis.sentence,
         since=refusal.sentence if launch and refusal and refusal.id > launch.id else "",
-        inputs={name: finite(value) for name, value in told.inputs.items()},
+        inputs={name: finite(value) for name, value in basis.inputs.items()},
         decisions=list(decisions),
         complete=complete,
     )

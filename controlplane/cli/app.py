@@ -166,8 +166,8 @@ def _require_port(host: str, port: int) -> None:
         require_port(host, port)
     except OSError as error:
         taken = "is taken, perhaps by another `grasshopper serve`; --port chooses another one"
-        told = taken if error.errno == errno.EADDRINUSE else f"cannot be listened on: {error.strerror}"
-        fail(f"{host}:{port} {told}", REFUSED)
+        fault = taken if error.errno == errno.EADDRINUSE else f"cannot be listened on: {error.strerror}"
+        fail(f"{host}:{port} {fault}", REFUSED)
 
 
 def _run_demo(run: Callable[[], None]) -> None:
@@ -382,10 +382,10 @@ def _print_advice(advice: Any) -> None:
             ("job", "target", "cap", "virtual size", "running"),
             [(t.job, t.target, "" if t.cap < 0 else t.cap, f"{t.virtual_size:.1f}", t.running) for t in pool.targets],
         )
-        told = [("copy", task) for task in pool.copies] + [("leave", task) for task in pool.refusals]
+        advised = [("copy", task) for task in pool.copies] + [("leave", task) for task in pool.refusals]
         print_table(
             ("", "job", "task", "score", "why"),
-            [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in told],
+            [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in advised],
         )
 
 

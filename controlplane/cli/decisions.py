@@ -144,9 +144,9 @@ def _print_decision(decision: dict[str, Any]) -> None:
 
 
 def _print_pairs(title: str, pairs: Any) -> None:
-    told = ", ".join(f"{name} {_value(value)}" for name, value in pairs)
-    if told:
-        say(f"  {title}: {told}")
+    listed = ", ".join(f"{name} {_value(value)}" for name, value in pairs)
+    if listed:
+        say(f"  {title}: {listed}")
 
 
 def _value(value: float | None) -> str:

@@ -181,25 +181,13 @@ def simulate(
                     slowdown_tail_index=tail_index,
                 ),
             )
-    cells = [partial(scenario.simulate, seed) for seed in numbers]
-    by_seed: dict[int, Any] = {}
-    try:
-        with _computing(on) as compute, _progress(f"simulating {policy}", len(cells)) as advance:
-            for position, summary in compute(cells):
-                by_seed[position] = summary
-                advance(f"seed {numbers[position]}")
-    except KeyboardInterrupt:
-        if not by_seed:
-            fail("stopped before a seed was done", REFUSED)
-        note(f"stopped; this is what {len(by_seed)} of {len(cells)} seeds came to")
-    numbers = [numbers[position] for position in sorted(by_seed)]
-    runs = [by_seed[position] for position in sorted(by_seed)]
+    done, runs = _run_seeds(scenario, numbers, on)
     record, tell = (
         (cluster_record.record, _tell_cluster)
         if model is Model.CLUSTER
         else (masterworker_record.record, _tell_masterworker)
     )
-    found = record(scenario, numbers, runs)
+    found = record(scenario, done, runs)
     try:
         if output is Output.JSON:
             print_json(found)
@@ -208,8 +196,24 @@ def simulate(
     finally:
         if to:
             _write(to, json.dumps(found, indent=2) + "\n")
-    if len(runs) < len(cells):
+    if len(runs) < len(numbers):
         raise typer.Exit(REFUSED)
+
+
+def _run_seeds(scenario: Any, seeds: list[int], on: str | None) -> tuple[list[int], list[Any]]:
+    """The seeds that were run, and what each came to: all of them, or those done before Ctrl-C."""
+    cells = [partial(scenario.simulate, seed) for seed in seeds]
+    found: dict[int, Any] = {}
+    try:
+        with _computing(on) as compute, _progress(f"simulating {scenario.policy}", len(cells)) as advance:
+            for position, summary in compute(cells):
+                found[position] = summary
+                advance(f"seed {seeds[position]}")
+    except KeyboardInterrupt:
+        if not found:
+            fail("stopped before a seed was done", REFUSED)
+        note(f"stopped; this is what {len(found)} of {len(cells)} seeds came to")
+    return [seeds[position] for position in sorted(found)], [found[position] for position in sorted(found)]
 
 
 @experiment.command("list")

@@ -35,10 +35,10 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         return
     hosts = np.unique(cycle.cluster.executors.host[of_pool])
     is_sick = {cycle.cluster.host_names[row]: bool(cycle.health.sick[row]) for row in hosts.tolist()}
-    told = () if all(is_sick.values()) else sorted((waves.keys() ^ known.keys()) & is_sick.keys())
+    changed = () if all(is_sick.values()) else sorted((waves.keys() ^ known.keys()) & is_sick.keys())
     controls = mode is Mode.CONTROL
     order, record = next(cycle.ids) if controls else 0, None
-    for host in told:
+    for host in changed:
         left = Reason.HEALTHY_SLOTS_HELD if is_sick[host] else Reason.HOST_RECOVERED
         change = cycle.record(
             source,

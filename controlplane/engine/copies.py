@@ -5,6 +5,7 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.ledger import ShadowCopy
 from controlplane.hosts import kind_of
 from controlplane.model.cluster import SourceState
+from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.reasons import TEXTS, WHY_COPIED, Action, Reason
@@ -59,22 +60,30 @@ def order_copy(
         t_new_s = float(cluster.attempts.t_new_s[straggler])
         cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))
         return candidate.reason
+    _send_launch(cycle, source, record, candidate, placement)
+    return candidate.reason
+
+
+def _send_launch(
+    cycle: Cycle, source: SourceState, record: DecisionRecord, candidate: Candidate, placement: Placement
+) -> None:
+    """The order that a record speaks of goes out. It is given longer where an executor has yet to start."""
+    tasks, task = cycle.cluster.tasks, candidate.task
     tasks.ordered_copies[task] += 1
     ttl_ms = max(cycle.settings.order_ttl_ms, kind_of(source.name).executor_starts_ms * placement.is_to_come)
     tasks.ordered_until_s[task] = cycle.now_s + ttl_ms / 1000
     order = LaunchCopy(
         order=record.order,
         ttl_ms=ttl_ms,
-        job=fact.job,
-        stage=key[0],
-        stage_attempt=key[1],
-        index=key[2],
+        job=record.job,
+        stage=record.stage,
+        stage_attempt=record.stage_attempt,
+        index=record.index,
         host=placement.host,
         avoid_hosts=placement.avoid,
         before_waiting=candidate.before_waiting,
     )
     cycle.send(source, order, record, replaces=record.attempt if candidate.relaunches else -1)
-    return candidate.reason
 
 
 def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why: str) -> None:

@@ -15,7 +15,8 @@ from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import fit
 from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
-from controlplane.model.cluster import Changes, Cluster, EndedAttempt, SourceState
+from controlplane.model.changes import Changes, EndedAttempt
+from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from controlplane.hosts.answers import is_moot
-from controlplane.model.cluster import EndedAttempt, TaskKey
+from controlplane.model.changes import EndedAttempt
+from controlplane.model.cluster import TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult
 from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy

@@ -17,7 +17,8 @@ from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import KINDS
 from controlplane.model import facts as f
 from controlplane.model.apply import apply
-from controlplane.model.cluster import Changes, Cluster, SourceState
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadSetting
 from controlplane.model.finished import FinishedSample

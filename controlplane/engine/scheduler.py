@@ -29,7 +29,8 @@ from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.hosts import KINDS, kind_of
 from controlplane.hosts.answers import NO_SLOT
 from controlplane.model.apply import apply, forget
-from controlplane.model.cluster import Changes, Cluster, SourceState, TaskKey
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Fact, Mode, OrderResult
 from controlplane.model.orders import Claim
@@ -99,10 +100,7 @@ class Scheduler:
         self.refused = changes.refused
 
         # 2 learn, and settle orders
-        for row in changes.stages_submitted:
-            if row in self.cluster.stage_infos:
-                info = self.cluster.stage_infos[row]
-                self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
+        self._judge_safety(changes.stages_submitted)
         # The host drops the grant with the job; so does the engine, since the same key may come again.
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
@@ -132,18 +130,7 @@ class Scheduler:
         # 4 allocate per pool, 5 speculate per job; admission is part of both
         self._forget_leases(heard)
         self.learning.review_tails(self.cluster, due, now_s)
-        sums = seeing.job_sums(self.cluster)
-        for source in due:
-            if source.row in changes.pools:
-                allocate(cycle, source, sums)
-                avoid_sick_hosts(cycle, source)
-                drain_executors(cycle, source)
-        seeing.follow_pools(self.cluster, due, sums, now_s)
-        running = [source for source in due if source.attempts]
-        if running:
-            budgets = prepare(cycle, running, sums)
-            self.learning.estimate(self.cluster, cycle.health, now_s)
-            speculate(cycle, running, sums, budgets)
+        self._ask_policies(cycle, due, changes.pools)
 
         # 6 answer
         purged = self.cluster.purge(now_s)
@@ -247,6 +234,28 @@ class Scheduler:
             if mode is not source.lease_mode:
                 source.lease_mode, source.avoided = mode, {}
                 jobs.granted_target[rows] = -1
+
+    def _judge_safety(self, submitted: list[int]) -> None:
+        """Whether the stages in these rows may run twice, by their host's rules; some may be gone again."""
+        for row in submitted:
+            if row in self.cluster.stage_infos:
+                info = self.cluster.stage_infos[row]
+                self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
+
+    def _ask_policies(self, cycle: Cycle, due: list[SourceState], changed: set[int]) -> None:
+        """Allocate where facts have changed a pool, by its row; speculate wherever something runs."""
+        sums = seeing.job_sums(self.cluster)
+        for source in due:
+            if source.row in changed:
+                allocate(cycle, source, sums)
+                avoid_sick_hosts(cycle, source)
+                drain_executors(cycle, source)
+        seeing.follow_pools(self.cluster, due, sums, cycle.now_s)
+        running = [source for source in due if source.attempts]
+        if running:
+            budgets = prepare(cycle, running, sums)
+            self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
+            speculate(cycle, running, sums, budgets)
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""

@@ -13,7 +13,8 @@ from controlplane.estimators.running import estimate
 from controlplane.estimators.spread import BINS, Counts, bin_of, rows_for
 from controlplane.estimators.stage_history import StageHistory
 from controlplane.estimators.work_done import REPORT_GAP_S, SHORTEST_S
-from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster, EndedAttempt
+from controlplane.model.changes import EndedAttempt
+from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster
 from controlplane.model.columns import Floats, Pools
 from controlplane.model.facts import Outcome
 

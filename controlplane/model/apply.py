@@ -12,7 +12,8 @@ from typing import Any
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
-from controlplane.model.cluster import Changes, Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress

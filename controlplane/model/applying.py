@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from controlplane.model.cluster import Changes, Cluster, SourceState
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.facts import (
     AttemptEnded,
     AttemptStarted,

@@ -4,7 +4,8 @@ import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
-from controlplane.model.cluster import Cluster, EndedAttempt, StageInfo
+from controlplane.model.changes import EndedAttempt
+from controlplane.model.cluster import Cluster, StageInfo
 from controlplane.model.columns import NAN, Record
 from controlplane.model.errors import BadFact
 
@@ -39,10 +40,7 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
     task = _task(cluster, info, fact.index)
     start_s = now.at_s(fact)
     if tasks.done[task] and not fact.speculative and start_s > tasks.done_s[task]:
-        # The finished output was lost with its executor, so the host runs the task again.
-        tasks.done[task], info.done[fact.index] = False, 0
-        stages.n_done[stage] -= 1
-        stages.n_active[stage] += bool(tasks.n_live[task])
+        _run_again(cluster, info, task, fact.index)
     row = cluster.attempts.add(
         id=fact.attempt,
         pool=source.row,
@@ -76,6 +74,14 @@ def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
         cluster.jobs.copies_launched[stages.job[stage]] += 1
     if fact.order:
         now.changes.launched.append((source.name, fact))
+
+
+def _run_again(cluster: Cluster, info: StageInfo, task: int, index: int) -> None:
+    """The finished output of a task was lost with its executor, so the host runs it again."""
+    stages, tasks = cluster.stages, cluster.tasks
+    tasks.done[task], info.done[index] = False, 0
+    stages.n_done[info.row] -= 1
+    stages.n_active[info.row] += bool(tasks.n_live[task])
 
 
 def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:

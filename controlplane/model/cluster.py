@@ -9,7 +9,6 @@ import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.columns import NAN, Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
-from controlplane.model.errors import BadFact
 from controlplane.model.finished import FinishedSample
 from controlplane.model.reasons import Reason
 
@@ -159,74 +158,6 @@ class SourceState:
             self.requests_of[stage].discard(request)
             if not self.requests_of[stage]:
                 del self.requests_of[stage]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedAttempt:
-    """An attempt that is over, with what the estimators learn from it; rows are of the moment it ended."""
-
-    source: str
-    pool: int
-    job: int
-    stage: int
-    host: int
-    fact: f.AttemptEnded
-    cores: int
-    """That it held."""
-    ended_s: float
-    won: bool
-    """It finished its task; of several attempts only the first."""
-    saved_s: float
-    """If it won against others: estimate of the time that this saved; else nan."""
-    unit: int
-    input_bytes: float
-    relative_size: float
-    """Its task's input over the mean of its stage; nan where unknown."""
-    rows_out: float
-    """Last seen; -1 where nobody counts them."""
-    cold: bool
-    """As in `Attempts`."""
-    on_new_executor: bool
-    startup_s: float
-    """From launch to first progress; nan where none was seen."""
-    tail_s: float
-    """From its last sign of progress to its end; nan where none was seen."""
-    gap_s: float
-    """The longest time between two signs of progress."""
-    estimated_s: float
-    foretold_end_s: float
-    t_new_s: float
-    log_slowness: float
-    """How slow it was when last weighed against siblings elsewhere; nan where unknown."""
-    rival: tuple[int, float] | None
-    """Host and log slowness of the attempt that it raced: a copy's original, an original's newest copy."""
-
-
-@dataclass(slots=True)
-class Changes:
-    """What one batch changed, for the estimators and the engine."""
-
-    pools: set[int] = field(default_factory=set)
-    ended: list[EndedAttempt] = field(default_factory=list)
-    outcomes: list[tuple[str, f.OrderOutcome]] = field(default_factory=list)
-    launched: list[tuple[str, f.AttemptStarted]] = field(default_factory=list)
-    """Attempts that started because of an order."""
-    stages_submitted: list[int] = field(default_factory=list)
-    stages_ended: list[tuple[StageInfo, f.StageEnded]] = field(default_factory=list)
-    startups: list[tuple[int, float, bool]] = field(default_factory=list)
-    """(pool, seconds from launch to first progress, whether on a cold executor)."""
-    jobs: set[int] = field(default_factory=set)
-    """Rows of jobs whose stages, or what is known of them, changed."""
-    jobs_ended: set[int] = field(default_factory=set)
-    """Rows of jobs that are over; the same keys may come again."""
-    want_full: set[str] = field(default_factory=set)
-    forgotten: set[str] = field(default_factory=set)
-    """Sources that detached or started anew."""
-    ended_with_source: list[EndedAttempt] = field(default_factory=list)
-    """What ended in those, which settles orders and teaches nothing."""
-    bad: list[BadFact] = field(default_factory=list)
-    refused: list[f.Fact] = field(default_factory=list)
-    """Facts that could not be applied: bad ones, and those that speak of what is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

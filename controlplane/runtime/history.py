@@ -243,26 +243,26 @@ class History:
 
     def _queue_demand(self, source: str, fact: QueueDemand, now_s: float) -> None:
         queue = self._queued.setdefault(source, {})
-        for told in fact.applications:
-            if told.job not in queue:
-                queue[told.job] = self._joined_queue(source, told, now_s)
-            queue[told.job].queued = told
-            note_change(queue[told.job].containers, now_s, told.running, told.pending)
-        named = {told.job for told in fact.applications}
+        for application in fact.applications:
+            if application.job not in queue:
+                queue[application.job] = self._joined_queue(source, application, now_s)
+            queue[application.job].queued = application
+            note_change(queue[application.job].containers, now_s, application.running, application.pending)
+        named = {application.job for application in fact.applications}
         self._leave_queue(source, [job for job in queue if job not in named], now_s)
 
-    def _joined_queue(self, source: str, told: QueuedApplication, now_s: float) -> JobRecord:
+    def _joined_queue(self, source: str, application: QueuedApplication, now_s: float) -> JobRecord:
         """The record of an application that is new, or that is back after its ResourceManager was away."""
-        known = self._jobs.pop((source, told.job), None)
+        known = self._jobs.pop((source, application.job), None)
         if known is not None:
             known.ended_s = known.outcome = None
             return known
         return JobRecord(
             source=source,
             application=self._applications.get(source, ""),
-            job=told.job,
-            name=told.name,
-            submitted_s=now_s - told.age_ms / 1000,
+            job=application.job,
+            name=application.name,
+            submitted_s=now_s - application.age_ms / 1000,
         )
 
     def _leave_queue(self, source: str, jobs: list[str], now_s: float, outcome: Outcome | None = None) -> None:

@@ -11,7 +11,6 @@ and sources with running work are told to come again every `fast_interval_ms` an
 
 import asyncio
 import contextlib
-import math
 import time
 from asyncio import Future
 from collections.abc import Callable
@@ -27,30 +26,27 @@ from prometheus_client import generate_latest
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.snapshot import Moment, describe
 from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
-from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode, cost_of_lists
+from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime import ages
 from controlplane.runtime.choices import Choices
 from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.doorbell import Doorbell
+from controlplane.runtime.fair_queue import FairQueue, Message, cost_of
 from controlplane.runtime.feed import Feed
 from controlplane.runtime.history import History
 from controlplane.runtime.metrics import GaugeCollector, Metrics, pool_gauges
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.published import Published
 from controlplane.runtime.replies import Replies
-from controlplane.runtime.sources import LOCAL, Busy, Caller, KnownSource, Sources, TooMuch, Treatment, key_of
+from controlplane.runtime.sources import LOCAL, Caller, KnownSource, Sources, TooMuch, Treatment, key_of
 from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
 _log = structlog.get_logger()
 
 
-UPDATES_PER_FACT = 50
-"""This many progress updates cost as much as one other fact."""
-LARGE_REST = 4.0
-"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
 HOSTS_NOTED = 2000
 """Hosts that are remembered each second as they are then."""
 GAUGES_AGE_S = 1.0
@@ -74,16 +70,6 @@ class Stats(Struct, frozen=True, kw_only=True):
 
 class CycleFailed(RuntimeError):
     """The engine raised: a defect of ours. Its reports are asked for again."""
-
-
-class _Message(Struct, gc=False):
-    """A stimulus in the queue. `source` is set for a shim's report."""
-
-    stimulus: Stimulus
-    done: Future[Any]
-    source: KnownSource | None = None
-    cost: float = 0.0
-    """In facts."""
 
 
 class Runtime:
@@ -114,9 +100,7 @@ class Runtime:
         self.cycle = 0
         self.failures = 0
         self.failing = False
-        self._queue: list[_Message] = []
-        self._waiting_cost = 0.0
-        self._large_after_s = 0.0
+        self._queue = FairQueue(settings, self.sources)
         self._wake = asyncio.Event()
         self._all_wait = asyncio.Event()
         self._due_s = clock()
@@ -166,8 +150,7 @@ class Runtime:
 
     async def sync(self, request: SyncRequest, caller: Caller = LOCAL) -> SyncReply:
         """One exchange with a shim; raises `StaleReport`, `Busy`, `TooMuch`, `NotYours` or `CycleFailed`."""
-        if len(self._queue) >= self.settings.queue_reports:
-            raise Busy("the queue of reports", self.settings.queue_reports)
+        self._queue.check_room()
         now_s = self.clock()
         self._check_attempts(request)
         source, treatment = self.sources.receive(request, now_s, caller)
@@ -175,8 +158,7 @@ class Runtime:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)
             source.dropped_events = request.dropped_events
         if treatment is Treatment.APPLY:
-            n_facts, n_updates = len(request.facts), len(request.progress.attempt)
-            cost = n_facts + cost_of_lists(request.facts) + n_updates / UPDATES_PER_FACT
+            cost = cost_of(request)
             self.sources.charge(source, cost, now_s)
             source.answer = self._enqueue(self._believed(source, request, now_s), source, cost)
             reply = await asyncio.shield(source.answer)
@@ -264,8 +246,7 @@ class Runtime:
             self._pump.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._pump
-        for message in self._queue:
-            message.done.cancel()
+        self._queue.cancel()
         self._describer.shutdown(wait=False)
         self.store.save_learned(self.scheduler.learned())
 
@@ -297,7 +278,7 @@ class Runtime:
         if pause_s > 0:
             await asyncio.sleep(pause_s)
         pause_s = self._share_end_s - self.clock()
-        if pause_s > 0 and len(self._queue) < len(self.sources):
+        if pause_s > 0 and not self._queue.everybody_waits:
             self._all_wait.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
@@ -321,12 +302,9 @@ class Runtime:
 
     def _enqueue(self, stimulus: Stimulus, source: KnownSource | None = None, cost: float = 0.0) -> Future[Any]:
         done = asyncio.get_running_loop().create_future()
-        self._queue.append(_Message(stimulus, done, source, cost))
-        self._waiting_cost += cost
-        if source is not None:
-            source.waiting += 1
+        self._queue.add(Message(stimulus, done, source, cost))
         self._wake.set()
-        if len(self._queue) >= len(self.sources):
+        if self._queue.everybody_waits:
             self._all_wait.set()
         return done
 
@@ -334,7 +312,7 @@ class Runtime:
 
     def _cycle(self) -> None:
         start_s = self.clock()
-        batch, has_large = self._take(start_s)
+        batch = self._queue.take(start_s)
         if not batch and start_s < self._due_s:
             if self._queue:
                 # A large message whose turn has not come: the loop is everybody's until then.
@@ -348,41 +326,13 @@ class Runtime:
         except Exception:
             self._fail(batch)
             took_s = self.clock() - start_s
-        if has_large:
-            self._large_after_s = start_s + (1 + LARGE_REST) * took_s
+        self._queue.rest(start_s, took_s)
         self.metrics.cycle_seconds.observe(took_s)
         self._gap_end_s = start_s + self.settings.cycle_gap_ms / 1000
         rest_s = took_s / self.settings.cycle_share - took_s
         self._share_end_s = start_s + took_s + min(rest_s, self.settings.longest_wait_ms / 1000)
 
-    def _take(self, now_s: float) -> tuple[list[_Message], bool]:
-        """The messages of this cycle, and whether one of them is larger than `cycle_facts`.
-
-        All of them, as long as that is no more. Else those of sources that have sent least go first, and the rest
-        waits: a noisy source makes only itself wait. Messages of one source stay in order.
-        """
-        room = float(self.settings.cycle_facts)
-        if self._waiting_cost <= room:
-            taken, self._queue = self._queue, []
-        else:
-            taken, left, behind = [], [], set[str]()
-            for message in sorted(self._queue, key=lambda each: each.source.paid_s if each.source else -math.inf):
-                key = message.source.key if message.source else ""
-                is_turn = message.cost > self.settings.cycle_facts and now_s >= self._large_after_s and room > 0
-                if key not in behind and (message.cost <= room or is_turn):
-                    room -= message.cost
-                    taken.append(message)
-                else:
-                    behind.add(key)
-                    left.append(message)
-            self._queue = left
-        for message in taken:
-            self._waiting_cost -= message.cost
-            if message.source is not None:
-                (self.sources.get(message.source.key) or message.source).waiting -= 1
-        return taken, room < 0
-
-    def _deliver(self, decision: Decision, batch: list[_Message], now_s: float) -> None:
+    def _deliver(self, decision: Decision, batch: list[Message], now_s: float) -> None:
         self.cycle = decision.cycle
         for key, orders in decision.orders.items():
             if (source := self.sources.get(key)) is not None:
@@ -445,7 +395,7 @@ class Runtime:
             full=request.full,
         )
 
-    def _fail(self, batch: list[_Message]) -> None:
+    def _fail(self, batch: list[Message]) -> None:
         """The engine is at fault: whoever waits gets an error, and full reports make its state true again.
 
         Nothing that a half-finished cycle has left is trusted: what runs is forgotten, orders that wait are dropped,

@@ -1,4 +1,4 @@
-"""How is a run of the engine recorded, and replayed? A bounded file of its calls and decisions (law 2).
+"""How is a run of the engine recorded? A bounded file of its calls and decisions (law 2).
 
 A recording is one run of the control plane: every call that can change what its engine decides, and every decision.
 Each is a line of JSON; the file is compressed. If the process dies, the lines written so far can be read.
@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -83,7 +83,6 @@ class Reset(Struct, frozen=True, kw_only=True, tag_field="type", tag="reset"):
 
 Entry = Begun | Steered | Restored | Called | Decided | Forgotten | Reset
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_decode = msgspec.json.Decoder(Entry).decode
 
 
 class Recorder:
@@ -183,52 +182,3 @@ def begin(folder: Path, name: str, most_bytes: int) -> Recorder | None:
     except OSError as error:
         _log.error("not_recording", folder=str(folder), error=str(error))
         return None
-
-
-def read(path: Path) -> Iterator[Entry]:
-    """The entries of a recording; if the process died, the complete ones.
-
-    Raises OSError or msgspec.MsgspecError for any other file, and for a recording of another version.
-    """
-    with gzip.open(path, "rb") as lines:
-        try:
-            for line in lines:
-                if line.endswith(b"\n"):
-                    yield _decode(line)
-        except EOFError:
-            return
-
-
-def replay(entries: Iterable[Entry]) -> Iterator[tuple[Decided, Decided]]:
-    """Each cycle's recorded decision and today's. Raises the error of a cycle that had none when it was recorded."""
-    scheduler = Scheduler(EngineSettings())
-    answer: Decided | Exception = ValueError("a recording begins with a call")
-    for entry in entries:
-        match entry:
-            case Begun():
-                scheduler = Scheduler(EngineSettings(), order_epoch=entry.order_epoch)
-            case Steered():
-                scheduler.configure(entry.settings)
-                scheduler.steering.mode_of_source = dict(entry.mode_of_source)
-                scheduler.steering.policy_of_source = dict(entry.policy_of_source)
-            case Restored():
-                scheduler.restore(entry.learned)
-            case Called():
-                answer = _answer(scheduler, entry)
-            case Decided():
-                if isinstance(answer, Exception):
-                    raise answer
-                yield entry, answer
-            case Forgotten():
-                scheduler.forget(entry.source, entry.now_s)
-            case Reset():
-                scheduler.reset(entry.now_s)
-
-
-def _answer(scheduler: Scheduler, called: Called) -> Decided | Exception:
-    """The engine's answer in the form of a recording, or its error."""
-    try:
-        decision, due_s = scheduler.handle(called.batch, called.now_s)
-    except Exception as error:
-        return error
-    return msgspec.json.decode(_encode(Decided(decision=decision, due_s=due_s)), type=Decided)

@@ -64,7 +64,7 @@ class Estimate:
     mean: float
     error: float
     values: tuple[float, ...] = ()
-    """The independent values it was told from, one for each seed."""
+    """The independent values behind it, one for each seed."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:

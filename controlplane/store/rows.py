@@ -116,8 +116,8 @@ def find_decisions(
     if which.outcome is Result.PENDING:
         query = query.where(_PENDING)
     elif which.outcome is not None:
-        told = select(outcomes.c.decision).where(outcomes.c.result == which.outcome.value)
-        query = query.where(decisions.c.id.in_(told))
+        with_outcome = select(outcomes.c.decision).where(outcomes.c.result == which.outcome.value)
+        query = query.where(decisions.c.id.in_(with_outcome))
     found: dict[int, RecordedDecision] = {}
     while (wanted := limit - len(found)) > 0:
         older = query if before is None else query.where(decisions.c.id < before)

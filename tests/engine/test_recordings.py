@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from controlplane.model.orders import LaunchCopy
-from controlplane.runtime.recorder import Decided, read, replay
+from controlplane.runtime.recorder import Decided
+from tests.recording import encode, read, replay
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
@@ -60,7 +61,7 @@ def decide_again(path: Path) -> None:
     with gzip.GzipFile(path, "wb", mtime=0) as lines:
         for entry in entries:
             line = next(again) if isinstance(entry, Decided) else entry
-            lines.write(msgspec.json.encode(line, order="deterministic") + b"\n")
+            lines.write(encode(line) + b"\n")
 
 
 if __name__ == "__main__":

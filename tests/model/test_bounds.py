@@ -8,7 +8,7 @@ from controlplane.model import apply as applying
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply
 from controlplane.model.attempts import MOST_AT_ONCE
-from controlplane.model.cluster import Changes
+from controlplane.model.changes import Changes
 from controlplane.model.decisions import Report
 from tests.looks import Counted
 from tests.scenario import SOURCE, Scenario

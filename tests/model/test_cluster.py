@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from controlplane.hosts import KINDS
 from controlplane.model import facts as f
 from controlplane.model.apply import apply
-from controlplane.model.cluster import Changes, Cluster
+from controlplane.model.changes import Changes
+from controlplane.model.cluster import Cluster
 from controlplane.model.columns import ints
 from controlplane.model.decisions import Report
 from controlplane.model.table import Table

@@ -369,21 +369,6 @@ def test_who_scrapes_often_gets_one_description_that_holds_nobody_up(plane, monk
     assert "grasshopper_mode 0.0" in scrape()[0], "what has just been done is seen"
 
 
-def test_a_noisy_source_makes_only_itself_wait(tmp_path):
-    """The cycle takes what it has room for, from those that have sent least; large messages come in their turn."""
-
-    async def scenario(runtime, engine):
-        noisy = [runtime.sync(large("noisy", facts, sequence=facts)) for facts in (90, 120)]
-        quiet = [runtime.sync(large(f"quiet-{n}", 10)) for n in range(5)]
-        await asyncio.gather(*(asyncio.ensure_future(each) for each in (*noisy[:1], *quiet, *noisy[1:])))
-        order = [source for _, batch in engine.batches for source in batch]
-        assert order[:5] == [f"spark:quiet-{n}" for n in range(5)]
-        assert order[5:] == ["spark:noisy", "spark:noisy"]
-        assert len(engine.batches) == 2
-
-    run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0)
-
-
 def test_after_a_large_message_others_have_four_times_as_long(tmp_path):
     """A cycle of 50 ms; the next large message has its turn 250 ms after that one began."""
 
@@ -394,16 +379,6 @@ def test_after_a_large_message_others_have_four_times_as_long(tmp_path):
         assert begun_s[1] - begun_s[0] == pytest.approx(0.25, abs=0.04)
 
     run(tmp_path, scenario, cycle_facts=100, cycle_gap_ms=0, cycle_share=1.0)
-
-
-def test_the_last_room_of_a_cycle_is_enough_for_a_large_message(tmp_path):
-    """It begins its turn while there is any, and so comes with what left it that much."""
-
-    async def scenario(runtime, engine):
-        replies = await asyncio.gather(runtime.sync(large("small", 99)), runtime.sync(large("large", 120)))
-        assert len({reply.cycle for reply in replies}) == 1
-
-    run(tmp_path, scenario, cycle_facts=100)
 
 
 def test_a_cycle_that_rests_begins_when_the_last_source_has_reported(tmp_path):

@@ -15,9 +15,10 @@ from controlplane.model.decisions import Report
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.runtime import recorder
-from controlplane.runtime.recorder import Begun, Decided, RecordedScheduler, Recorder, Restored, begin, read, replay
+from controlplane.runtime.recorder import Begun, Decided, RecordedScheduler, Recorder, Restored, begin
 from tests.engine.test_random_stimuli import SAFE, everything, play, stimulus, stories
 from tests.plane import Clock, message, running, started, while_another_reports, working
+from tests.recording import read, replay
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.unit

@@ -118,8 +118,8 @@ def _headline(snapshot: Snapshot, jobs_before: bool) -> str:
     verb = "Steering" if snapshot.mode is Mode.CONTROL else "Watching"
     drivers = [pool for pool in snapshot.pools if not pool.is_queue]
     queues = [pool for pool in snapshot.pools if pool.is_queue]
-    told = (_inside(drivers, "job", "of", "application"), _inside(queues, "application", "in", "queue"))
-    return f"{verb} {', and '.join(filter(None, told))}"
+    parts = (_inside(drivers, "job", "of", "application"), _inside(queues, "application", "in", "queue"))
+    return f"{verb} {', and '.join(filter(None, parts))}"
 
 
 def _inside(pools: list[PoolState], claimant: str, within: str, pool: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from prometheus_client.metrics import MetricWrapperBase
 
+from controlplane.api.page.decisions import Change, ShownDecision
 from controlplane.api.page.overview import Effect
-from controlplane.api.page.told import Change, Told
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action
 from controlplane.model.snapshot import Snapshot
@@ -87,17 +87,17 @@ class Reader:
         """What operators have wished, newest first."""
         return [Change(entry) for entry in self._runtime.store.audit_log(limit)]
 
-    async def decision(self, decision: int) -> Told | None:
+    async def decision(self, decision: int) -> ShownDecision | None:
         """One decision."""
         recorded = await self._runtime.store.decision(decision)
-        return Told(recorded) if recorded else None
+        return ShownDecision(recorded) if recorded else None
 
     async def decisions(
         self, which: DecisionFilter, *, before: int | None = None, limit: int
-    ) -> tuple[list[Told], int | None]:
+    ) -> tuple[list[ShownDecision], int | None]:
         """Matching decisions, newest first, and the cursor of the next page."""
         page = await self._runtime.store.decisions(which, before=before, limit=limit)
-        return [Told(recorded) for recorded in page.decisions], page.cursor
+        return [ShownDecision(recorded) for recorded in page.decisions], page.cursor
 
 
 def _total(counter: MetricWrapperBase, **labels: str) -> float:

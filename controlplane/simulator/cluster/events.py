@@ -48,7 +48,7 @@ from controlplane.simulator.draws import job_key
 ANY_JOB = -2
 
 
-class Ended(NamedTuple):
+class JobResults(NamedTuple):
     """What became of the jobs, shape (n_jobs,); nan for those still live when the run was stopped."""
 
     response_s: Floats
@@ -59,7 +59,7 @@ class Ended(NamedTuple):
 
 
 @kernel
-def play(work: Workload, world: World, policy: PolicyPair, state: State, counted: Floats, ended: Ended) -> bool:
+def play(work: Workload, world: World, policy: PolicyPair, state: State, counted: Floats, results: JobResults) -> bool:
     """Play all events. `counted` is the span of time whose slot time is summed up.
 
     False if it was stopped: there was no room for one more live job, or a policy has broken a law.
@@ -73,14 +73,14 @@ def play(work: Workload, world: World, policy: PolicyPair, state: State, counted
             run_cycle(work, world, policy, state)
             if not state.counts[0]["is_lawful"]:
                 return False
-            meet(state, ended)
+            meet(state, results)
             end_beaten(world, state)
             plan_cycle(policy, state, True)
             hand_out(work, world, policy, state, ANY_JOB)
             continue
         changed = ANY_JOB
         if leaf < n_slots:
-            changed = slot_due(work, world, state, leaf, ended)
+            changed = slot_due(work, world, state, leaf, results)
         elif leaf < n_slots + n_jobs:
             open_phase(work, world, policy, state, leaf - n_slots)
         elif state.counts[0]["n_active"] == n_jobs:
@@ -157,11 +157,11 @@ def open_phase(work: Workload, world: World, policy: PolicyPair, state: State, r
 
 
 @rule
-def meet(state: State, ended: Ended) -> None:
+def meet(state: State, results: JobResults) -> None:
     """Write down whether slots are short for the jobs that have arrived since the last cycle, all at this instant."""
     counts = state.counts[0]
     for job in range(counts["n_met"], counts["next_job"]):
-        ended.met_short[job] = counts["is_short"]
+        results.met_short[job] = counts["is_short"]
     counts["n_met"] = counts["next_job"]
 
 
@@ -289,7 +289,7 @@ def start(work: Workload, world: World, policy: PolicyPair, state: State, row: i
 
 
 @rule
-def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended) -> int:
+def slot_due(work: Workload, world: World, state: State, slot: int, results: JobResults) -> int:
     """An attempt can be read, or has ended, or its slot has been cleaned up; returns the job that has ended one."""
     one = state.slots[slot]
     if one["use"] == CLEANING:
@@ -297,13 +297,13 @@ def slot_due(work: Workload, world: World, state: State, slot: int, ended: Ended
     elif state.counts[0]["now_s"] < one["end_s"]:
         set_due(state, slot, one["end_s"])
     else:
-        end_task(work, world, state, slot, ended)
+        end_task(work, world, state, slot, results)
         return one["job"]
     return ANY_JOB
 
 
 @rule
-def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended) -> None:
+def end_task(work: Workload, world: World, state: State, slot: int, results: JobResults) -> None:
     """The attempt on a slot has ended its task; the others are killed."""
     counts, original = state.counts[0], state.slots[slot]["original"]
     row = state.slots[slot]["job"]
@@ -330,7 +330,7 @@ def end_task(work: Workload, world: World, state: State, slot: int, ended: Ended
         if has_next:
             set_due(state, job_leaf(state, row), job["transferred_s"])
         else:
-            end_job(state, row, ended)
+            end_job(state, row, results)
 
 
 @rule
@@ -402,11 +402,11 @@ def free_slot(state: State, slot: int) -> None:
 
 
 @rule
-def end_job(state: State, row: int, ended: Ended) -> None:
+def end_job(state: State, row: int, results: JobResults) -> None:
     """The job's last task has ended."""
     job, counts = state.jobs[row], state.counts[0]
-    ended.response_s[job["id"]] = counts["now_s"] - job["arrival_s"]
-    ended.cost_s[job["id"]] = job["cost_s"]
+    results.response_s[job["id"]] = counts["now_s"] - job["arrival_s"]
+    results.cost_s[job["id"]] = job["cost_s"]
     place = 0
     while state.active[place] != row:
         place += 1

@@ -16,7 +16,7 @@ from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
 from controlplane.simulator.cluster.decisions import PolicyPair
-from controlplane.simulator.cluster.events import Ended, play
+from controlplane.simulator.cluster.events import JobResults, play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.state import empty_log, empty_state
 from controlplane.simulator.cluster.workloads import Source, Synthetic
@@ -38,7 +38,8 @@ ROWS = (*TABLE, *FORESEEING)
 class ClusterScenario:
     """One simulation but for its seed. Raises BadSetting, naming the field, where it cannot be run."""
 
-    policy: str = "hopper+late"
+    policy: str
+    """A pair, as in "allocator+speculator"."""
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
     copy_budget: str = ""
@@ -97,7 +98,7 @@ class ClusterScenario:
         """Run the policies on the seed's jobs."""
         return self.run(seed)[0]
 
-    def run(self, seed: int) -> "tuple[ClusterSummary, Ended]":
+    def run(self, seed: int) -> "tuple[ClusterSummary, JobResults]":
         """The same, and every job's response time and cost in order of arrival."""
         return self._played(seed, empty_log(0))
 
@@ -107,10 +108,10 @@ class ClusterScenario:
         self._played(seed, log)
         return log[log["ended_s"] > log["started_s"]]
 
-    def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, Ended]":
+    def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, JobResults]":
         work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
         work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
-        ended = Ended(
+        results = JobResults(
             response_s=np.full(self.jobs, nan),
             cost_s=np.full(self.jobs, nan),
             met_short=np.zeros(self.jobs, dtype=np.bool_),
@@ -121,11 +122,11 @@ class ClusterScenario:
         state = state._replace(log=log)
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
-        finished = play(work, world, self._policy(work.phase_tasks), state, window_s, ended)
+        finished = play(work, world, self._policy(work.phase_tasks), state, window_s, results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
-        slowdown = ended.response_s / ideal_s(work, self.launch_s)
-        return _summary(work, ended, slowdown, state.counts[0], window_s, self.slots, finished), ended
+        slowdown = results.response_s / ideal_s(work, self.launch_s)
+        return _summary(work, results, slowdown, state.counts[0], window_s, self.slots, finished), results
 
     def _world(self, seed: int) -> World:
         return World(
@@ -272,10 +273,10 @@ def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_
 
 
 def _summary(
-    work: Workload, ended: Ended, slowdown: Floats, counts: np.void, window_s: Floats, slots: int, finished: bool
+    work: Workload, results: JobResults, slowdown: Floats, counts: np.void, window_s: Floats, slots: int, finished: bool
 ) -> ClusterSummary:
     rows = _counted_rows(len(work.arrival_s))
-    tasks, response_s = tasks_of(work)[rows], ended.response_s[rows]
+    tasks, response_s = tasks_of(work)[rows], results.response_s[rows]
     known = ~np.isnan(response_s)
     slowdown = slowdown[rows][known]
     batches = [float(np.nanmean(part)) for part in np.array_split(response_s, BATCHES) if not np.isnan(part).all()]
@@ -288,13 +289,13 @@ def _summary(
         slowdown_quantiles=tuple(
             np.quantile(slowdown, QUANTILES).tolist() if len(slowdown) else [nan] * len(QUANTILES)
         ),
-        cost_s=_mean(ended.cost_s[rows][known]),
+        cost_s=_mean(results.cost_s[rows][known]),
         busy_share=float(counts["busy_s"]) / window_slot_s if window_slot_s > 0 else nan,
         copy_share=float(counts["copy_s"]) / window_slot_s if window_slot_s > 0 else nan,
         copies_per_task=float(counts["launched"] / work.phase_tasks.sum()),
         won_share=float(counts["won"] / max(counts["launched"], 1)),
         restarts_per_task=float(counts["restarted"] / work.phase_tasks.sum()),
-        short_share=float(ended.met_short[rows].mean()),
+        short_share=float(results.met_short[rows].mean()),
         local_share=float(counts["local"] / counts["inputs"]) if counts["inputs"] else 1.0,
         finished=bool(finished),
         events=int(counts["events"]),

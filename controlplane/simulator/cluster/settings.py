@@ -11,7 +11,7 @@ from controlplane.policies.row import Kind
 from controlplane.simulator.cluster.scenario import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)
-NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING and one.name != "policy")
+NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING)
 """Fields of a ClusterScenario that hold a number or a truth value."""
 
 

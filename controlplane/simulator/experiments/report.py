@@ -27,7 +27,7 @@ def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
     return environment.get_template("report.html").render(
         findings=findings,
         scale=scale,
-        scale_told=SCALES[scale],
+        scale_in_words=SCALES[scale],
         counts=", ".join(f"{sum(found.verdict is one for _, found in findings)} {one}" for one in Verdict),
         source=provenance(),
         colours=COLOURS,

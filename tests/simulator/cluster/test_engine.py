@@ -116,10 +116,10 @@ class Twin:
         self.open.pop(key, None)
         self.plain["end_attempt"](world, state, job, slot, is_killed)
 
-    def end_job(self, state, row, ended):
+    def end_job(self, state, row, results):
         job = int(state.jobs[row]["id"])
         self.facts += [f.StageEnded(stage=job, stage_attempt=0), f.JobEnded(job=f"job-{job}")]
-        self.plain["end_job"](state, row, ended)
+        self.plain["end_job"](state, row, results)
 
     def estimate(self, cluster, host_log, now_s):
         """The simulator's estimates in the engine's columns."""

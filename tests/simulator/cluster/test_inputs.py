@@ -31,7 +31,7 @@ def inputs(scenario, seed=1):
 
 def test_every_input_lies_on_so_many_machines_each_as_often_as_another():
     """Replicas of one input on one machine would be none; and no machine is special."""
-    homes = inputs(ClusterScenario(workload=SMALL, jobs=400, machines=MACHINES, replicas=3)).homes
+    homes = inputs(ClusterScenario(policy="fifo+none", workload=SMALL, jobs=400, machines=MACHINES, replicas=3)).homes
     assert all(len(set(row)) == 3 for row in homes.tolist())
     counts = np.bincount(homes.ravel(), minlength=MACHINES)
     expected = len(homes) * 3 / MACHINES
@@ -40,7 +40,9 @@ def test_every_input_lies_on_so_many_machines_each_as_often_as_another():
 
 def test_a_machine_that_holds_an_input_already_leaves_its_replica_to_the_next():
     """The last one leaves it to the first."""
-    scenario = ClusterScenario(workload=Synthetic(least_tasks=40, most_tasks=41), jobs=1, machines=3, replicas=2)
+    scenario = ClusterScenario(
+        policy="fifo+none", workload=Synthetic(least_tasks=40, most_tasks=41), jobs=1, machines=3, replicas=2
+    )
     homes, world = inputs(scenario).homes, scenario._world(1)
     with np.errstate(over="ignore"):
         drawn = [[home_of(world, job_key(1, 0), task, at) for at in range(2)] for task in range(len(homes))]
@@ -57,10 +59,10 @@ def test_a_jobs_tasks_go_to_the_machines_that_hold_their_input(seed):
         remote_factor=3.0, **STILL,
     )  # fmt: skip
     at_home = len(set(inputs(scenario, seed).homes[:, 0].tolist()))
-    summary, ended = scenario.run(seed)
+    summary, results = scenario.run(seed)
     assert summary.local_share == pytest.approx(at_home / MACHINES)
-    assert ended.response_s.tolist() == [3.0 if at_home < MACHINES else 1.0]
-    assert ended.cost_s.tolist() == [at_home + 3.0 * (MACHINES - at_home)]
+    assert results.response_s.tolist() == [3.0 if at_home < MACHINES else 1.0]
+    assert results.cost_s.tolist() == [at_home + 3.0 * (MACHINES - at_home)]
 
 
 @pytest.mark.parametrize("policy", ["hopper+late", "srpt+ras"])
@@ -162,7 +164,7 @@ def test_a_copy_goes_beside_its_input_but_not_beside_its_original():
 def test_what_cannot_be_is_refused_by_name(name, value):
     """More replicas than machines, input that is faster from afar, a share beyond all, too large a machine."""
     with pytest.raises(BadSetting, match=name):
-        ClusterScenario(machines=6, **{name: value})
+        ClusterScenario(policy="fifo+none", machines=6, **{name: value})
 
 
 def test_an_idle_cluster_fills_from_its_first_machine_on():
@@ -172,4 +174,4 @@ def test_an_idle_cluster_fills_from_its_first_machine_on():
 
 def test_a_machine_may_have_ten_thousand_slots():
     """As one whose machines do not matter, or a cluster of one."""
-    assert ClusterScenario(machines=6, slots_per_machine=10_000).slots_per_machine == 10_000
+    assert ClusterScenario(policy="fifo+none", machines=6, slots_per_machine=10_000).slots_per_machine == 10_000

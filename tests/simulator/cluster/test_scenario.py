@@ -180,7 +180,7 @@ def test_an_allocators_row_says_how_copies_and_locality_count_unless_the_scenari
 
 def test_what_is_left_out_is_the_usual_cluster():
     """Two thousand jobs on 400 slots, and each attempt of a task draws a factor of its own."""
-    usual = ClusterScenario()
+    usual = ClusterScenario(policy="fifo+none")
     with np.errstate(over="ignore"):
         factors = {attempt_factor(usual._world(1), job_key(1, 0), 0, attempt) for attempt in range(4)}
     assert (usual.jobs, usual.slots, len(factors)) == (2000, 400, 4)
@@ -355,12 +355,12 @@ def test_the_measured_busy_share_is_the_offered_load_where_nothing_is_copied():
 
 def test_policies_meet_the_same_luck():
     """Without copies a job costs the same slot time whoever is served first, though it ends at other times."""
-    ended = [
+    results = [
         ClusterScenario(policy=policy, workload=SMALL, offered_load=0.9, jobs=300, machines=8).run(1)[1]
         for policy in ("fifo+none", "srpt+none")
     ]
-    assert ended[0].cost_s == pytest.approx(ended[1].cost_s, rel=1e-9)
-    assert not np.allclose(ended[0].response_s, ended[1].response_s)
+    assert results[0].cost_s == pytest.approx(results[1].cost_s, rel=1e-9)
+    assert not np.allclose(results[0].response_s, results[1].response_s)
 
 
 @pytest.mark.parametrize("policy", ["hopper+late", "srpt+ras", "hopper+mantri", "budgeted+stock-spark", "fair+ras"])
@@ -393,7 +393,7 @@ def test_the_noise_of_an_attempt_has_draws_of_its_own(monkeypatch):
     drawn = []
     monkeypatch.setattr(world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
     for attempt in range(32):
-        noise_factor(ClusterScenario(noise=0.3)._world(1), np.uint64(1), 0, attempt)
+        noise_factor(ClusterScenario(policy="fifo+none", noise=0.3)._world(1), np.uint64(1), 0, attempt)
     assert len(set(drawn)) == 2 * 32
     assert FIRST_NOISE <= min(drawn) <= max(drawn) < FIRST_HOME
 
@@ -470,8 +470,8 @@ def test_mantri_starts_a_slow_task_anew_while_others_wait(margin_s, restarts, en
     own the next original, and ten seconds of work are left for two slots. A mere copy waits for all originals, to 11 s.
     """
     given = STILL | TWELVE | {"speculator_settings": {"kill_margin_s": margin_s}}
-    summary, ended = ClusterScenario(policy="fair+mantri", **given).run(1)
-    assert ended.response_s.tolist() == [ends_s]
+    summary, results = ClusterScenario(policy="fair+mantri", **given).run(1)
+    assert results.response_s.tolist() == [ends_s]
     assert summary.restarts_per_task == pytest.approx(restarts / 12)
     assert summary.copies_per_task == pytest.approx((1 - restarts) / 12)
 
@@ -486,8 +486,8 @@ def test_mantri_ends_the_original_that_its_copy_beats(margin_s, detect_s, cost_s
     """
     settings = {"cycle_s": 0.5, "detect_s": detect_s, "speculator_settings": {"kill_margin_s": margin_s}}
     given = STILL | SLOW_AT_TEN | settings
-    summary, ended = ClusterScenario(policy="fair+mantri", **given).run(1)
-    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([2.0], [cost_s])
+    summary, results = ClusterScenario(policy="fair+mantri", **given).run(1)
+    assert (results.response_s.tolist(), results.cost_s.tolist()) == ([2.0], [cost_s])
     assert summary.won_share == 1.0
 
 
@@ -497,10 +497,10 @@ def test_what_was_wanted_for_a_task_is_taken_back_when_its_original_ends():
     """
     source = Listed(original_s=((10.0,) * 9 + (100.0,),), copy_s=50.0)
     settings = {"cycle_s": 0.5, "max_copies": 2, "speculator_settings": {"kill_margin_s": 5.0}}
-    summary, ended = ClusterScenario(policy="fair+mantri", **STILL | SLOW_AT_TEN | {"workload": source} | settings).run(
-        1
-    )
-    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([60.0], [9 * 10 + 10.5 + 50 + 49 + 48.5])
+    summary, results = ClusterScenario(
+        policy="fair+mantri", **STILL | SLOW_AT_TEN | {"workload": source} | settings
+    ).run(1)
+    assert (results.response_s.tolist(), results.cost_s.tolist()) == ([60.0], [9 * 10 + 10.5 + 50 + 49 + 48.5])
     assert summary.copies_per_task == pytest.approx(3 / 10)
 
 
@@ -529,8 +529,8 @@ def test_a_relaunch_gives_the_slot_back_at_once():
         policy="fair+relaunch", speculator_settings={"relaunch_factor": 3.0}, workload=source, jobs=1, machines=2,
         **STILL | {"cycle_s": 0.5},
     )  # fmt: skip
-    ended = scenario.run(1)[1]
-    assert (ended.response_s.tolist(), ended.cost_s.tolist()) == ([4.0], [4.0])
+    results = scenario.run(1)[1]
+    assert (results.response_s.tolist(), results.cost_s.tolist()) == ([4.0], [4.0])
 
 
 @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ def test_each_phase_is_relaunched_at_the_age_that_is_best_for_its_tasks():
 def test_a_setting_that_the_allocator_does_not_have_is_refused_before_anything_runs():
     """Of the sweeps' cells the last one would tell it after hours."""
     with pytest.raises(BadSetting, match="patience"):
-        ClusterScenario(allocator_settings={"patience": 3.0})
+        ClusterScenario(policy="hopper+late", allocator_settings={"patience": 3.0})
 
 
 def test_last_lets_copies_wait_for_every_original():

@@ -60,8 +60,8 @@ def slowest(results: Results) -> Finding:
     claims = []
     for name, policy in ALONE.items():
         times = [median(results(_slowest(results.scale, policy, tasks))) for tasks in SLOWEST_TASKS]
-        told = " and ".join(f"{one:.2f}" for one in times)
-        numbers = f"{name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {told} times the median"
+        ratios = " and ".join(f"{one:.2f}" for one in times)
+        numbers = f"{name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {ratios} times the median"
         if policy is ALONE["no copies"]:
             statement, held = "Without copies the slowest task is 7 or 8 times as slow, or more.", min(times) >= 7.0
         else:

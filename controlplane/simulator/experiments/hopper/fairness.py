@@ -71,14 +71,14 @@ def _unfairness(results: Results, world_name: str, world: Fields, at: Fields) ->
     over = {name: gains(results, _with_epsilon(0.1), base, at, world) for name, base in BASELINES.items()}
     hurt = job_gains(results, _with_epsilon(0.1), fairest, at, world)
     flattens = bought[0.3].mean - bought[0.15].mean < 0.5 * bought[0.15].mean
-    told = ", ".join(f"over {name} {percent(one)}" for name, one in over.items())
+    over_both = ", ".join(f"over {name} {percent(one)}" for name, one in over.items())
     return [
         Claim(
             statement=f"{world_name}: gains rise quickly with small epsilon, and little beyond 15 %.",
             held=clear(bought[0.15]) and flattens,
             numbers=f"{world_name}, {where(results, at, world)}, over epsilon 0: "
             + ", ".join(f"{one:g} {percent(gain)}" for one, gain in bought.items())
-            + f"; at 0.1 {told}",
+            + f"; at 0.1 {over_both}",
         ),
         Claim(
             statement=f"{world_name}: at 10 %, fewer than 4 % of the jobs are slower than with absolute fairness, by "
@@ -105,7 +105,7 @@ def guidelines(results: Results) -> Finding:
             name: estimate([one.short_share for one in found(results, load, world, policy)])
             for name, policy in shown.items()
         }
-        told = ", ".join(
+        by_policy = ", ".join(
             f"{name} {one.mean:.0%} ({one.error:.0%}) at {busy(results, load, world, shown[name]):.0%} busy"
             for name, one in shares.items()
         )
@@ -114,7 +114,7 @@ def guidelines(results: Results) -> Finding:
                 statement=f"{world_name}: at 80 % utilization, 53 % of the jobs are allocated by Guideline 2: they "
                 "arrive while virtual sizes exceed the slots (here: within ten points).",
                 held=abs(shares["Hopper"].mean - SHORT) <= NEAR,
-                numbers=f"{world_name}, offered {load['offered_load']:g}: {told}",
+                numbers=f"{world_name}, offered {load['offered_load']:g}: {by_policy}",
             )
         )
     return Finding(claims=claims)

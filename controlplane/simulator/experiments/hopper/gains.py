@@ -70,7 +70,7 @@ def _lines(
     }
 
 
-def _told(lines: Lines, at: int | None = None) -> str:
+def _in_numbers(lines: Lines, at: int | None = None) -> str:
     """All lines at one place, or everywhere."""
     return "; ".join(
         f"{label} {percent(line[at]) if at is not None else listed(line)}" for label, line in lines.items()
@@ -98,26 +98,26 @@ def figure_6(results: Results) -> Finding:
 def _load_claims(title: str, measured: list[float], lines: Lines) -> list[Claim]:
     """The statements about 60, 80 and 30 %, each at the nearest measured share."""
     at = {share: nearest(measured, share) for share in (LOW, MIDDLE, HIGH)}
-    told = {share: f"{title}, {measured[i]:.0%} busy: {_told(lines, i)}" for share, i in at.items()}
+    numbers = {share: f"{title}, {measured[i]:.0%} busy: {_in_numbers(lines, i)}" for share, i in at.items()}
     plain = {share: lines[PLAIN][i] for share, i in at.items()}
     return [
         *(
             Claim(
                 statement=f"{title}, {label}: at 60 % utilization jobs are 50 to 60 % shorter.",
                 held=lines[label][at[MIDDLE]].mean >= 0.5,
-                numbers=told[MIDDLE] if label == PLAIN else f"{label} {percent(lines[label][at[MIDDLE]])}",
+                numbers=numbers[MIDDLE] if label == PLAIN else f"{label} {percent(lines[label][at[MIDDLE]])}",
             )
             for label in (PLAIN, KINDEST)
         ),
         Claim(
             statement=f"{title}: from 80 % on there are gains, below 20 %.",
             held=clear(plain[HIGH]) and plain[HIGH].mean < 0.2,
-            numbers=told[HIGH],
+            numbers=numbers[HIGH],
         ),
         Claim(
             statement=f"{title}: at 30 % and below, gains are no more than 14 %.",
             held=plain[LOW].mean <= 0.14,
-            numbers=told[LOW],
+            numbers=numbers[LOW],
         ),
     ]
 
@@ -139,14 +139,14 @@ def figure_7(results: Results) -> Finding:
             lines = {label: [one[label][0] for one in by_size] for label in by_size[0]}
             title = f"{name}, {world_name}"
             charts.append(gain_chart(title, f"size bin: {', '.join(names)}", range(1, len(BINS) + 1), lines))
-            told = {PLAIN: f"{title}, {where(results, at, world)}, tasks {', '.join(names)}: {_told(lines)}"}
+            numbers = {PLAIN: f"{title}, {where(results, at, world)}, tasks {', '.join(names)}: {_in_numbers(lines)}"}
             for label in (PLAIN, KINDEST):
                 small, large = lines[label][0], lines[label][-1]
                 claims.append(
                     Claim(
                         statement=f"{title}, {label}: small jobs gain 18 to 32 %, large ones more than 50 %.",
                         held=0.18 <= small.mean <= 0.32 and large.mean > 0.5,
-                        numbers=told.get(label, f"{label} {listed(lines[label])}"),
+                        numbers=numbers.get(label, f"{label} {listed(lines[label])}"),
                     )
                 )
     return Finding(claims=claims, charts=charts)
@@ -181,11 +181,11 @@ def figure_8a(results: Results) -> Finding:
 
 def _single_jobs(title: str, one: JobGains) -> Claim:
     """Figure 8a's statement of one pair of policies."""
-    told = ", ".join(f"{share:.0%}: {gain:+.1%}" for share, gain in zip(QUANTILES, one.quantiles, strict=True))
+    quantiles = ", ".join(f"{share:.0%}: {gain:+.1%}" for share, gain in zip(QUANTILES, one.quantiles, strict=True))
     return Claim(
         statement=f"{title}: a tenth of the jobs gains over 70 %, nine tenths at least 10 %.",
         held=one.quantiles[-1] > 0.7 and one.quantiles[0] >= 0.1,
-        numbers=f"{title}, quantiles of gains: {told}; mean {one.mean:+.1%}",
+        numbers=f"{title}, quantiles of gains: {quantiles}; mean {one.mean:+.1%}",
     )
 
 
@@ -207,7 +207,7 @@ def figure_8b(results: Results) -> Finding:
                 statement=f"{world_name}: gains hold for all lengths of the DAG.",
                 held=all(map(clear, lines[PLAIN])),
                 numbers=f"{world_name}, {', '.join(map(str, PHASES))} phases, "
-                f"{', '.join(f'{busy(results, one, world, PRIO):.0%}' for one in at)} busy: {_told(lines)}",
+                f"{', '.join(f'{busy(results, one, world, PRIO):.0%}' for one in at)} busy: {_in_numbers(lines)}",
             )
         )
     return Finding(claims=claims, charts=charts)
@@ -294,7 +294,7 @@ def conditions(results: Results) -> Finding:
             Claim(
                 statement=f"Hopper+LATE gains over Prio: {name}.",
                 held=clear(lines[PLAIN][0]),
-                numbers=f"{name}, {busy(results, _under(PRIO, change)):.0%} busy: {_told(lines, 0)}",
+                numbers=f"{name}, {busy(results, _under(PRIO, change)):.0%} busy: {_in_numbers(lines, 0)}",
             )
         )
     return Finding(claims=claims)

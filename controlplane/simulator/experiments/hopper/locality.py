@@ -64,9 +64,9 @@ def figure_13(results: Results) -> Finding:
             }
             local = [_local_share(results, _allowing(HOPPER, share), at) for share in PERCENTS]
             charts += _charts(title, lines, local)
-            share_told = f"{busy(results, at, _allowing(PRIO, 0.0)):.0%} busy"
-            told = f"{title}, {share_told}, k = {', '.join(f'{k:g}' for k in PERCENTS)} %"
-            claims += _claims(results, at, told, title)
+            busy_share = f"{busy(results, at, _allowing(PRIO, 0.0)):.0%} busy"
+            where = f"{title}, {busy_share}, k = {', '.join(f'{k:g}' for k in PERCENTS)} %"
+            claims += _claims(results, at, where, title)
             claims += [
                 Claim(
                     statement=f"{title}: {name} with the locality rule gains no more than 20 % over {name} without.",
@@ -79,7 +79,7 @@ def figure_13(results: Results) -> Finding:
     return Finding(claims=claims, charts=charts)
 
 
-def _claims(results: Results, at: Fields, told: str, title: str) -> list[Claim]:
+def _claims(results: Results, at: Fields, where: str, title: str) -> list[Claim]:
     """What figure 13 shows of Hopper: local tasks, and gains over no allowance."""
     none = _allowing(HOPPER, 0.0)
     over_none = {share: gains(results, _allowing(HOPPER, share), none, at) for share in PERCENTS[1:]}
@@ -97,7 +97,7 @@ def _claims(results: Results, at: Fields, told: str, title: str) -> list[Claim]:
             statement=f"{title}: the share of local tasks increases with k, appreciably so at 3 %.",
             held=all(a.mean <= b.mean for a, b in pairwise(local))
             and local[PERCENTS.index(PAPERS)].mean - local[0].mean >= STEADY,
-            numbers=f"{told}: local tasks {shares}",
+            numbers=f"{where}: local tasks {shares}",
         ),
         Claim(
             statement=f"{title}: k = 3 % gains over no allowance.",

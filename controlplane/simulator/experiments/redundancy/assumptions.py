@@ -19,9 +19,9 @@ from controlplane.simulator.experiments.redundancy.points import (
     Fields,
     largest_miss,
     line,
+    mean,
     plan,
     small_up_to,
-    told,
     took,
 )
 from controlplane.simulator.masterworker.record import Outcome
@@ -201,7 +201,7 @@ def heavy_tails(results: Results) -> Finding:
             Claim(
                 statement=f"It still finds a fairly accurate {name} (here: E[T] within 5 % of the least simulated).",
                 held=lost <= 0.05,
-                numbers=f"E[T] at its {name}* {told(chosen)}, {lost:.1%} above the least",
+                numbers=f"E[T] at its {name}* {mean(chosen)}, {lost:.1%} above the least",
             ),
         ]
         foretold = [_formula_s(HEAVY, at(one), HEAVY_LOAD) for one in settings]

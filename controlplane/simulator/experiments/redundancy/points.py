@@ -97,8 +97,8 @@ def below(first: Estimate, second: Estimate) -> bool:
     return gain.mean > SURE * gain.error
 
 
-def told(one: Outcome, name: str = "response_s") -> str:
-    """A simulated mean with its standard error."""
+def mean(one: Outcome, name: str = "response_s") -> str:
+    """A simulated mean with its standard error, in words."""
     found = getattr(one, name)
     return f"{found.mean:.2f} ({found.error:.2f})" if one.stable else "unstable"
 

@@ -26,10 +26,10 @@ from controlplane.simulator.experiments.redundancy.points import (
     common_factor,
     largest_miss,
     load_charts,
+    mean,
     over_loads,
     plan,
     sweep_charts,
-    told,
     took,
 )
 from controlplane.simulator.masterworker.record import Outcome
@@ -64,14 +64,14 @@ def figure_8(results: Results) -> Finding:
                     for load, found in swept.items()
                 ),
                 numbers="; ".join(
-                    f"load {load}: {told(found[best[load]])} at w = {FACTORS[best[load]]:g}, {told(found[-1])} at 10"
+                    f"load {load}: {mean(found[best[load]])} at w = {FACTORS[best[load]]:g}, {mean(found[-1])} at 10"
                     for load, found in swept.items()
                 ),
             ),
             Claim(
                 statement="At a load of 0.9, w = 1.5 drives the system to instability.",
                 held=busy >= 1.0 and not early.stable,
-                numbers=f"rho by formula {busy:.3f}, simulated {told(early)}",
+                numbers=f"rho by formula {busy:.3f}, simulated {mean(early)}",
             ),
             Claim(
                 statement="The M/G/c approximation is accurate (here: within 10 % while less than 90 % of the slots "
@@ -132,8 +132,8 @@ def figure_10(results: Results) -> Finding:
                 statement="When the load is very high, relaunching is slightly better.",
                 held=below(relaunch[0.9].response_s, small[0.9].response_s)
                 and below(relaunch[0.9].slowdown, small[0.9].slowdown),
-                numbers=f"E[T] at 0.9 {told(relaunch[0.9])} relaunched, {told(small[0.9])} with redundancy; slowdown "
-                f"{told(relaunch[0.9], 'slowdown')} and {told(small[0.9], 'slowdown')}",
+                numbers=f"E[T] at 0.9 {mean(relaunch[0.9])} relaunched, {mean(small[0.9])} with redundancy; slowdown "
+                f"{mean(relaunch[0.9], 'slowdown')} and {mean(small[0.9], 'slowdown')}",
             ),
         ],
         charts=load_charts(results, {"Redundant-small": SMALL, "Straggler-relaunch": common_factor}),

@@ -19,8 +19,8 @@ from controlplane.simulator.experiments.redundancy.points import (
     Fields,
     below,
     line,
+    mean,
     plan,
-    told,
     took,
 )
 from controlplane.simulator.masterworker.record import Outcome
@@ -150,7 +150,7 @@ def estimates(results: Results) -> Finding:
                 "5 % longer when estimates are off by a factor of e, a standard deviation).",
                 held=below(outcomes[0].response_s, outcomes[-1].response_s)
                 and outcomes[-1].response_s.mean >= 1.05 * outcomes[0].response_s.mean,
-                numbers=f"{name}, noise {listed(NOISES, 1)}: E[T] {', '.join(told(one) for one in outcomes)}",
+                numbers=f"{name}, noise {listed(NOISES, 1)}: E[T] {', '.join(mean(one) for one in outcomes)}",
             )
             for name, outcomes in ran.items()
         ],
@@ -172,7 +172,7 @@ def cancelling(results: Results) -> Finding:
                 statement=f"{name}: results with cancelling that takes no time are optimistic (here: E[T] is longer "
                 "when it takes a tenth of the least service time).",
                 held=below(outcomes[0].response_s, outcomes[1].response_s),
-                numbers=f"{name}, {listed(CANCEL_S, 0)} s to cancel: E[T] {', '.join(told(one) for one in outcomes)}",
+                numbers=f"{name}, {listed(CANCEL_S, 0)} s to cancel: E[T] {', '.join(mean(one) for one in outcomes)}",
             )
             for name, outcomes in ran.items()
         ],

@@ -25,12 +25,12 @@ from controlplane.simulator.experiments.redundancy.points import (
     below,
     largest_miss,
     load_charts,
+    mean,
     not_tried,
     over_loads,
     plan,
     small_up_to,
     sweep_charts,
-    told,
     took,
 )
 from controlplane.simulator.masterworker.record import Outcome
@@ -59,7 +59,7 @@ def figure_3(results: Results) -> Finding:
             Claim(
                 statement="Redundant-all destabilises the system beyond a load of 0.6.",
                 held=everyone[0.6].stable and not everyone[0.7].stable,
-                numbers=f"E[T] at 0.6 {told(everyone[0.6])}, at 0.7 {told(everyone[0.7])}",
+                numbers=f"E[T] at 0.6 {mean(everyone[0.6])}, at 0.7 {mean(everyone[0.7])}",
             ),
             Claim(
                 statement="While the load is low, Redundant-all lowers slowdowns and completion times.",
@@ -69,14 +69,14 @@ def figure_3(results: Results) -> Finding:
                     for load in LOADS
                     if load <= 0.5
                 ),
-                numbers=f"slowdown at 0.1 {told(everyone[0.1], 'slowdown')} against {told(none[0.1], 'slowdown')}",
+                numbers=f"slowdown at 0.1 {mean(everyone[0.1], 'slowdown')} against {mean(none[0.1], 'slowdown')}",
             ),
             Claim(
                 statement="Redundant-small stays stable at high load and still mitigates stragglers.",
                 held=all(
                     small[load].stable and below(small[load].slowdown, none[load].slowdown) for load in (0.7, 0.8)
                 ),
-                numbers=f"slowdown at 0.8 {told(small[0.8], 'slowdown')} against {told(none[0.8], 'slowdown')}, with "
+                numbers=f"slowdown at 0.8 {mean(small[0.8], 'slowdown')} against {mean(none[0.8], 'slowdown')}, with "
                 "a threshold by formula, not a learned one",
             ),
             not_tried("At low load the learned Redundant-small is worse than Redundant-all."),
@@ -169,27 +169,27 @@ def _threshold_claims(
 ) -> list[Claim]:
     """Which thresholds the simulations favour."""
     hurts = {load: not one.stable or below(best[load], one.response_s) for load, one in everyone.items()}
-    all_told = ", ".join(f"{told(one)} at {load}" for load, one in everyone.items())
+    everywhere = ", ".join(f"{mean(one)} at {load}" for load, one in everyone.items())
     return [
         Claim(
             statement="Up to a load of 0.5 even very large jobs may be expanded without harm.",
             held=not (hurts[0.3] or hurts[0.5]),
-            numbers=f"E[T] with all jobs expanded {told(everyone[0.5])} at 0.5, least {best[0.5].mean:.2f}",
+            numbers=f"E[T] with all jobs expanded {mean(everyone[0.5])} at 0.5, least {best[0.5].mean:.2f}",
         ),
         Claim(
             statement="At 0.6 there is a threshold beyond which expanding hurts.",
             held=hurts[0.6],
-            numbers=f"E[T] with all jobs expanded {told(everyone[0.6])} at 0.6, least {best[0.6].mean:.2f}",
+            numbers=f"E[T] with all jobs expanded {mean(everyone[0.6])} at 0.6, least {best[0.6].mean:.2f}",
         ),
         Claim(
             statement="From 0.7 on it may drive the system to instability.",
             held=not any(everyone[load].stable for load in (0.7, 0.8, 0.9)),
-            numbers=f"E[T] with all jobs expanded {all_told}",
+            numbers=f"E[T] with all jobs expanded {everywhere}",
         ),
         Claim(
             statement="At 0.9 the best threshold is below 10: expand no job.",
             held=_best_threshold_s(0.9) < SYSTEM.min_service_s and not below(best[0.9], none[0.9].response_s),
-            numbers=f"d* = {_best_threshold_s(0.9):g}; E[T] of none {told(none[0.9])}, least {best[0.9].mean:.2f}",
+            numbers=f"d* = {_best_threshold_s(0.9):g}; E[T] of none {mean(none[0.9])}, least {best[0.9].mean:.2f}",
         ),
     ]
 
@@ -225,12 +225,12 @@ def figure_7(results: Results) -> Finding:
             Claim(
                 statement="With its threshold set by formula it acts as Redundant-all at low load.",
                 held=all(small[load].response_s == everyone[load].response_s for load in (0.1, 0.3, 0.5)),
-                numbers=f"E[T] at 0.5 {told(small[0.5])} and {told(everyone[0.5])}",
+                numbers=f"E[T] at 0.5 {mean(small[0.5])} and {mean(everyone[0.5])}",
             ),
             Claim(
                 statement="Close to a load of 1 it acts as Redundant-none.",
                 held=small[0.9].response_s == none[0.9].response_s,
-                numbers=f"E[T] at 0.9 {told(small[0.9])} and {told(none[0.9])}",
+                numbers=f"E[T] at 0.9 {mean(small[0.9])} and {mean(none[0.9])}",
             ),
         ],
         charts=load_charts(results, {"Redundant-small, r = 2, best threshold": SMALL, "None": NONE}),

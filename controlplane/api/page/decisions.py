@@ -1,4 +1,4 @@
-"""How is a decision told, and what do a task's decisions say about one of its attempts?"""
+"""How does the page show a decision, and what do a task's decisions say about one of its attempts?"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def _utc(at_unix_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an operator wished, as it is told."""
+    """What an operator wished, as the page shows it."""
 
     entry: AuditEntry
 
@@ -45,8 +45,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A recorded decision as it is told."""
+class ShownDecision:
+    """A recorded decision as the page shows it."""
 
     recorded: RecordedDecision
 
@@ -127,14 +127,14 @@ class Why:
 
     title: str
     placed: str
-    decisions: list[Told]
+    decisions: list[ShownDecision]
     task: TaskState | None
     task_title: str
 
 
 def why(
     attempt: AttemptRecord,
-    decisions: Iterable[Told],
+    decisions: Iterable[ShownDecision],
     tasks: Iterable[TaskState],
     *,
     now_s: float,
@@ -142,7 +142,7 @@ def why(
     raced: bool,
 ) -> Why:
     """Explains one attempt by the decisions on its task, the one that launched it first, and by its present reason."""
-    launch_first = sorted(decisions, key=lambda told: not attempt.order or told.record.order != attempt.order)
+    launch_first = sorted(decisions, key=lambda decision: not attempt.order or decision.record.order != attempt.order)
     task = next((t for t in tasks if (t.stage, t.stage_attempt, t.index) == task_of(attempt)), None)
     by = f"order {attempt.order}" if attempt.order else "the host itself"
     return Why(

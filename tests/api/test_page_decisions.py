@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.api.page.told import Told, why
+from controlplane.api.page.decisions import ShownDecision, why
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.runtime.history import AttemptRecord
 from controlplane.store.recent import RecordedDecision
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.unit
 def test_what_a_copy_has_brought_is_told_with_what_it_cost(result, saved_s, cost_core_s, sentence):
     """Who reads in shadow mode what control would save must not miss what it would cost."""
     outcome = DecisionOutcome(decision=1, result=result, at_s=0.0, saved_s=saved_s, cost_core_s=cost_core_s)
-    assert Told.outcome_sentence(outcome) == sentence
+    assert ShownDecision.outcome_sentence(outcome) == sentence
 
 
 def test_what_a_host_has_answered_is_told_in_words():
     """Few readers know the shim's codes; what is none stands as it is."""
     answers = ("no_slot", "bad_field:target", "no word from the host")
     outcomes = [DecisionOutcome(decision=1, result=Result.EXPIRED, at_s=0.0, reason=answer) for answer in answers]
-    assert [Told.outcome_sentence(outcome).partition(": ")[2] for outcome in outcomes] == [
+    assert [ShownDecision.outcome_sentence(outcome).partition(": ")[2] for outcome in outcomes] == [
         "no slot came free in time.",
         "the order has a field that the protocol forbids: target.",
         "no word from the host.",
@@ -47,7 +47,7 @@ def test_an_attempt_is_explained_by_the_decision_that_launched_it_before_others(
     """Those that came to nothing, and newer ones about the same task, are of less interest."""
     place = {"stage": 1, "stage_attempt": 0, "index": 3, "executor": "1", "host": "h", "start_s": 0.0}
     records = [record(number, order=order) for number, order in ((3, 0), (2, 9), (1, 5))]
-    decisions = [Told(RecordedDecision(record=each, at_unix_ms=0, outcomes=[])) for each in records]
+    decisions = [ShownDecision(RecordedDecision(record=each, at_unix_ms=0, outcomes=[])) for each in records]
 
     def told(order):
         attempt = AttemptRecord(attempt=7, attempt_number=1, speculative=True, order=order, **place)
