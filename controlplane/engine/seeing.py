@@ -116,7 +116,7 @@ def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
     for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
         info = cluster.job_infos[job]
         submitted = {cluster.stage_infos[row].fact.stage for row in info.stage_rows}
-        parents = {cluster.stage_infos[row].fact.stage for row in info.stage_rows if not cluster.stages.closing[row]}
+        parents = {cluster.stage_infos[row].fact.stage for row in info.open_rows}
         children = {child for parent, child in info.edges if parent in parents and child not in submitted}
         cluster.jobs.downstream_tasks[job] = sum(info.stage_tasks.get(child, 0) for child in children)
 

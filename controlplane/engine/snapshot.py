@@ -271,7 +271,6 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
 def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
     stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
-    open_rows = [stage for stage in info.stage_rows if not cluster.stages.closing[stage]]
     return s.JobState(
         source=source.name,
         job=info.key,
@@ -286,7 +285,7 @@ def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobSt
         age_s=float(moment.now_s - jobs.submitted_s[row]),
         stages=stages,
         edges=info.edges,
-        remaining_tasks=int(cluster.stages.left(open_rows).sum()),
+        remaining_tasks=int(cluster.stages.left(sorted(info.open_rows)).sum()),
         n_running=sum(stage.n_running for stage in stages),
         n_copies=sum(stage.n_copies for stage in stages),
         copies_launched=int(jobs.copies_launched[row]),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
+from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode, lowest
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
@@ -29,6 +30,8 @@ class Steering:
         registry.speculator(settings.speculator).complete(settings.speculator_settings)
         if budget := registry.copy_budget(settings.copy_budget):
             budget.complete(settings.copy_budget_settings)
+        for name, value in {} if budget else settings.copy_budget_settings.items():
+            raise BadSetting(f"engine.copy_budget_settings.{name}", got=value, want="a copy budget to be set")
         self.settings = settings
 
     def set_mode(self, mode: Mode, source: str = "") -> None:

@@ -44,7 +44,7 @@ def _source(source: SourceState) -> SourceState:
 
 def _job(info: JobInfo) -> JobInfo:
     found = copy(info)
-    found.stage_rows = info.stage_rows.copy()
+    found.stage_rows, found.open_rows = info.stage_rows.copy(), info.open_rows.copy()
     return found
 
 

@@ -182,7 +182,7 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
     jobs.ended[row] = True
     now.changes.jobs_ended.add(row)
     jobs.containers_running[row] = jobs.containers_pending[row] = 0
-    for stage in now.cluster.job_infos[row].stage_rows:
+    for stage in list(now.cluster.job_infos[row].open_rows):
         _close_stage(now, stage, at_s)
 
 
@@ -208,6 +208,7 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     in_python = any(word in fact.operators for word in source.kind.python_operators)
     info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed, in_python)
     cluster.job_infos[job].stage_rows.add(row)
+    cluster.job_infos[job].open_rows.add(row)
     now.changes.jobs.add(job)
     cluster.jobs.ended[job] = False
     now.mentioned.add(("job", fact.job))
@@ -272,6 +273,7 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
     stages = now.cluster.stages
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
+        now.cluster.job_infos[int(stages.job[row])].open_rows.discard(row)
         closed = now.cluster.stage_infos[row].fact
         for request in now.source.requests_of.pop((closed.stage, closed.stage_attempt), ()):
             del now.source.requests[request]
@@ -292,6 +294,9 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
     cluster, jobs, source = now.cluster, now.cluster.jobs, now.source
+    if ("queue", source.name) in now.mentioned:
+        raise BadFact("facts", "queue_demand", "one in a report, for it is the whole queue", source.name)
+    now.mentioned.add(("queue", source.name))
     cluster.queues[source.name] = source
     cluster.pools.slots[source.row] = fact.slots
     source.cluster_unix_ms = fact.cluster_unix_ms

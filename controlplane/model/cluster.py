@@ -104,6 +104,8 @@ class JobInfo:
     stage_tasks: dict[int, int] = field(default_factory=dict)
     """Number of tasks by stage id, also of stages not submitted yet."""
     stage_rows: set[int] = field(default_factory=set)
+    open_rows: set[int] = field(default_factory=set)
+    """Rows of the stages that are not over."""
     n_listed: int = 0
     """Numbers and names in the lists of what was told of it last."""
     queued: f.QueuedApplication | None = None
@@ -269,7 +271,9 @@ class Cluster:
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
         source.n_tasks -= info.fact.n_tasks
         self.keep_listed(source, -info.n_listed)
-        self.job_infos[int(self.stages.job[row])].stage_rows.discard(row)
+        job = self.job_infos[int(self.stages.job[row])]
+        job.stage_rows.discard(row)
+        job.open_rows.discard(row)
         self.stages.remove(row)
 
     def task_key(self, task: int) -> TaskKey:

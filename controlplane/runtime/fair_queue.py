@@ -1,7 +1,7 @@
 """Whose messages does the next cycle take? First those of the sources that have sent least, as far as it has room.
 
 A noisy source so makes only itself wait. A message that is larger than a cycle has its turn, too: then a cycle takes it
-with whatever was before it, and no other such until that cycle's length has gone by four times more.
+with whatever was before it, and no other such until that cycle's length has gone by four times more, or ten seconds.
 """
 
 import math
@@ -19,7 +19,9 @@ from controlplane.wire.envelope import SyncRequest
 UPDATES_PER_FACT = 50
 """This many progress updates cost as much as one other fact."""
 LARGE_REST = 4.0
-"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
+"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length ..."""
+LONGEST_REST_S = 10.0
+"""... and no longer than this: whose message took so long has had its turn, and others wait for theirs."""
 
 
 class Message(Struct, gc=False):
@@ -101,7 +103,7 @@ class FairQueue:
         turn for a while.
         """
         if self._took_large:
-            self._large_after_s = start_s + (1 + LARGE_REST) * took_s
+            self._large_after_s = start_s + took_s + min(LARGE_REST * took_s, LONGEST_REST_S)
 
     def cancel(self) -> None:
         """Nobody shall wait for a cycle any more."""

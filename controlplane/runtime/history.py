@@ -69,6 +69,8 @@ class JobRecord(Struct, kw_only=True):
     ended_s: float | None = None
     outcome: Outcome | None = None
     attempts: dict[int, AttemptRecord] = {}
+    running: set[int] = set()
+    """Ids of those that have not ended."""
     attempts_left_out: int = 0
     """Attempts of this job that are no longer kept."""
     stages: dict[tuple[int, int], Verdict] = {}
@@ -189,6 +191,7 @@ class History:
                 over = [a.attempt for a in job.attempts.values() if with_open or a.end_s is not None][:surplus]
                 for attempt in over:
                     del job.attempts[attempt]
+                job.running.difference_update(over)
                 job.attempts_left_out += len(over)
                 self._n_attempts -= len(over)
 
@@ -288,6 +291,7 @@ class History:
         job = self._stage_jobs.get((source, fact.stage, fact.stage_attempt))
         if job is not None and fact.attempt not in job.attempts:
             job.attempts[fact.attempt] = _record(fact, start_s=now_s - fact.age_ms / 1000)
+            job.running.add(fact.attempt)
             self._n_attempts += 1
 
     def _ended(self, source: str, fact: AttemptEnded, now_s: float) -> None:
@@ -301,13 +305,16 @@ class History:
             self._n_attempts += 1
         if known.end_s is None or known.outcome is Outcome.LOST:
             job.attempts[fact.attempt] = replace(known, end_s=end_s, outcome=fact.outcome, reason=fact.reason)
+            job.running.discard(fact.attempt)
 
 
 def _lose(job: JobRecord, end_of: Callable[[AttemptRecord], float | None]) -> None:
     """Ends those of a job's open attempts that are gone, how is not known; None for one that is not."""
-    for record in job.attempts.values():
-        if record.end_s is None and (end_s := end_of(record)) is not None:
-            job.attempts[record.attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+    for attempt in list(job.running):
+        record = job.attempts[attempt]
+        if (end_s := end_of(record)) is not None:
+            job.attempts[attempt] = replace(record, end_s=end_s, outcome=Outcome.LOST)
+            job.running.discard(attempt)
 
 
 def _record(fact: AttemptStarted | AttemptEnded, *, start_s: float) -> AttemptRecord:

@@ -201,6 +201,8 @@ class KnownSource:
     epoch: int
     sequence: int = -1
     complete: bool = False
+    attached: bool = False
+    """Whether its driver has introduced itself."""
     heard_s: float = 0.0
     born_s: float | None = None
     """Nothing that it reports is older; None until its first report."""
@@ -250,17 +252,25 @@ class Sources:
         epoch = request.source.epoch
         if not caller.may_attach(request.source, request.facts):
             raise NotYours(key)
-        is_new = source is None
-        if source is None:
+        before = source
+        if source is None or self._gives_way(source, request, caller):
             self._check_place(caller)
-            source = KnownSource(key, epoch, caller=caller)
+            source = KnownSource(key, epoch, caller=caller, waiting=before.waiting if before else 0)
         self._check_share(source, caller, request, now_s)
-        if is_new:
+        if source is not before:
             self._by_key[key] = source
             self._n_of[caller.owner] += 1
+            if before is not None:
+                self._n_of[before.caller.owner] -= 1
+        source.attached |= any(type(fact) is DriverAttached for fact in request.facts)
         if epoch > source.epoch:
             source = self._by_key[key] = KnownSource(
-                key, epoch, caller=source.caller, paid_s=source.paid_s, waiting=source.waiting
+                key,
+                epoch,
+                caller=source.caller,
+                attached=source.attached,
+                paid_s=source.paid_s,
+                waiting=source.waiting,
             )
         elif epoch < source.epoch:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
@@ -291,6 +301,14 @@ class Sources:
         """Takes note of what a message brings, counted in facts."""
         source.paid_s = max(source.paid_s, now_s) + cost / self._settings.source_facts_per_s
 
+    def _gives_way(self, source: KnownSource, request: SyncRequest, caller: Caller) -> bool:
+        """Whether a source that another caller speaks for becomes this one's.
+
+        So it is until the other has attached it, and whenever this one's token is for that very id.
+        """
+        is_other = caller.application != source.caller.application
+        return is_other and (not source.attached or caller.application == request.source.id)
+
     def _check_place(self, caller: Caller) -> None:
         """Raises `Busy` or `TooMuch` where there is no place for one more source."""
         if len(self._by_key) >= self._settings.max_sources:
@@ -319,6 +337,8 @@ class Sources:
     def forget_silent(self, now_s: float, busy_s: float = 0.0) -> list[KnownSource]:
         """Drops the sources that have not been heard for too long, and returns them. To be called every second.
 
+        Who has a report that waits was heard.
+
         While the process was suspended, nobody could be heard: it was, if it has not looked for long and did not
         compute for those `busy_s` either.
         """
@@ -326,7 +346,8 @@ class Sources:
             self._awake_s = now_s
         self._looked_s = now_s
         limit_s = now_s - self._settings.forget_after_s
-        silent = [source for source in self if max(source.heard_s, self._awake_s) < limit_s]
+        heard = ((source, max(source.heard_s, self._awake_s)) for source in self)
+        silent = [source for source, heard_s in heard if heard_s < limit_s and not source.waiting]
         for source in silent:
             del self._by_key[source.key]
             self._n_of[source.caller.owner] -= 1

@@ -6,7 +6,7 @@ What operators do is kept apart from that queue: an outage that fills it loses d
 import itertools
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +123,11 @@ class Writer:
                     self._busy = self._busy_kept = False
                 self._wake.notify_all()
                 if self._stopping and (self.failure or not (self._queue or self._kept)):
-                    self.dropped += len(batch) + len(self._queue) + len(self._kept)
+                    lost = [*batch, *self._kept.values(), *self._queue]
+                    self.dropped += len(lost)
+                    if lost:
+                        tables = Counter(str(table) for table, _ in lost)
+                        _log.error("store_rows_lost", reason=self.failure, **tables)
                     return
                 if self.failure:
                     self._wake.wait_for(lambda: self._stopping, self._settings.retry_s)
