@@ -9,7 +9,6 @@ NO_SLOT = "no_slot"
 """The next slot that comes free may be just as good."""
 
 ANY_HOSTS: dict[str, HostAnswer] = {
-    "already_running": HostAnswer("the task runs already"),
     BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
     "byte_offset_unsupported": HostAnswer("this host starts copies at the beginning of their input only"),
     "host_has_attempt": HostAnswer("an attempt of the task runs on that host"),

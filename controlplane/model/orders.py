@@ -35,11 +35,15 @@ class LaunchCopy(Order, frozen=True, tag="launch_copy"):
 
 
 class RunNext(Order, frozen=True, tag="run_next"):
-    """Of a stage's waiting originals, this one goes first."""
+    """A stage's waiting originals go in this order, as far as the host would start them where a slot is free.
+
+    It takes the place of the one before; tasks that run or are done are passed over, others go after those it names.
+    """
 
     stage: Id
     stage_attempt: Id
-    index: Id
+    indices: list[Id]
+    """Task indices, the first first; empty ends what was ordered before."""
 
 
 class KillAttempt(Order, frozen=True, tag="kill_attempt"):

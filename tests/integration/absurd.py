@@ -88,5 +88,5 @@ def _of_pool(hosts: list[str]) -> list[dict[str, Any]]:
     return [
         {"type": "avoid_hosts", "ttl_ms": THOUSAND_DAYS_MS, **avoid},
         {"type": "cap_executors", "ttl_ms": DAY_MS, "executors": 0},
-        {"type": "run_next", "ttl_ms": DAY_MS, "stage": 0, "stage_attempt": 0, "index": 2**32},
+        {"type": "run_next", "ttl_ms": DAY_MS, "stage": 0, "stage_attempt": 0, "indices": [2**32, 0]},
     ]

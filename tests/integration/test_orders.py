@@ -72,15 +72,15 @@ def test_no_attempt_of_a_barrier_stage_is_copied_moved_or_killed(plane, driver, 
     beside = held(driver, "beside", gate)
     original = plane.running(driver.source, "beside", 0)[0]
     place = {name: pair[1][name] for name in ("stage", "stage_attempt", "index")}
-    for change in ({}, {"type": "run_next"}, {"type": "kill_attempt", "attempt": pair[1]["attempt"]}):
+    for change in ({}, {"type": "run_next", "indices": [0]}, {"type": "kill_attempt", "attempt": pair[1]["attempt"]}):
         assert told(misled(original, **place, **change)) == ("refused", "barrier"), change
     gate.touch()
     assert (together.result(timeout=JOB_S), beside.result(timeout=JOB_S)) == ([0, 1], [0])
     assert [a["outcome"] for a in plane.ended(driver.source, "group-together")] == ["success"] * 2
 
 
-def test_the_waiting_original_that_is_ordered_runs_next(plane, gateway, driver, misled, told, gate, tmp_path):
-    """Of all slots one gets free: without the order Spark would start the first that waits, and not the last."""
+def test_waiting_originals_run_in_the_order_that_is_given(plane, gateway, driver, misled, told, gate, tmp_path):
+    """One slot gets free: without the order Spark would start the first that waits, and not the last."""
     first = tmp_path / "first"
     blocker = held(driver, "blocker", first)
     plane.running(driver.source, "blocker", 0)
@@ -88,10 +88,9 @@ def test_the_waiting_original_that_is_ordered_runs_next(plane, gateway, driver, 
     eventually(lambda: len(plane.attempts(driver.source, "queue")) == SLOTS - 1)
     running = plane.attempts(driver.source, "queue")
     last = SLOTS + 1
-    assert told(misled(running[0], type="run_next")) == ("refused", "already_running")
+    assert told(misled(running[0], type="run_next", indices=[SLOTS + 2])) == ("refused", "unknown_task")
     with plane.engine(order_ttl_ms=60_000):
-        anywhere = {"host": "", "avoid_hosts": []}
-        decision, heard = misled(running[0], type="run_next", index=last, **anywhere), gateway.passed
+        decision, heard = misled(running[0], type="run_next", indices=[0, last, SLOTS]), gateway.passed
         eventually(lambda: gateway.passed > heard + 1)
         first.touch()
         assert blocker.result(timeout=JOB_S) == [0]

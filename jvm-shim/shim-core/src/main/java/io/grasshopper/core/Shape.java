@@ -34,7 +34,7 @@ final class Shape {
   static {
     ORDERS.put("launch_copy", order().needs(KEY, "job").needs(ID, "stage", "stage_attempt", "index")
         .may(TEXT, "host").may(listOf(KEY), "avoid_hosts").may(FLAG, "before_waiting").may(COUNT, "byte_offset"));
-    ORDERS.put("run_next", order().needs(ID, "stage", "stage_attempt", "index"));
+    ORDERS.put("run_next", order().needs(ID, "stage", "stage_attempt").needs(listOf(ID), "indices"));
     ORDERS.put("kill_attempt", order().needs(ID, "attempt", "stage", "stage_attempt", "index").may(TEXT, "reason"));
     ORDERS.put("stop_job", order().needs(KEY, "job").may(TEXT, "reason"));
     ORDERS.put("container_grant", order().needs(KEY, "job").needs(COUNT, "target").may(orNull(COUNT), "cap", "originals"));

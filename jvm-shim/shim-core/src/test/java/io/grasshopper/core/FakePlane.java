@@ -89,7 +89,7 @@ public final class FakePlane implements AutoCloseable {
   /** An order about an attempt, with all that such orders need. */
   static String order(String type, long id) {
     return "{\"type\": \"" + type + "\", \"order\": " + id + ", \"ttl_ms\": 9000, \"job\": \"job-9\", \"stage\": 3, \"stage_attempt\": 0, "
-        + "\"index\": 4, \"attempt\": 9}";
+        + "\"index\": 4, \"indices\": [4], \"attempt\": 9}";
   }
 
   public static void reply(HttpExchange exchange, String body) throws IOException {

@@ -14,6 +14,11 @@ public final class Orders {
     return of(FakePlane.order(type, 41));
   }
 
+  /** A {@code run_next} for these indices, separated by commas. */
+  public static Order runNext(String indices) {
+    return of(FakePlane.order("run_next", 41).replace("\"indices\": [4]", "\"indices\": [" + indices + "]"));
+  }
+
   static Order of(String json) {
     try {
       return new Order((Map<?, ?>) Json.read(json.getBytes(StandardCharsets.UTF_8)), System.nanoTime());

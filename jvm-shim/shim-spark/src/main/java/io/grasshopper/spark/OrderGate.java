@@ -27,8 +27,8 @@ final class OrderGate {
     return Scala.orNull(scheduler.taskSetManagerForAttempt(stage, stageAttempt));
   }
 
-  /** For launches. Under the scheduler's lock. */
-  String refusal(Order order, TaskSetManager set, boolean isCopy) {
+  /** For what changes which of a stage's tasks start. Under the scheduler's lock. */
+  String refusal(Order order, TaskSetManager set) {
     if (set == null) {
       long stage = order.number("stage");
       boolean hasOther = live.liveStages().stream().anyMatch(fact -> fact.number("stage") == stage);
@@ -47,20 +47,26 @@ final class OrderGate {
     if (job.isStreaming) {
       return "streaming";
     }
-    if (order.number("index") >= set.numTasks()) {
-      return "unknown_task";
-    }
     if (!(set instanceof OrderedTaskSet)) {
       return "stock_task_set";
     }
-    if (isCopy && !job.copiesEnabled) {
+    return refusalOfJob(job);
+  }
+
+  /** For copies. Under the scheduler's lock. */
+  String refusalOfCopy(Order order, TaskSetManager set) {
+    String refusal = refusal(order, set);
+    if (refusal != null) {
+      return refusal;
+    }
+    if (order.number("index") >= set.numTasks()) {
+      return "unknown_task";
+    }
+    if (!((OrderedTaskSet) set).job().copiesEnabled) {
       return "opted_out";
     }
     String host = order.text("host");
-    if (!host.isEmpty() && !scheduler.hostToExecutors().contains(host)) {
-      return "unknown_host";
-    }
-    return refusalOfJob(job);
+    return host.isEmpty() || scheduler.hostToExecutors().contains(host) ? null : "unknown_host";
   }
 
   /** For everything that acts on a job: its user may have withheld it from control. */

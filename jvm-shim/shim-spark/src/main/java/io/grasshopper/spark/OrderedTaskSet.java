@@ -34,7 +34,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private final boolean isOurs;
   private final List<Wish> wishes = new ArrayList<>();
   private final Set<Long> dying = new HashSet<>();
-  private Wish launching;
+  private RunOrder runOrder = RunOrder.NONE;
+  /** The task that an order is about to start, and the order's id. */
+  private int launchingIndex = -1;
+  private long launchingOrder;
   /** Whether the offer that Spark asks about is one that we have kept its originals from. */
   private boolean declined;
   /** When it was submitted, or launched something last on a host that was not to be avoided. */
@@ -69,14 +72,24 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return isZombie() ? 0 : Math.max(0, numTasks() - tasksSuccessful() - runningTasks());
   }
 
-  /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
+  /** Accepts a copy that waits for a slot; answers null, or why the present state forbids it. */
   String wish(Wish wish) {
-    String refusal = wish.isCopy ? refusalOfCopy(wish) : refusalOfRunNext(wish.index);
+    String refusal = refusalOfCopy(wish);
     if (refusal == null) {
       wishes.add(wish);
       control.wishing.add(this);
     }
     return refusal;
+  }
+
+  /** Takes the place of the order that originals went in before; answers null, or why it cannot. */
+  String runNext(RunOrder ordered) {
+    if (!ordered.isWithin(numTasks())) {
+      return "unknown_task";
+    }
+    runOrder = ordered;
+    control.wishing.add(this);
+    return null;
   }
 
   private String refusalOfCopy(Wish wish) {
@@ -90,19 +103,12 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     if (!isOnlyHost() && !wish.host.isEmpty() && hasRunningAttempt(index, "", wish.host)) {
       return "host_has_attempt";
     }
-    long waiting = wishes.stream().filter(other -> other.isCopy && other.index == index).count();
+    long waiting = wishes.stream().filter(other -> other.index == index).count();
     return copiesRunning()[index] - 1 + waiting >= control.maxCopies ? "above_clamp" : null;
   }
 
   private boolean isOnlyHost() {
     return scheduler.hostToExecutors().size() <= 1;
-  }
-
-  private String refusalOfRunNext(int index) {
-    if (successful()[index]) {
-      return "task_ended";
-    }
-    return copiesRunning()[index] > 0 ? "already_running" : null;
   }
 
   /** Remembers that an attempt was told to die; answers null, or why it must live. */
@@ -121,9 +127,12 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return null;
   }
 
-  /** Ends wishes that are overdue or have lost their object; answers the nanoseconds to the next end. */
+  /** Ends what is overdue or has lost its object; answers the nanoseconds to the next end. */
   long endOverdue(long nowNanos) {
-    long shortest = Long.MAX_VALUE;
+    if (isZombie() || runOrder.isOver(nowNanos)) {
+      runOrder = RunOrder.NONE;
+    }
+    long shortest = runOrder == RunOrder.NONE ? Long.MAX_VALUE : runOrder.expiresNanos - nowNanos;
     for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
       Wish wish = each.next();
       if (isOver(wish, nowNanos)) {
@@ -135,7 +144,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return shortest;
   }
 
-  /** Drops all wishes, as when the lease ends; the control plane hears of it unless the reason is empty. */
+  /** Drops what was ordered, as when the lease ends; the control plane hears of copies unless the reason is empty. */
   void dropWishes(String reason) {
     for (Wish wish : wishes) {
       if (!reason.isEmpty()) {
@@ -143,10 +152,11 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
       }
     }
     wishes.clear();
+    runOrder = RunOrder.NONE;
   }
 
   boolean hasWishes() {
-    return !wishes.isEmpty();
+    return !wishes.isEmpty() || runOrder != RunOrder.NONE;
   }
 
   private boolean isOver(Wish wish, long nowNanos) {
@@ -166,8 +176,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     if (successful()[wish.index]) {
       return "task_ended";
     }
-    boolean running = copiesRunning()[wish.index] > 0;
-    return wish.isCopy == running ? null : running ? "already_running" : "not_running";
+    return copiesRunning()[wish.index] > 0 ? null : "not_running";
   }
 
   /** Log lines of a task set keep the name that users filter by. */
@@ -182,7 +191,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   }
 
   private boolean isSteered() {
-    return share.hasGrant() || !wishes.isEmpty() || !control.avoided.isEmpty() || !control.draining.isEmpty();
+    return share.hasGrant() || hasWishes() || !control.avoided.isEmpty() || !control.draining.isEmpty();
   }
 
   @Override
@@ -201,10 +210,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
         }
         Wish wish = serve(executor, host, speculative, start);
         if (wish != null) {
-          launching = wish;
-          declined = false;
-          Enumeration.Value locality = locality(wish.index, host);
-          return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(wish.index, locality, wish.isCopy));
+          return launch(wish.index, host, wish.order, true);
         }
         if (!speculative && share.isFullOfOriginals(start)) {
           declined = true;
@@ -213,6 +219,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
         if (!speculative && isOurs && control.avoided.has(host, share, share::waiting, start - movedNanos, start)) {
           declined = true;
           return Option.empty();
+        }
+        int next = speculative ? -1 : next(executor, host, maxLocality, start);
+        if (next >= 0) {
+          return launch(next, host, runOrder.order, false);
         }
       } catch (Throwable error) {
         control.guard.caught("offer", error);
@@ -234,12 +244,27 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return isHidden ? NOTHING_PENDING : super.pendingTasks();
   }
 
+  private Option<Tuple3<Object, Enumeration.Value, Object>> launch(int index, String host, long order, boolean isCopy) {
+    launchingIndex = index;
+    launchingOrder = order;
+    declined = false;
+    return Option.apply(new Tuple3<Object, Enumeration.Value, Object>(index, locality(index, host), isCopy));
+  }
+
+  /** The original that was ordered to go first, of those that delay scheduling lets start here; -1 for none. */
+  private int next(String executor, String host, Enumeration.Value maxLocality, long nowNanos) {
+    return runOrder.isOver(nowNanos) ? -1 : runOrder.next(
+        index -> !successful()[index] && copiesRunning()[index] == 0,
+        index -> isAllowed(index, executor, host) && TaskLocality.isAllowed(maxLocality, locality(index, host)));
+  }
+
   private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
     for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
       Wish wish = each.next();
       if (isOver(wish, nowNanos)) {
         each.remove();
-      } else if (wish.isDue(speculative) && wish.wants(host) && isAllowed(wish, executor, host)) {
+      } else if (wish.isDue(speculative) && wish.wants(host) && isAllowed(wish.index, executor, host)
+          && !hasRunningAttempt(wish.index, executor, host)) {
         each.remove();
         return wish;
       }
@@ -247,13 +272,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return null;
   }
 
-  private boolean isAllowed(Wish wish, String executor, String host) {
+  private boolean isAllowed(int index, String executor, String host) {
     TaskSetExcludelist excluded = Scala.orNull(taskSetExcludelistHelperOpt());
-    if (excluded != null
-        && (excluded.isNodeExcludedForTask(host, wish.index) || excluded.isExecutorExcludedForTask(executor, wish.index))) {
-      return false;
-    }
-    return !wish.isCopy || !hasRunningAttempt(wish.index, executor, host);
+    return excluded == null
+        || !excluded.isNodeExcludedForTask(host, index) && !excluded.isExecutorExcludedForTask(executor, index);
   }
 
   /** Never two running attempts of a task on one host; where there is only one host, never on one executor. */
@@ -296,11 +318,11 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
       if (!control.avoided.names(info.host())) {
         movedNanos = start;
       }
-      Wish wish = launching != null && launching.index == info.index() ? launching : null;
-      launching = null;
-      control.facts.attemptStarted(stageId(), taskSet().stageAttemptId(), info, wish == null ? 0 : wish.order);
-      if (wish != null) {
-        control.loop.applied(wish.order, attempt);
+      boolean isOrdered = launchingIndex == info.index();
+      launchingIndex = -1;
+      control.facts.attemptStarted(stageId(), taskSet().stageAttemptId(), info, isOrdered ? launchingOrder : 0);
+      if (isOrdered && info.speculative()) {
+        control.loop.applied(launchingOrder, attempt);
       }
     } catch (Throwable error) {
       control.guard.caught("launch", error);

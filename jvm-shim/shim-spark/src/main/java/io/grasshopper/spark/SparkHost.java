@@ -103,9 +103,9 @@ final class SparkHost implements Host {
   private String carryOut(Order order) {
     switch (order.type()) {
       case "launch_copy":
-        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : locked(() -> wish(order, true));
+        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : locked(() -> wish(order));
       case "run_next":
-        return ordersPending ? locked(() -> wish(order, false)) : "fifo_mode";
+        return ordersPending ? locked(() -> runNext(order)) : "fifo_mode";
       case "kill_attempt":
         return kill(order);
       case "stop_job":
@@ -140,19 +140,32 @@ final class SparkHost implements Host {
     });
   }
 
-  private String wish(Order order, boolean isCopy) {
+  private String wish(Order order) {
     TaskSetManager set = gate.set(order);
-    String refusal = gate.refusal(order, set, isCopy);
+    String refusal = gate.refusalOfCopy(order, set);
     if (refusal == null) {
-      refusal = ((OrderedTaskSet) set).wish(new Wish(order, isCopy));
+      refusal = ((OrderedTaskSet) set).wish(new Wish(order));
     }
     if (refusal == null) {
       revive = true;
       dueBy(order.expiresNanos());
-      if (isCopy && context.executorAllocationManager().isDefined()) {
+      if (context.executorAllocationManager().isDefined()) {
         int index = order.integer("index");
         scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
       }
+    }
+    return refusal;
+  }
+
+  private String runNext(Order order) {
+    TaskSetManager set = gate.set(order);
+    String refusal = gate.refusal(order, set);
+    if (refusal == null) {
+      refusal = ((OrderedTaskSet) set).runNext(RunOrder.of(order));
+    }
+    if (refusal == null) {
+      dueBy(order.expiresNanos());
+      loop.applied(order.id(), -1);
     }
     return refusal;
   }

@@ -31,29 +31,30 @@ class OrderGateTest {
     TaskSet tasks = new TaskSet(new Task<?>[0], 3, 0, 9, properties, 0, Option.empty());
     Scala.set(Scala.field(TaskSetManager.class, "taskSet"), set, tasks);
     Scala.set(Scala.field(TaskSetManager.class, "numTasks"), set, 10);
+    Scala.set(Scala.field(OrderedTaskSet.class, "job"), set, JobKey.of(properties, 9));
     return set;
   }
 
   @Test
   void letsOrdersPassWhereTheUserHasSaidNothing() {
-    assertNull(gate.refusal(COPY, set(), true));
-    assertNull(gate.refusal(FIRST, set(), false));
+    assertNull(gate.refusalOfCopy(COPY, set()));
+    assertNull(gate.refusal(FIRST, set()));
   }
 
   /** The control plane knows it, too; but what it knows may be old, and this is the user's own word. */
   @Test
   void aJobThatWantsNoCopiesGetsNone() {
     OrderedTaskSet optedOut = set("spark.grasshopper.copies.enabled", "false");
-    assertEquals("opted_out", gate.refusal(COPY, optedOut, true));
-    assertNull(gate.refusal(FIRST, optedOut, false), "an original is no copy");
+    assertEquals("opted_out", gate.refusalOfCopy(COPY, optedOut));
+    assertNull(gate.refusal(FIRST, optedOut), "an original is no copy");
   }
 
   @Test
   void aJobThatIsOnlyWatchedGetsNoOrders() {
     for (String mode : new String[] {"shadow", "off", "nonsense"}) {
       OrderedTaskSet watched = set("spark.grasshopper.mode", mode);
-      assertEquals("mode", gate.refusal(COPY, watched, true));
-      assertEquals("mode", gate.refusal(FIRST, watched, false));
+      assertEquals("mode", gate.refusalOfCopy(COPY, watched));
+      assertEquals("mode", gate.refusal(FIRST, watched));
     }
   }
 }
