@@ -1,17 +1,12 @@
 // How does a task set launch what was ordered, and otherwise behave exactly as Spark's own?
 package io.grasshopper.spark;
 
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 import org.apache.spark.scheduler.PendingTasksByLocality;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
-import org.apache.spark.scheduler.TaskSetExcludelist;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.util.SystemClock;
 import scala.Enumeration;
@@ -27,13 +22,12 @@ import scala.Tuple3;
 final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
 
-  private final TaskSchedulerImpl scheduler;
   private final Control control;
   private final JobKey job;
   private final JobShare share;
   private final boolean isOurs;
-  private final List<Wish> wishes = new ArrayList<>();
-  private final Set<Long> dying = new HashSet<>();
+  private final TaskAttempts attempts;
+  private final Wishes wishes;
   private Wish launching;
   /** Whether the offer that Spark asks about is one that we have kept its originals from. */
   private boolean declined;
@@ -42,8 +36,9 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
     super(scheduler, stock.taskSet(), stock.maxTaskFailures(), scheduler.healthTrackerOpt(), new SystemClock());
-    this.scheduler = scheduler;
     this.control = control;
+    this.attempts = new TaskAttempts(scheduler, this);
+    this.wishes = new Wishes(this, attempts, control);
     this.job = job;
     this.share = control.share(job);
     this.share.add(this);
@@ -56,6 +51,14 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   JobShare share() {
     return share;
+  }
+
+  TaskAttempts attempts() {
+    return attempts;
+  }
+
+  Wishes wishes() {
+    return wishes;
   }
 
   @Override
@@ -71,103 +74,11 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   /** Accepts an order that waits for a slot; answers null, or why the present state forbids it. */
   String wish(Wish wish) {
-    String refusal = wish.isCopy ? refusalOfCopy(wish) : refusalOfRunNext(wish.index);
+    String refusal = wishes.add(wish);
     if (refusal == null) {
-      wishes.add(wish);
       control.wishing.add(this);
     }
     return refusal;
-  }
-
-  private String refusalOfCopy(Wish wish) {
-    int index = wish.index;
-    if (successful()[index]) {
-      return "task_ended";
-    }
-    if (copiesRunning()[index] == 0) {
-      return "not_running";
-    }
-    if (!isOnlyHost() && !wish.host.isEmpty() && hasRunningAttempt(index, "", wish.host)) {
-      return "host_has_attempt";
-    }
-    long waiting = wishes.stream().filter(other -> other.isCopy && other.index == index).count();
-    return copiesRunning()[index] - 1 + waiting >= control.maxCopies ? "above_clamp" : null;
-  }
-
-  private boolean isOnlyHost() {
-    return scheduler.hostToExecutors().size() <= 1;
-  }
-
-  private String refusalOfRunNext(int index) {
-    if (successful()[index]) {
-      return "task_ended";
-    }
-    return copiesRunning()[index] > 0 ? "already_running" : null;
-  }
-
-  /** Remembers that an attempt was told to die; answers null, or why it must live. */
-  String condemn(long attempt, int index) {
-    int others = 0;
-    for (Object each : Scala.list(taskAttempts()[index])) {
-      TaskInfo info = (TaskInfo) each;
-      if (info.running() && info.taskId() != attempt && !dying.contains(info.taskId())) {
-        others++;
-      }
-    }
-    if (others == 0 && !successful()[index]) {
-      return "last_attempt";
-    }
-    dying.add(attempt);
-    return null;
-  }
-
-  /** Ends wishes that are overdue or have lost their object; answers the nanoseconds to the next end. */
-  long endOverdue(long nowNanos) {
-    long shortest = Long.MAX_VALUE;
-    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
-      Wish wish = each.next();
-      if (isOver(wish, nowNanos)) {
-        each.remove();
-      } else {
-        shortest = Math.min(shortest, wish.expiresNanos - nowNanos);
-      }
-    }
-    return shortest;
-  }
-
-  /** Drops all wishes, as when the lease ends; the control plane hears of it unless the reason is empty. */
-  void dropWishes(String reason) {
-    for (Wish wish : wishes) {
-      if (!reason.isEmpty()) {
-        control.loop.expired(wish.order, reason);
-      }
-    }
-    wishes.clear();
-  }
-
-  boolean hasWishes() {
-    return !wishes.isEmpty();
-  }
-
-  private boolean isOver(Wish wish, long nowNanos) {
-    String refusal = isZombie() ? "stage_ended" : refusalNow(wish);
-    if (refusal != null) {
-      control.loop.refused(wish.order, refusal);
-      return true;
-    }
-    if (nowNanos - wish.expiresNanos >= 0) {
-      control.loop.expired(wish.order, "no_slot");
-      return true;
-    }
-    return false;
-  }
-
-  private String refusalNow(Wish wish) {
-    if (successful()[wish.index]) {
-      return "task_ended";
-    }
-    boolean running = copiesRunning()[wish.index] > 0;
-    return wish.isCopy == running ? null : running ? "already_running" : "not_running";
   }
 
   /** Log lines of a task set keep the name that users filter by. */
@@ -199,7 +110,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
           declined = true;
           return Option.empty();
         }
-        Wish wish = serve(executor, host, speculative, start);
+        Wish wish = wishes.take(executor, host, speculative, start);
         if (wish != null) {
           launching = wish;
           declined = false;
@@ -234,40 +145,6 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     return isHidden ? NOTHING_PENDING : super.pendingTasks();
   }
 
-  private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
-    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
-      Wish wish = each.next();
-      if (isOver(wish, nowNanos)) {
-        each.remove();
-      } else if (wish.isDue(speculative) && wish.wants(host) && isAllowed(wish, executor, host)) {
-        each.remove();
-        return wish;
-      }
-    }
-    return null;
-  }
-
-  private boolean isAllowed(Wish wish, String executor, String host) {
-    TaskSetExcludelist excluded = Scala.orNull(taskSetExcludelistHelperOpt());
-    if (excluded != null
-        && (excluded.isNodeExcludedForTask(host, wish.index) || excluded.isExecutorExcludedForTask(executor, wish.index))) {
-      return false;
-    }
-    return !wish.isCopy || !hasRunningAttempt(wish.index, executor, host);
-  }
-
-  /** Never two running attempts of a task on one host; where there is only one host, never on one executor. */
-  private boolean hasRunningAttempt(int index, String executor, String host) {
-    boolean onlyHost = isOnlyHost();
-    for (Object each : Scala.list(taskAttempts()[index])) {
-      TaskInfo info = (TaskInfo) each;
-      if (info.running() && (onlyHost ? info.executorId().equals(executor) : info.host().equals(host))) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** The level the launch really has, so that an ordered launch does not loosen the delay scheduling of the rest. */
   private Enumeration.Value locality(int index, String host) {
     List<Object> preferred = Scala.list(Scala.call(tasks()[index], "preferredLocations"));
@@ -291,7 +168,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     }
     long start = System.nanoTime();
     try {
-      share.started(isCopy(attempt));
+      share.started(attempts.isCopy(attempt));
       TaskInfo info = taskInfos().apply(attempt);
       if (!control.avoided.names(info.host())) {
         movedNanos = start;
@@ -316,19 +193,14 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     if (runningTasks() < before) {
       long start = System.nanoTime();
       try {
-        dying.remove(attempt);
-        control.attemptEnded(job.key, share, isCopy(attempt));
+        attempts.ended(attempt);
+        control.attemptEnded(job.key, share, attempts.isCopy(attempt));
       } catch (Throwable error) {
         control.guard.caught("end", error);
       } finally {
         control.meter.leave(start);
       }
     }
-  }
-
-  private boolean isCopy(long attempt) {
-    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
-    return info != null && info.speculative();
   }
 
   @Override

@@ -255,7 +255,7 @@ final class SparkHost implements Host {
       }
       for (OrderedTaskSet set : control.wishing) {
         if (set.job().key.equals(job)) {
-          set.dropWishes("lease_ended");
+          set.wishes().drop("lease_ended");
         }
       }
     });
@@ -268,7 +268,7 @@ final class SparkHost implements Host {
       executors.lift();
     }
     locked(() -> {
-      control.wishing.forEach(set -> set.dropWishes(reason));
+      control.wishing.forEach(set -> set.wishes().drop(reason));
       control.wishing.clear();
       control.shares().forEach(control::clear);
       control.avoided = AvoidedHosts.NONE;
@@ -318,8 +318,8 @@ final class SparkHost implements Host {
     long next = Long.MAX_VALUE;
     for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
       OrderedTaskSet set = each.next();
-      next = Math.min(next, set.endOverdue(nowNanos));
-      if (!set.hasWishes()) {
+      next = Math.min(next, set.wishes().endOverdue(nowNanos));
+      if (set.wishes().isEmpty()) {
         each.remove();
       }
     }
