@@ -17,10 +17,10 @@ from tests.docs.markdown import DOCS
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
 STRUCTS = [kind for _, kind in inspect.getmembers(snapshot, inspect.isclass) if kind.__module__ == snapshot.__name__]
-REFUSING = {"OrderGate", "OrderedTaskSet", "QueueLink", "SparkHost"}
+REFUSING = {"OrderGate", "QueueLink", "SparkHost", "TaskAttempts", "Wishes"}
 """Java classes that choose an answer; in one of them `grasshopper` is why an attempt was killed."""
 CHOSEN = re.compile(r'(?:return|[?:]) "([a-z_]+)(?=[":])')
-GIVEN = re.compile(r'(?:refused|expired|dropWishes|standDown)\([^;{]*?"([a-z_]+)(?=[":])')
+GIVEN = re.compile(r'(?:refused|expired|drop|standDown)\([^;{]*?"([a-z_]+)(?=[":])')
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
 DEFINITION = re.compile(r"^\[([^\]]+)\]: (\S+)$", re.MULTILINE)
 

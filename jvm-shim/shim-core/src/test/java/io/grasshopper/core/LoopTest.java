@@ -1,7 +1,11 @@
 // What do tests of the loop begin with? A host that notes what it is told, a scripted control plane, the loop between.
 package io.grasshopper.core;
 
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -39,5 +43,18 @@ abstract class LoopTest {
 
   static String seldom(String reply) {
     return reply.replace("\"next_interval_ms\": 20", "\"next_interval_ms\": 60000");
+  }
+
+  String nextCall() throws InterruptedException {
+    String call = host.calls.poll(5, TimeUnit.SECONDS);
+    assertNotNull(call, "the host was not called within 5 s");
+    return call;
+  }
+
+  /** Puts `more` into the reply to the first request only. */
+  void replyOnce(String more) {
+    AtomicInteger count = new AtomicInteger();
+    plane.behaviour = (http, request) ->
+        FakePlane.reply(http, FakePlane.acknowledging(request, count.getAndIncrement() == 0 ? more : ""));
   }
 }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -16,30 +15,6 @@ import org.junit.jupiter.api.Test;
 
 class SyncLoopTest extends LoopTest {
   private static final String CLAIM = ", \"claims\": [{\"job\": \"sql-1\", \"lease_ms\": 300}]";
-
-  private String nextCall() throws InterruptedException {
-    String call = host.calls.poll(5, TimeUnit.SECONDS);
-    assertNotNull(call, "the host was not called within 5 s");
-    return call;
-  }
-
-  private Map<?, ?> nextOutcome() throws InterruptedException {
-    for (int i = 0; i < 200; i++) {
-      for (Object fact : (List<?>) plane.nextRequest().get("facts")) {
-        if (((Map<?, ?>) fact).get("type").equals("order_outcome")) {
-          return (Map<?, ?>) fact;
-        }
-      }
-    }
-    throw new AssertionError("no outcome in 200 requests");
-  }
-
-  /** Puts `more` into the reply to the first request only. */
-  private void replyOnce(String more) {
-    AtomicInteger count = new AtomicInteger();
-    plane.behaviour = (http, request) ->
-        FakePlane.reply(http, FakePlane.acknowledging(request, count.getAndIncrement() == 0 ? more : ""));
-  }
 
   @Test
   void introducesItselfWithAFullReport() throws Exception {
@@ -50,49 +25,6 @@ class SyncLoopTest extends LoopTest {
     assertEquals(true, request.get("full"));
     assertEquals("{kind=spark, id=app-1, epoch=5}", request.get("source").toString());
     assertEquals(false, plane.nextRequest().get("full"));
-  }
-
-  @Test
-  void obeysAnOrderOnceHoweverOftenItComes() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [" + FakePlane.order("run_next", 41) + "]"));
-    start();
-    assertEquals("run_next 41", nextCall());
-    assertEquals("applied", nextOutcome().get("result"));
-    assertNull(host.calls.poll(200, TimeUnit.MILLISECONDS));
-  }
-
-  @Test
-  void tellsAnOutcomeEvenWhereItsOwnCodeFails() throws Exception {
-    replyOnce(", \"orders\": [{\"type\": \"break\", \"order\": 42, \"ttl_ms\": 9000}]");
-    start();
-    Map<?, ?> outcome = nextOutcome();
-    assertEquals("refused shim_error", outcome.get("result") + " " + outcome.get("reason"));
-  }
-
-  @Test
-  void letsAnOrderExpireThatHasNoTime() throws Exception {
-    replyOnce(", \"orders\": [" + FakePlane.order("run_next", 43).replace("9000", "0") + "]");
-    start();
-    Map<?, ?> outcome = nextOutcome();
-    assertEquals("expired overdue", outcome.get("result") + " " + outcome.get("reason"));
-    assertTrue(host.calls.isEmpty());
-  }
-
-  @Test
-  void refusesOrdersOutsideModeControl() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [" + FakePlane.order("run_next", 44) + "]").replace("\"control\"", "\"shadow\""));
-    start();
-    assertEquals("mode", nextOutcome().get("reason"));
-  }
-
-  @Test
-  void obeysAKillAfterControlWasSwitchedOff() throws Exception {
-    plane.behaviour = (http, request) -> FakePlane.reply(http, FakePlane.acknowledging(request,
-        ", \"orders\": [" + FakePlane.order("kill_attempt", 45) + "]").replace("\"control\"", "\"off\""));
-    start();
-    assertEquals("applied", nextOutcome().get("result"));
   }
 
   @Test
@@ -200,81 +132,6 @@ class SyncLoopTest extends LoopTest {
     assertTrue(plane.nextRequest().get("facts").toString().contains("attempt_ended"));
     assertTrue(plane.nextRequest().get("facts").toString().contains("done=[[4, 4]]"));
     assertEquals(false, plane.nextRequest().get("full"));
-  }
-
-  @Test
-  void exchangesSoonAfterEachUrgentEvent() throws Exception {
-    replySeldom();
-    start();
-    plane.nextRequest();
-    for (int i = 0; i < 3; i++) {
-      Thread.sleep(100);
-      long begin = System.nanoTime();
-      loop.queue().offerUrgent(() -> loop.emit(Fact.at("executor_lost", begin).withKey("executor", "1")));
-      assertEquals(1, ((List<?>) plane.nextRequest().get("facts")).size());
-      assertTrue(System.nanoTime() - begin < 1_000_000_000L);
-    }
-  }
-
-  @Test
-  void tellsSoonWhatAHostThreadRefusesButIsNotWokenByIt() throws Exception {
-    replySeldom();
-    start();
-    plane.nextRequest();
-    Thread.sleep(100);
-    loop.refused(46, "zombie");
-    assertNull(plane.requests.poll(150, TimeUnit.MILLISECONDS), "the thread that holds a lock must not wake another");
-    assertEquals("zombie", nextOutcome().get("reason"));
-  }
-
-  @Test
-  void takesEventsInWhereNothingIsToBeSentForLong() throws Exception {
-    plane.behaviour = (http, request) ->
-        FakePlane.reply(http, seldom(FakePlane.acknowledging(request, "")).replace("\"control\"", "\"shadow\""));
-    start();
-    plane.nextRequest();
-    Thread.sleep(100);
-    for (int i = 0; i < 3; i++) {
-      CountDownLatch taken = new CountDownLatch(1);
-      loop.queue().offerUrgent(taken::countDown);
-      assertTrue(taken.await(2, TimeUnit.SECONDS));
-    }
-  }
-
-  @Test
-  void reportsInFullAfterDroppedEvents() throws Exception {
-    start("queue.capacity", "100");
-    plane.nextRequest();
-    for (int i = 0; i < 100_000; i++) {
-      loop.queue().offer(() -> { });
-    }
-    for (int i = 0; i < 20; i++) {
-      Map<?, ?> request = plane.nextRequest();
-      if (request.get("full").equals(true) && (Long) request.get("dropped_events") > 0) {
-        return;
-      }
-    }
-    throw new AssertionError("drops did not lead to a full report");
-  }
-
-  /** The end of an attempt may have been dropped, and a report that goes on naming it repairs nothing. */
-  @Test
-  void asksTheHostWhatIsStillThereAfterDroppedEvents() throws Exception {
-    start("queue.capacity", "100");
-    loop.queue().offer(() -> loop.emit(Fact.at("attempt_started", 0).with("attempt", 1L)));
-    plane.nextRequest();
-    Thread.sleep(100);
-    for (int i = 0; i < 100_000; i++) {
-      loop.queue().offer(() -> { });
-    }
-    assertEquals("forget gone", nextCall());
-    for (int i = 0; i < 1000; i++) {
-      Map<?, ?> request = plane.nextRequest();
-      if (request.get("full").equals(true) && !request.get("facts").toString().contains("attempt_started")) {
-        return;
-      }
-    }
-    throw new AssertionError("every full report names what has gone");
   }
 
   /** Four threads pinned for good would be the end of all exchanges, also with the control plane that comes next. */

@@ -98,6 +98,6 @@ final class OrderGate {
     }
     OrderedTaskSet ordered = (OrderedTaskSet) set;
     String refusal = refusalOfJob(ordered.job());
-    return refusal != null ? refusal : ordered.condemn(attempt, info.index());
+    return refusal != null ? refusal : ordered.attempts().condemn(attempt, info.index());
   }
 }

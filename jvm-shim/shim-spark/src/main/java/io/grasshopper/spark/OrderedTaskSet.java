@@ -1,17 +1,12 @@
 // How does a task set launch what was ordered, and otherwise behave exactly as Spark's own?
 package io.grasshopper.spark;
 
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 import org.apache.spark.scheduler.PendingTasksByLocality;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
-import org.apache.spark.scheduler.TaskSetExcludelist;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.util.SystemClock;
 import scala.Enumeration;
@@ -27,14 +22,12 @@ import scala.Tuple3;
 final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   private static final PendingTasksByLocality NOTHING_PENDING = new PendingTasksByLocality();
 
-  private final TaskSchedulerImpl scheduler;
   private final Control control;
   private final JobKey job;
   private final JobShare share;
   private final boolean isOurs;
-  private final List<Wish> wishes = new ArrayList<>();
-  private final Set<Long> dying = new HashSet<>();
-  private RunOrder runOrder = RunOrder.NONE;
+  private final TaskAttempts attempts;
+  private final Wishes wishes;
   /** The task that an order is about to start, and the order's id. */
   private int launchingIndex = -1;
   private long launchingOrder;
@@ -45,8 +38,9 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   OrderedTaskSet(TaskSchedulerImpl scheduler, TaskSetManager stock, JobKey job, Control control) {
     super(scheduler, stock.taskSet(), stock.maxTaskFailures(), scheduler.healthTrackerOpt(), new SystemClock());
-    this.scheduler = scheduler;
     this.control = control;
+    this.attempts = new TaskAttempts(scheduler, this);
+    this.wishes = new Wishes(this, attempts, control);
     this.job = job;
     this.share = control.share(job);
     this.share.add(this);
@@ -59,6 +53,14 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   JobShare share() {
     return share;
+  }
+
+  TaskAttempts attempts() {
+    return attempts;
+  }
+
+  Wishes wishes() {
+    return wishes;
   }
 
   @Override
@@ -74,109 +76,19 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   /** Accepts a copy that waits for a slot; answers null, or why the present state forbids it. */
   String wish(Wish wish) {
-    String refusal = refusalOfCopy(wish);
+    return accepted(wishes.add(wish));
+  }
+
+  /** Accepts the order that originals go in; answers null, or why it cannot be. */
+  String runNext(RunOrder ordered) {
+    return accepted(wishes.runNext(ordered));
+  }
+
+  private String accepted(String refusal) {
     if (refusal == null) {
-      wishes.add(wish);
       control.wishing.add(this);
     }
     return refusal;
-  }
-
-  /** Takes the place of the order that originals went in before; answers null, or why it cannot. */
-  String runNext(RunOrder ordered) {
-    if (!ordered.isWithin(numTasks())) {
-      return "unknown_task";
-    }
-    runOrder = ordered;
-    control.wishing.add(this);
-    return null;
-  }
-
-  private String refusalOfCopy(Wish wish) {
-    int index = wish.index;
-    if (successful()[index]) {
-      return "task_ended";
-    }
-    if (copiesRunning()[index] == 0) {
-      return "not_running";
-    }
-    if (!isOnlyHost() && !wish.host.isEmpty() && hasRunningAttempt(index, "", wish.host)) {
-      return "host_has_attempt";
-    }
-    long waiting = wishes.stream().filter(other -> other.index == index).count();
-    return copiesRunning()[index] - 1 + waiting >= control.maxCopies ? "above_clamp" : null;
-  }
-
-  private boolean isOnlyHost() {
-    return scheduler.hostToExecutors().size() <= 1;
-  }
-
-  /** Remembers that an attempt was told to die; answers null, or why it must live. */
-  String condemn(long attempt, int index) {
-    int others = 0;
-    for (Object each : Scala.list(taskAttempts()[index])) {
-      TaskInfo info = (TaskInfo) each;
-      if (info.running() && info.taskId() != attempt && !dying.contains(info.taskId())) {
-        others++;
-      }
-    }
-    if (others == 0 && !successful()[index]) {
-      return "last_attempt";
-    }
-    dying.add(attempt);
-    return null;
-  }
-
-  /** Ends what is overdue or has lost its object; answers the nanoseconds to the next end. */
-  long endOverdue(long nowNanos) {
-    if (isZombie() || runOrder.isOver(nowNanos)) {
-      runOrder = RunOrder.NONE;
-    }
-    long shortest = runOrder == RunOrder.NONE ? Long.MAX_VALUE : runOrder.expiresNanos - nowNanos;
-    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
-      Wish wish = each.next();
-      if (isOver(wish, nowNanos)) {
-        each.remove();
-      } else {
-        shortest = Math.min(shortest, wish.expiresNanos - nowNanos);
-      }
-    }
-    return shortest;
-  }
-
-  /** Drops what was ordered, as when the lease ends; the control plane hears of copies unless the reason is empty. */
-  void dropWishes(String reason) {
-    for (Wish wish : wishes) {
-      if (!reason.isEmpty()) {
-        control.loop.expired(wish.order, reason);
-      }
-    }
-    wishes.clear();
-    runOrder = RunOrder.NONE;
-  }
-
-  boolean hasWishes() {
-    return !wishes.isEmpty() || runOrder != RunOrder.NONE;
-  }
-
-  private boolean isOver(Wish wish, long nowNanos) {
-    String refusal = isZombie() ? "stage_ended" : refusalNow(wish);
-    if (refusal != null) {
-      control.loop.refused(wish.order, refusal);
-      return true;
-    }
-    if (nowNanos - wish.expiresNanos >= 0) {
-      control.loop.expired(wish.order, "no_slot");
-      return true;
-    }
-    return false;
-  }
-
-  private String refusalNow(Wish wish) {
-    if (successful()[wish.index]) {
-      return "task_ended";
-    }
-    return copiesRunning()[wish.index] > 0 ? null : "not_running";
   }
 
   /** Log lines of a task set keep the name that users filter by. */
@@ -187,11 +99,11 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
 
   @Override
   public boolean isSchedulable() {
-    return super.isSchedulable() || !wishes.isEmpty() && !isZombie() && control.guard.isOn();
+    return super.isSchedulable() || wishes.hasCopies() && !isZombie() && control.guard.isOn();
   }
 
   private boolean isSteered() {
-    return share.hasGrant() || hasWishes() || !control.avoided.isEmpty() || !control.draining.isEmpty();
+    return share.hasGrant() || !wishes.isEmpty() || !control.avoided.isEmpty() || !control.draining.isEmpty();
   }
 
   @Override
@@ -208,7 +120,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
           declined = true;
           return Option.empty();
         }
-        Wish wish = serve(executor, host, speculative, start);
+        Wish wish = wishes.take(executor, host, speculative, start);
         if (wish != null) {
           return launch(wish.index, host, wish.order, true);
         }
@@ -220,9 +132,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
           declined = true;
           return Option.empty();
         }
-        int next = speculative ? -1 : next(executor, host, maxLocality, start);
+        RunOrder order = speculative ? null : wishes.runOrder(start);
+        int next = order == null ? -1 : next(order, executor, host, maxLocality);
         if (next >= 0) {
-          return launch(next, host, runOrder.order, false);
+          return launch(next, host, order.order, false);
         }
       } catch (Throwable error) {
         control.guard.caught("offer", error);
@@ -252,42 +165,10 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
   }
 
   /** The original that was ordered to go first, of those that delay scheduling lets start here; -1 for none. */
-  private int next(String executor, String host, Enumeration.Value maxLocality, long nowNanos) {
-    return runOrder.isOver(nowNanos) ? -1 : runOrder.next(
-        index -> !successful()[index] && copiesRunning()[index] == 0,
-        index -> isAllowed(index, executor, host) && TaskLocality.isAllowed(maxLocality, locality(index, host)));
-  }
-
-  private Wish serve(String executor, String host, boolean speculative, long nowNanos) {
-    for (Iterator<Wish> each = wishes.iterator(); each.hasNext(); ) {
-      Wish wish = each.next();
-      if (isOver(wish, nowNanos)) {
-        each.remove();
-      } else if (wish.isDue(speculative) && wish.wants(host) && isAllowed(wish.index, executor, host)
-          && !hasRunningAttempt(wish.index, executor, host)) {
-        each.remove();
-        return wish;
-      }
-    }
-    return null;
-  }
-
-  private boolean isAllowed(int index, String executor, String host) {
-    TaskSetExcludelist excluded = Scala.orNull(taskSetExcludelistHelperOpt());
-    return excluded == null
-        || !excluded.isNodeExcludedForTask(host, index) && !excluded.isExecutorExcludedForTask(executor, index);
-  }
-
-  /** Never two running attempts of a task on one host; where there is only one host, never on one executor. */
-  private boolean hasRunningAttempt(int index, String executor, String host) {
-    boolean onlyHost = isOnlyHost();
-    for (Object each : Scala.list(taskAttempts()[index])) {
-      TaskInfo info = (TaskInfo) each;
-      if (info.running() && (onlyHost ? info.executorId().equals(executor) : info.host().equals(host))) {
-        return true;
-      }
-    }
-    return false;
+  private int next(RunOrder order, String executor, String host, Enumeration.Value maxLocality) {
+    return order.next(
+        index -> !attempts.hasEnded(index) && attempts.running(index) == 0,
+        index -> wishes.isAllowed(index, executor, host) && TaskLocality.isAllowed(maxLocality, locality(index, host)));
   }
 
   /** The level the launch really has, so that an ordered launch does not loosen the delay scheduling of the rest. */
@@ -313,7 +194,7 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     }
     long start = System.nanoTime();
     try {
-      share.started(isCopy(attempt));
+      share.started(attempts.isCopy(attempt));
       TaskInfo info = taskInfos().apply(attempt);
       if (!control.avoided.names(info.host())) {
         movedNanos = start;
@@ -338,19 +219,14 @@ final class OrderedTaskSet extends TaskSetManager implements JobShare.Part {
     if (runningTasks() < before) {
       long start = System.nanoTime();
       try {
-        dying.remove(attempt);
-        control.attemptEnded(job.key, share, isCopy(attempt));
+        attempts.ended(attempt);
+        control.attemptEnded(job.key, share, attempts.isCopy(attempt));
       } catch (Throwable error) {
         control.guard.caught("end", error);
       } finally {
         control.meter.leave(start);
       }
     }
-  }
-
-  private boolean isCopy(long attempt) {
-    TaskInfo info = Scala.orNull(taskInfos().get(attempt));
-    return info != null && info.speculative();
   }
 
   @Override

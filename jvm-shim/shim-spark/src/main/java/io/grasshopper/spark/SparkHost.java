@@ -7,9 +7,7 @@ import io.grasshopper.core.Host;
 import io.grasshopper.core.Order;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
-import java.util.Iterator;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
@@ -22,9 +20,6 @@ import org.apache.spark.scheduler.TaskSetManager;
  * nothing is waited for there.
  */
 final class SparkHost implements Host {
-  /** The driver's own, which the scheduler gets to know with its first task only. */
-  private static final String LOCAL_EXECUTOR = "driver";
-
   private final SyncLoop loop;
   private final JobBook jobs;
   private final SparkFacts facts;
@@ -32,19 +27,20 @@ final class SparkHost implements Host {
   private final Control control;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
+  private SchedulerLock lock;
   private OrderGate gate;
+  private Presence presence;
+  private Offers offers;
+  private OrderEnds ends;
   private ExecutorCap executors;
   private Fact attached;
   private boolean inControl;
   private boolean ordersPending;
-  private boolean revive;
-  private long dueNanos;
-  private boolean isDue;
 
   SparkHost(SparkConf conf, Settings settings, Guard guard) {
     loop = new SyncLoop("spark", this, guard, settings);
     jobs = new JobBook(loop, settings.endsLateJobs(), this::jobEnded);
-    facts = new SparkFacts(loop, jobs, conf, () -> dueBy(System.nanoTime()));
+    facts = new SparkFacts(loop, jobs, conf, () -> ends.dueBy(System.nanoTime()));
     control = new Control(guard, loop, facts, settings.maxCopies());
   }
 
@@ -64,7 +60,11 @@ final class SparkHost implements Host {
   void install(SparkContext sparkContext, String mode) {
     context = sparkContext;
     scheduler = (TaskSchedulerImpl) sparkContext.taskScheduler();
+    lock = new SchedulerLock(scheduler, control.meter);
     gate = new OrderGate(scheduler, loop.live());
+    presence = new Presence(scheduler, gate);
+    offers = new Offers(sparkContext, scheduler);
+    ends = new OrderEnds(control, lock, offers);
     inControl = mode.equals("control");
     ordersPending = !sparkContext.conf().get("spark.scheduler.mode", "").equalsIgnoreCase("FIFO");
     executors = ExecutorCap.of(sparkContext, control);
@@ -103,9 +103,9 @@ final class SparkHost implements Host {
   private String carryOut(Order order) {
     switch (order.type()) {
       case "launch_copy":
-        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : locked(() -> wish(order));
+        return order.number("byte_offset", 0) > 0 ? "byte_offset_unsupported" : lock.get(() -> wish(order));
       case "run_next":
-        return ordersPending ? locked(() -> runNext(order)) : "fifo_mode";
+        return ordersPending ? lock.get(() -> runNext(order)) : "fifo_mode";
       case "kill_attempt":
         return kill(order);
       case "stop_job":
@@ -121,25 +121,6 @@ final class SparkHost implements Host {
     }
   }
 
-  /** The only way to Spark's lock from here, and on the meter. */
-  private <T> T locked(Supplier<T> body) {
-    synchronized (scheduler) {
-      long start = System.nanoTime();
-      try {
-        return body.get();
-      } finally {
-        control.meter.leave(start);
-      }
-    }
-  }
-
-  private void locked(Runnable body) {
-    locked(() -> {
-      body.run();
-      return null;
-    });
-  }
-
   private String wish(Order order) {
     TaskSetManager set = gate.set(order);
     String refusal = gate.refusalOfCopy(order, set);
@@ -147,8 +128,8 @@ final class SparkHost implements Host {
       refusal = ((OrderedTaskSet) set).wish(new Wish(order));
     }
     if (refusal == null) {
-      revive = true;
-      dueBy(order.expiresNanos());
+      offers.want();
+      ends.dueBy(order.expiresNanos());
       if (context.executorAllocationManager().isDefined()) {
         int index = order.integer("index");
         scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
@@ -164,7 +145,7 @@ final class SparkHost implements Host {
       refusal = ((OrderedTaskSet) set).runNext(RunOrder.of(order));
     }
     if (refusal == null) {
-      dueBy(order.expiresNanos());
+      ends.dueBy(order.expiresNanos());
       loop.applied(order.id(), -1);
     }
     return refusal;
@@ -172,7 +153,7 @@ final class SparkHost implements Host {
 
   private String kill(Order order) {
     long attempt = order.number("attempt");
-    String refusal = locked(() -> gate.condemn(order, attempt));
+    String refusal = lock.get(() -> gate.condemn(order, attempt));
     if (refusal != null) {
       return refusal;
     }
@@ -218,9 +199,9 @@ final class SparkHost implements Host {
     int target = order.integer("target");
     int cap = order.integer("cap", -1);
     int originals = order.integer("originals", -1);
-    locked(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
-    revive = true;
-    dueBy(order.expiresNanos());
+    lock.run(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
+    offers.want();
+    ends.dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);
     return null;
   }
@@ -230,11 +211,11 @@ final class SparkHost implements Host {
       return "bad_field:waves";
     }
     AvoidedHosts hosts = AvoidedHosts.of(order);
-    locked(() -> {
+    lock.run(() -> {
       control.avoided = hosts;
     });
-    revive = true;
-    dueBy(order.expiresNanos());
+    offers.want();
+    ends.dueBy(order.expiresNanos());
     loop.applied(order.id(), -1);
     return null;
   }
@@ -252,27 +233,12 @@ final class SparkHost implements Host {
 
   @Override
   public void settle() {
-    if (revive && !context.isStopped()) {
-      revive = false;
-      scheduler.backend().reviveOffers();
-    }
+    offers.settle();
   }
 
   @Override
   public void leaseEnded(String job) {
-    locked(() -> {
-      JobShare share = control.share(job);
-      if (share != null && share.hasGrant()) {
-        control.clear(share);
-        revive = true;
-      }
-      for (OrderedTaskSet set : control.wishing) {
-        if (set.job().key.equals(job)) {
-          set.dropWishes("lease_ended");
-        }
-      }
-    });
-    settle();
+    ends.leaseEnded(job);
   }
 
   @Override
@@ -280,74 +246,20 @@ final class SparkHost implements Host {
     if (executors != null) {
       executors.lift();
     }
-    locked(() -> {
-      control.wishing.forEach(set -> set.dropWishes(reason));
-      control.wishing.clear();
-      control.shares().forEach(control::clear);
-      control.avoided = AvoidedHosts.NONE;
-    });
-    revive = true;
-    settle();
+    ends.standDown(reason);
   }
 
   private void jobEnded(String job) {
-    locked(() -> control.jobEnded(job));
+    lock.run(() -> control.jobEnded(job));
   }
 
   @Override
   public void forgetGone() {
-    locked(() -> loop.live().retain(this::isThere));
-  }
-
-  private boolean isThere(Fact fact) {
-    switch (fact.type()) {
-      case "attempt_started":
-        return scheduler.taskIdToTaskSetManager().containsKey(fact.number("attempt"));
-      case "stage_submitted":
-        return gate.set((int) fact.number("stage"), (int) fact.number("stage_attempt")) != null;
-      default:
-        String executor = (String) fact.get("executor");
-        return executor.equals(LOCAL_EXECUTOR) || scheduler.isExecutorAlive(executor);
-    }
-  }
-
-  private void dueBy(long nanos) {
-    dueNanos = isDue ? Math.min(dueNanos, nanos) : nanos;
-    isDue = true;
+    lock.run(() -> loop.live().retain(presence::isThere));
   }
 
   @Override
   public long endOverdue(long nowNanos) {
-    if (isDue && nowNanos - dueNanos >= 0) {
-      long next = locked(() -> sweep(nowNanos));
-      isDue = next != Long.MAX_VALUE;
-      dueNanos = nowNanos + next;
-      settle();
-    }
-    return isDue ? Math.max(0, dueNanos - nowNanos) : Long.MAX_VALUE;
-  }
-
-  private long sweep(long nowNanos) {
-    long next = Long.MAX_VALUE;
-    for (Iterator<OrderedTaskSet> each = control.wishing.iterator(); each.hasNext(); ) {
-      OrderedTaskSet set = each.next();
-      next = Math.min(next, set.endOverdue(nowNanos));
-      if (!set.hasWishes()) {
-        each.remove();
-      }
-    }
-    for (JobShare share : control.shares()) {
-      if (share.hasGrant() && nowNanos - share.endNanos() >= 0) {
-        control.clear(share);
-        revive = true;
-      } else if (share.hasGrant()) {
-        next = Math.min(next, share.endNanos() - nowNanos);
-      }
-    }
-    if (control.avoided.isOver(nowNanos)) {
-      control.avoided = AvoidedHosts.NONE;
-      revive = true;
-    }
-    return Math.min(next, control.avoided.nanosToEnd(nowNanos));
+    return ends.endOverdue(nowNanos);
   }
 }
