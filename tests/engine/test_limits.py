@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
+from controlplane.model.errors import BadSetting
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
@@ -364,3 +365,9 @@ def test_a_job_that_is_off_is_refused_once():
     scenario.tell([f.JobSubmitted(job="job", mode=f.Mode.OFF)])
     assert scenario.run_with_straggler() == []
     assert [r.reason for r in scenario.records() if r.action is Action.REFUSE_COPY] == [Reason.MODE]
+
+
+def test_settings_of_a_copy_budget_that_is_not_set_are_refused():
+    """By name, as those of any policy that has no such setting."""
+    with pytest.raises(BadSetting, match=r"copy_budget_settings\.x"):
+        Scenario(EngineSettings(copy_budget_settings={"x": 1.0}))

@@ -187,6 +187,31 @@ def test_a_full_report_may_end_in_a_goodbye():
     assert not scenario.scheduler.cluster.sources
 
 
+def test_a_job_that_ends_again_looks_at_no_stage_that_is_over():
+    """Thousands of ends of a job of thousands of stages stopped the control plane for a minute."""
+    scenario = Scenario()
+    for stage in range(3):
+        scenario.stage(1, stage=stage)
+    info = scenario.scheduler.cluster.job_infos[scenario.scheduler.cluster.sources[SOURCE].jobs["job"]]
+    scenario.tell([scenario.started(stage, 0, stage=stage, index=0) for stage in range(3)])
+    scenario.tell([f.StageEnded(stage=0, stage_attempt=0)])
+    assert (len(info.stage_rows), len(info.open_rows)) == (3, 2)
+    scenario.tell([f.JobEnded(job="job")] * 2)
+    assert (len(info.stage_rows), len(info.open_rows)) == (3, 0)
+
+
+def test_a_report_holds_a_queue_once():
+    """It is the whole queue: another one in the same report is refused, and the first counts."""
+    scenario = Scenario()
+    attached = f.DriverAttached(application="q", capabilities=f.Capabilities(order_pending=True))
+    demands = [f.QueueDemand(slots=slots, applications=[]) for slots in (8, 9)]
+    report = Report(source="yarn:q", epoch=1, received_s=0.0, facts=[attached, *demands], full=True)
+    (bad,) = scenario.handle(report).bad_facts
+    assert "queue_demand" in str(bad)
+    cluster = scenario.scheduler.cluster
+    assert cluster.pools.slots[cluster.sources["yarn:q"].row] == 8
+
+
 def test_a_newer_epoch_forgets_the_old_one():
     """A restarted driver's attempt ids begin again and must not meet the old ones."""
     scenario = Scenario()

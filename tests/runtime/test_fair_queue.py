@@ -185,3 +185,14 @@ def test_nobody_waits_for_a_queue_that_is_given_up():
         assert done.cancelled()
 
     asyncio.run(scenario())
+
+
+def test_after_a_very_long_cycle_large_messages_rest_for_ten_seconds():
+    """A hostile message that took minutes would keep honest large ones waiting four times as long."""
+    queue = Queue(cycle_facts=100)
+    queue.send("hostile", 200)
+    assert queue.taken() == ["hostile 1"]
+    queue.rest(0.0, 120.0)
+    queue.send("honest", 200)
+    assert queue.taken(129.9) == []
+    assert queue.taken(130.0) == ["honest 1"]

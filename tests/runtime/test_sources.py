@@ -283,6 +283,32 @@ def test_a_first_message_that_is_refused_takes_no_place():
     sources.receive(request(1, full=True), 0.0, Caller(address="10.0.0.2"))
 
 
+def test_a_source_whose_report_waits_is_not_silent():
+    """It would be forgotten, and its report then applied: a ghost that nobody removes."""
+    sources = Sources(RuntimeSettings(forget_after_s=2.0))
+    source, _ = sources.receive(request(1, full=True), 0.0)
+    source.waiting = 1
+    assert not [gone for now_s in range(60) for gone in sources.forget_silent(float(now_s))]
+    source.waiting = 0
+    assert sources.forget_silent(60.0) == [source]
+
+
+def test_a_token_that_has_not_attached_a_source_holds_none():
+    """An empty first message claimed a driver's id; its own token was refused from then on."""
+    mallory, victim = Caller(application="mallory"), Caller(application="a")
+    named = Caller(application="nightly")
+    facts = [DriverAttached(application="a", name="nightly")]
+    sources = Sources(RuntimeSettings())
+    sources.receive(request(1, full=True), 0.0, mallory)
+    sources.receive(request(1, full=True, facts=facts), 0.0, named)
+    with pytest.raises(NotYours):
+        sources.receive(request(2), 0.0, mallory)
+    sources.receive(request(3, full=True, facts=facts), 0.0, victim)
+    with pytest.raises(NotYours):
+        sources.receive(request(4), 0.0, named)
+    assert len(sources) == 1
+
+
 def test_a_source_beyond_its_rate_is_told_to_come_later_then_refused(tmp_path):
     """By `retry-after` in whole seconds, after which it is let in; a new epoch pays for the old one."""
     with running(tmp_path, runtime={"source_facts_per_s": 10, "source_burst": 10}) as plane:

@@ -75,6 +75,20 @@ def test_a_locked_file_stops_recording_and_recovers(opened, tmp_path):
     assert count(store, schema.decisions) == 1
 
 
+def test_what_could_not_be_written_until_the_end_is_said(opened, tmp_path):
+    """A kill switch that nobody will find in the audit log."""
+    store = opened()
+    with sqlite3.connect(tmp_path / "store.db", isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        store.record([record(1)], [], now_s=5.0)
+        eventually(lambda: "locked" in store.failure)
+        with structlog.testing.capture_logs() as logs:
+            store.close()
+    other.close()
+    (told,) = [entry for entry in logs if entry["event"] == "store_rows_lost"]
+    assert (told["decisions"], "locked" in told["reason"]) == (1, True)
+
+
 def test_a_file_that_is_gone_stops_recording_until_it_is_back(opened, tmp_path):
     """SQLite would go on writing to the file that nobody finds again: a kill switch would be called recorded."""
     store, file = opened(), tmp_path / "store.db"
