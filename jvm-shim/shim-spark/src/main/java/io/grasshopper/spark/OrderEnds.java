@@ -1,6 +1,7 @@
 // When is what was ordered over, and what is left of it then?
 package io.grasshopper.spark;
 
+import io.grasshopper.core.Order;
 import java.util.Iterator;
 
 /** Ends wishes, grants and hosts to avoid: on time, with a lease, or all at once. For the sync loop's thread. */
@@ -15,6 +16,12 @@ final class OrderEnds {
     this.control = control;
     this.lock = lock;
     this.offers = offers;
+  }
+
+  /** The order counts from here on: it may launch something with the next offer, and it expires. */
+  void began(Order order) {
+    offers.want();
+    dueBy(order.expiresNanos());
   }
 
   /** Something may be over at this moment. */

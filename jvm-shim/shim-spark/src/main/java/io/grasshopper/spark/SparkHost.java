@@ -128,8 +128,7 @@ final class SparkHost implements Host {
       refusal = ((OrderedTaskSet) set).wish(new Wish(order));
     }
     if (refusal == null) {
-      offers.want();
-      ends.dueBy(order.expiresNanos());
+      ends.began(order);
       if (context.executorAllocationManager().isDefined()) {
         int index = order.integer("index");
         scheduler.dagScheduler().speculativeTaskSubmitted(set.tasks()[index], index);
@@ -145,7 +144,7 @@ final class SparkHost implements Host {
       refusal = ((OrderedTaskSet) set).runNext(RunOrder.of(order));
     }
     if (refusal == null) {
-      ends.dueBy(order.expiresNanos());
+      ends.began(order);
       loop.applied(order.id(), -1);
     }
     return refusal;
@@ -200,8 +199,7 @@ final class SparkHost implements Host {
     int cap = order.integer("cap", -1);
     int originals = order.integer("originals", -1);
     lock.run(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
-    offers.want();
-    ends.dueBy(order.expiresNanos());
+    ends.began(order);
     loop.applied(order.id(), -1);
     return null;
   }
@@ -211,11 +209,8 @@ final class SparkHost implements Host {
       return "bad_field:waves";
     }
     AvoidedHosts hosts = AvoidedHosts.of(order);
-    lock.run(() -> {
-      control.avoided = hosts;
-    });
-    offers.want();
-    ends.dueBy(order.expiresNanos());
+    lock.run(() -> control.avoided = hosts);
+    ends.began(order);
     loop.applied(order.id(), -1);
     return null;
   }
