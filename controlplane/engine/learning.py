@@ -254,7 +254,8 @@ class Learning:
     def load(self, state: dict[str, Any]) -> list[str]:
         """Take back what `dump` gave, below what was learned since; returns the names of what was not fit for it."""
         stored, left_out = fit(state.get("applications", {}), StoredHabits)
-        self._habits = {name: Habits(habits) for name, habits in stored.items()} | self._habits
+        learned = {name for name, habits in self._habits.items() if habits.tail.seen}
+        self._habits |= {name: Habits(habits) for name, habits in stored.items() if name not in learned}
         for estimator, part in ((self.remaining.history, "stages"), (self.transfer, "transfer")):
             known = state.get(part, {})
             left_out += estimator.load(known) if isinstance(known, dict) else [part]
