@@ -80,7 +80,7 @@ class Admission:
         return Reason.NONE
 
     def admit(
-        self, source: SourceState, candidate: Candidate, max_copies: int, to_host: str, *, imagined: bool
+        self, source: SourceState, candidate: Candidate, max_copies: int, to_host: str, *, is_shadow: bool
     ) -> tuple[Reason, Placement]:
         """`NONE` and a place for one copy, or the reason against it."""
         cluster, tasks, task = self._cluster, self._cluster.tasks, candidate.task
@@ -100,14 +100,14 @@ class Admission:
         ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0
         if tasks.n_live[task] - 1 + ordered >= max_copies:
             return Reason.ALREADY_COPIED, Placement()
-        over = self._budgets.refusal(int(tasks.job[task]), source.row, imagined=imagined)
+        over = self._budgets.refusal(int(tasks.job[task]), source.row, is_shadow=is_shadow)
         if over:
             return over, Placement()
         return self._place(source, candidate, to_host)
 
-    def spend(self, source: SourceState, task: int, placement: Placement, *, imagined: bool) -> None:
+    def spend(self, source: SourceState, task: int, placement: Placement, *, is_shadow: bool) -> None:
         """Account for a copy that is ordered, or would be."""
-        self._budgets.order(int(self._cluster.tasks.job[task]), source.row, imagined=imagined)
+        self._budgets.order(int(self._cluster.tasks.job[task]), source.row, is_shadow=is_shadow)
         if placement.row >= 0:
             self._free[source.row][0][placement.row] -= 1
             self._taken.setdefault(task, []).append(placement.row)

@@ -85,14 +85,14 @@ def over_budget(
 class Budgets:
     """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike.
 
-    Copies that are only imagined, for a mode forbids them, count for their job, and against others that are imagined.
+    A shadow copy, which a mode forbids, counts for its job and against other shadow copies alone.
     """
 
     settings: EngineSettings
     cluster: Cluster
     by_job: Ints
     by_pool: Ints
-    imagined_by_pool: Ints
+    shadow_by_pool: Ints
     ordered_by_job: Ints
     """Of those, the ones ordered and not yet started."""
     most_by_job: Ints
@@ -124,18 +124,18 @@ class Budgets:
             cluster,
             by_job=by_job,
             by_pool=by_pool,
-            imagined_by_pool=np.zeros_like(by_pool),
+            shadow_by_pool=np.zeros_like(by_pool),
             ordered_by_job=ordered_by_job,
             most_by_job=np.full(jobs, -1),
             copies_core_s=copies_core_s,
             slots_everywhere=slots_everywhere,
         )
 
-    def order(self, job: int, pool: int, *, imagined: bool) -> None:
+    def order(self, job: int, pool: int, *, is_shadow: bool) -> None:
         """Count one more copy that is ordered, or would be."""
         self.ordered_by_job[job] += 1
         self.by_job[job] += 1
-        (self.imagined_by_pool if imagined else self.by_pool)[pool] += 1
+        (self.shadow_by_pool if is_shadow else self.by_pool)[pool] += 1
 
     def likely_loss_core_s(self, pool: int) -> float:
         """What losing copies of a pool have cost, those counted that run and will likely lose."""
@@ -143,10 +143,10 @@ class Budgets:
             losing_core_s=float(self.cluster.pools.losing_core_s[pool]), copies_core_s=float(self.copies_core_s[pool])
         )
 
-    def refusal(self, job: int, pool: int, *, imagined: bool) -> Reason:
+    def refusal(self, job: int, pool: int, *, is_shadow: bool) -> Reason:
         """Why one more copy is over budget; `NONE` if it is not."""
         pools = self.cluster.pools
-        by_pool = self.by_pool + self.imagined_by_pool if imagined else self.by_pool
+        by_pool = self.by_pool + self.shadow_by_pool if is_shadow else self.by_pool
         if 0 <= self.most_by_job[job] <= self.by_job[job]:
             return Reason.NO_BUDGET_JOB
         return over_budget(

@@ -23,19 +23,19 @@ def order_copy(
 ) -> Reason:
     """Order one copy; returns its reason, or the one against it.
 
-    Outside control mode the decision is recorded once for as long as it stands, and nothing is ordered; so long it
-    counts against other copies that are only imagined.
+    Outside control mode nothing is ordered. The decision is recorded once for as long as it stands, and counts
+    meanwhile against other shadow copies.
     """
     cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
     fact = cluster.stage_infos[int(tasks.stage[task])].fact
     key = cluster.task_key(task)
-    imagined = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task])) is not Mode.CONTROL
+    is_shadow = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task])) is not Mode.CONTROL
     is_wish = candidate.reason is Reason.OPERATOR
-    if imagined and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
-        admission.spend(source, task, Placement(), imagined=imagined)
+    if is_shadow and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
+        admission.spend(source, task, Placement(), is_shadow=is_shadow)
         return candidate.reason
     refusal, placement = admission.admit(
-        source, candidate, cycle.steering.max_copies(source), to_host, imagined=imagined
+        source, candidate, cycle.steering.max_copies(source), to_host, is_shadow=is_shadow
     )
     if refusal:
         if is_wish:
@@ -51,11 +51,11 @@ def order_copy(
         attempt=int(cluster.attempts.id[straggler]),
         host=cluster.host_names[int(cluster.attempts.host[straggler])],
         to_host=placement.host,
-        order=0 if imagined else next(cycle.ids),
+        order=0 if is_shadow else next(cycle.ids),
         inputs=inputs,
         alternatives=alternatives + placement.ranking,
     )
-    admission.spend(source, task, placement, imagined=imagined)
+    admission.spend(source, task, placement, is_shadow=is_shadow)
     if not record.order:
         t_new_s = float(cluster.attempts.t_new_s[straggler])
         cycle.ledger.would_copy(source.name, key, ShadowCopy(decision=record.id, at_s=cycle.now_s, t_new_s=t_new_s))

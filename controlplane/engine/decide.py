@@ -52,6 +52,7 @@ _COUNTED = frozenset(
         "cores",
     }
 )
+_SHARES = frozenset({"error_bound"})
 
 
 class ClaimantAdvice(Struct, frozen=True, kw_only=True):
@@ -165,9 +166,9 @@ def _check(value: object, place: str) -> None:
         if not least <= value <= most:
             raise BadSetting(place, got=value, want=f"{least} to {most}")
     elif isinstance(value, float) and isfinite(value):
-        at_least, at_most = (0.0, 1.0) if place.endswith(".error_bound") else (-MOST_MEASURED, MOST_MEASURED)
-        if not at_least <= value <= at_most:
-            raise BadSetting(place, got=value, want=f"{at_least:g} to {at_most:g}")
+        low, high = (0.0, 1.0) if place.rpartition(".")[2] in _SHARES else (-MOST_MEASURED, MOST_MEASURED)
+        if not low <= value <= high:
+            raise BadSetting(place, got=value, want=f"{low:g} to {high:g}")
 
 
 def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:

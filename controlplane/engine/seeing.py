@@ -153,7 +153,7 @@ class TaskView:
         )
 
     def seen(self, cluster: Cluster, *, by_finished: bool) -> Seen:
-        """What speculators see, without weights; what has finished only if it is asked for."""
+        """What speculators see, without weights. Finished attempts are left out unless they are asked for."""
         finished = UNKNOWN_FINISHED
         if by_finished:
             running = np.unique(self.tasks["stage"]).tolist()

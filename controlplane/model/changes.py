@@ -1,4 +1,4 @@
-"""What did a batch of facts change? `apply` notes it; orders are settled by it, and the estimators learn from it."""
+"""What did a batch of facts change? `apply` notes it, the ledger settles orders by it, the estimators learn from it."""
 
 from dataclasses import dataclass, field
 
@@ -50,7 +50,7 @@ class EndedAttempt:
 
 @dataclass(slots=True)
 class Changes:
-    """What one batch changed, for the estimators and the engine."""
+    """What one batch of facts changed."""
 
     pools: set[int] = field(default_factory=set)
     ended: list[EndedAttempt] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Changes:
     """Rows of jobs that are over; the same keys may come again."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
-    """Sources that detached or started anew."""
+    """Sources that detached, or started again."""
     ended_with_source: list[EndedAttempt] = field(default_factory=list)
     """What ended in those, which settles orders and teaches nothing."""
     bad: list[BadFact] = field(default_factory=list)

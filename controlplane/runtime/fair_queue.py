@@ -19,9 +19,9 @@ from controlplane.wire.envelope import SyncRequest
 UPDATES_PER_FACT = 50
 """This many progress updates cost as much as one other fact."""
 LARGE_REST = 4.0
-"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length ..."""
+"""After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
 LONGEST_REST_S = 10.0
-"""... and no longer than this: whose message took so long has had its turn, and others wait for theirs."""
+"""The longest that none is taken for: large messages of others wait, too."""
 
 
 class Message(Struct, gc=False):

@@ -126,7 +126,7 @@ class Writer:
                     lost = [*batch, *self._kept.values(), *self._queue]
                     self.dropped += len(lost)
                     if lost:
-                        tables = Counter(str(table) for table, _ in lost)
+                        tables = Counter(table for table, _ in lost)
                         _log.error("store_rows_lost", reason=self.failure, **tables)
                     return
                 if self.failure:

@@ -37,6 +37,21 @@ def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
     assert lost(plane) == ("2", "2 core-s")
 
 
+@pytest.mark.parametrize(
+    ("later_s", "told"), [(20.0, "Deadline in 40.0 s may be ended if late"), (90.0, "Deadline passed 30.0 s ago")]
+)
+def test_the_page_of_a_job_shows_its_bounds(plane, later_s, told):
+    """A user who has set a deadline looks here for what is left of it."""
+    bounds = {"deadline_ms": 60_000, "error_bound": 50_000, "kill_late": True}
+    plane.reply(message(1, [*working(), {"type": "job_submitted", "job": "job-1", **bounds}], full=True))
+    for step in range(1, 10):
+        plane.clock.advance(later_s / 9)
+        plane.reply(message(1 + step))
+    head = " ".join(re.sub(r"<[^>]+>", " ", plane.client.get(f"/jobs/{SOURCE}/job-1").text).split())
+    assert told in head
+    assert "Error bound 5 % of its input tasks" in head
+
+
 def test_hosts_that_have_gone_are_as_of_the_last_one_that_was_there(plane):
     """An executor is lost two seconds before its application ends."""
     plane.reply(message(1, working(), full=True))

@@ -1,10 +1,14 @@
 """Does a snapshot tell enough for a policy to decide as it did in the engine?"""
 
+from math import inf
+
 import msgspec
 import pytest
 from msgspec import structs
 
 from controlplane.engine.decide import Advice, decide, read_snapshot
+from controlplane.engine.loading import load
+from controlplane.model import facts as f
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
@@ -182,6 +186,24 @@ def test_budgets_and_limits_count(settings, reason):
     assert {each.reason for each in advice.refusals if each.index == 3} == {reason.label}
 
 
+def test_a_dump_tells_the_bounds_of_a_job():
+    """What its user set, and how long is left; a job without a deadline has none after loading either."""
+    scenario = Scenario()
+    bounds = {"deadline_ms": 60_000, "error_bound": 50_000, "kill_late": True}
+    scenario.tell([f.JobSubmitted(job="bounded", **bounds), f.JobSubmitted(job="exact")])
+    scenario.now_s = 10.0
+    snapshot = dumped(scenario)
+    (pool,) = snapshot.pools
+    shown = {job.job: (job.deadline_s, job.error_bound, job.kill_late) for job in pool.jobs}
+    assert shown == {"bounded": (50.0, 0.05, True), "exact": (None, 0.0, False)}
+    jobs = load(snapshot).cluster.jobs
+    columns = (jobs.deadline_s, jobs.error_bound, jobs.kill_late)
+    assert [[column[row].item() for column in columns] for row in jobs.rows()] == [
+        [60.0, 0.05, True],
+        [inf, 0.0, False],
+    ]
+
+
 def test_an_empty_cluster_is_no_special_case():
     """Nothing attached, nothing to say."""
     snapshot = read_snapshot(b'{"cycle":0,"now_s":0,"mode":"shadow","pools":[],"hosts":[],"accuracy":{}}')
@@ -225,6 +247,7 @@ def test_a_number_that_nothing_could_hold_is_refused_by_its_place():
         ("fair+ras", lambda pool: pool["jobs"][0]["stages"][0].update(cores=-1), r"stages\[0\].cores = -1"),
         ("fair+ras", lambda pool: pool["tasks"][0].update(ordered_copies=-1), r"tasks\[0\].ordered_copies = -1"),
         ("fair+ras", lambda pool: pool.update(n_ended=-1), r"pools\[0\].n_ended = -1"),
+        ("fair+ras", lambda pool: pool["jobs"][0].update(error_bound=1.5), r"jobs\[0\].error_bound = 1.5, want 0 to 1"),
         ("srpt+redundant-small", lambda pool: pool.update(tail_index=1e308), r"pools\[0\].tail_index = 1e\+308"),
         ("srpt+redundant-small", lambda pool: pool.update(offered_load=-1e308), r"pools\[0\].offered_load = -1e"),
     ],

@@ -341,7 +341,7 @@ def test_a_stage_that_nobody_judged_is_not_safe():
 
 
 @pytest.mark.parametrize("mode", [f.Mode.OFF, f.Mode.SHADOW])
-def test_copies_that_are_only_imagined_take_no_budget_from_real_ones(mode):
+def test_shadow_copies_take_no_budget_from_real_ones(mode):
     """The pool may have one copy; the first job's user allows none, so the second job gets it."""
     scenario = Scenario(replace(CONTROL, job_copy_share=1.0, pool_copy_share=1 / 16, cluster_copy_share=1.0), slots=4)
     scenario.tell([f.JobSubmitted(job="job 1", mode=mode), f.JobSubmitted(job="job 2")])
@@ -353,8 +353,8 @@ def test_copies_that_are_only_imagined_take_no_budget_from_real_ones(mode):
         scenario.now_s = float(second)
         copied += orders(scenario.tell(progress={i: slow.get(i, 300) * second for i in range(8)}))
     assert [copy.stage for copy in copied] == [2]
-    imagined = [r for r in scenario.records() if r.job == "job 1" and r.action is Action.LAUNCH_COPY]
-    assert [(r.mode, r.order) for r in imagined] == [(mode, 0)] * (mode is f.Mode.SHADOW)
+    shadow = [r for r in scenario.records() if r.job == "job 1" and r.action is Action.LAUNCH_COPY]
+    assert [(r.mode, r.order) for r in shadow] == [(mode, 0)] * (mode is f.Mode.SHADOW)
     grants = {(r.job, r.mode) for r in scenario.records() if r.action is Action.GRANT}
     assert grants == {("job 1", mode), ("job 2", f.Mode.CONTROL)}
 

@@ -28,7 +28,7 @@ def _utc(at_unix_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an operator wished, as the page shows it."""
+    """An operator's wish as the page shows it."""
 
     entry: AuditEntry
 
