@@ -363,7 +363,11 @@ def test_a_job_that_is_off_is_refused_once():
     """However many tasks it has, and in however many cycles they are looked at."""
     scenario = Scenario(CONTROL)
     scenario.tell([f.JobSubmitted(job="job", mode=f.Mode.OFF)])
-    assert scenario.run_with_straggler() == []
+    scenario.stage(8, input_bytes=1000)
+    for first in (0, 4):
+        scenario.tell([scenario.started(i, i % 4) for i in range(first, first + 4)])
+        scenario.now_s += 1.0
+        assert not orders(scenario.tell(progress=dict.fromkeys(range(first + 4), 10)))
     assert [r.reason for r in scenario.records() if r.action is Action.REFUSE_COPY] == [Reason.MODE]
 
 
