@@ -387,6 +387,11 @@ def _print_advice(advice: Any) -> None:
             ("", "job", "task", "score", "why"),
             [(do, t.job, f"{t.stage}/{t.index}", f"{t.score:.4g}", t.sentence) for do, t in advised],
         )
+        if pool.waiting:
+            print_table(
+                ("stage", "waiting tasks, the first first"),
+                [(f"{w.stage}.{w.stage_attempt}", " ".join(map(str, w.indices))) for w in pool.waiting],
+            )
 
 
 def _print_mode(state: dict[str, Any], output: Output) -> None:

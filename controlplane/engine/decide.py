@@ -18,6 +18,7 @@ from controlplane.engine.loading import load
 from controlplane.engine.seeing import JobSums, TaskView, job_sums
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
+from controlplane.engine.waiting import order_waiting, orders_waiting
 from controlplane.model.cluster import SourceState, TaskKey
 from controlplane.model.decisions import Decision
 from controlplane.model.errors import BadSetting
@@ -84,6 +85,15 @@ class TaskAdvice(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class WaitingAdvice(Struct, frozen=True, kw_only=True):
+    """Which waiting originals of one stage start first."""
+
+    stage: int
+    stage_attempt: int
+    indices: list[int]
+    """The first first; the host orders the others."""
+
+
 class PoolAdvice(Struct, frozen=True, kw_only=True):
     """One pool's share of the answer."""
 
@@ -95,6 +105,8 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
     """One for each copy, the best first."""
     refusals: list[TaskAdvice]
     """Tasks that run and that it would not copy."""
+    waiting: list[WaitingAdvice] = []
+    """Of the stages whose waiting tasks it orders."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -125,9 +137,10 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     sums = job_sums(cycle.cluster)
     for source in sources:
         allocate(cycle, source, sums)
-    running = [source for source in sources if source.attempts]
-    if running:
-        speculate(cycle, running, sums, prepare(cycle, running, sums))
+    asked = [source for source in sources if source.attempts or orders_waiting(cycle, source)]
+    if asked:
+        speculate(cycle, asked, sums, prepare(cycle, asked, sums))
+        order_waiting(cycle, asked)
     pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
     return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
 
@@ -187,7 +200,14 @@ def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
         targets=list(_targets(cycle, sums, source)),
         copies=sorted(copies, key=lambda verdict: -verdict.score),
         refusals=[verdict for key, verdict in verdicts.items() if key not in dict(launched)],
+        waiting=list(_named(cycle, source)),
     )
+
+
+def _named(cycle: Cycle, source: SourceState) -> Iterator[WaitingAdvice]:
+    for (stage, stage_attempt), row in source.stages.items():
+        if named := cycle.cluster.stage_infos[row].named:
+            yield WaitingAdvice(stage=stage, stage_attempt=stage_attempt, indices=named)
 
 
 def _targets(cycle: Cycle, sums: JobSums, source: SourceState) -> Iterator[ClaimantAdvice]:

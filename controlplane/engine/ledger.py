@@ -12,7 +12,15 @@ from controlplane.model.changes import EndedAttempt
 from controlplane.model.cluster import TaskKey
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.model.facts import AttemptStarted, OrderOutcome, OrderResult
-from controlplane.model.orders import AnyOrder, AvoidHosts, CapExecutors, ContainerGrant, KillAttempt, LaunchCopy
+from controlplane.model.orders import (
+    AnyOrder,
+    AvoidHosts,
+    CapExecutors,
+    ContainerGrant,
+    KillAttempt,
+    LaunchCopy,
+    RunNext,
+)
 
 GRACE_S = 5.0
 """A host may report the outcome of an order this long after the order's own expiry."""
@@ -61,9 +69,17 @@ class OpenOrder:
 
     @property
     def lease(self) -> tuple[str, str, str] | None:
-        """What the newest order alone holds for, as (source, kind, job); None for orders that stand for themselves."""
+        """What the newest order alone holds for: (source, kind, job or stage); None for one that stands for itself."""
+        if isinstance(self.order, RunNext):
+            return (self.source, self.kind, f"{self.order.stage}.{self.order.stage_attempt}")
         is_lease = isinstance(self.order, ContainerGrant | AvoidHosts | CapExecutors)
         return (self.source, self.kind, self.job) if is_lease else None
+
+    @property
+    def stage(self) -> tuple[int, int] | None:
+        """(stage, stage_attempt) that it is about; None for one that outlasts a stage."""
+        order = self.order
+        return (order.stage, order.stage_attempt) if isinstance(order, LaunchCopy | RunNext) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

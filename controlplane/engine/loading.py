@@ -24,7 +24,7 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.finished import FinishedSample
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.reasons import Reason
-from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, StageState, TaskState
+from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, StageState, TaskState, WaitingState
 
 REASONS = {reason.label: reason for reason in Reason}
 StageKey = tuple[int, int]
@@ -64,7 +64,7 @@ def load(snapshot: Snapshot) -> Loaded:
     return Loaded(cluster=cluster, health=HostHealth(slowness, sick), ledger=ledger, ids=ids)
 
 
-def stage_key(of: StageState | TaskState | AttemptState) -> StageKey:
+def stage_key(of: StageState | TaskState | AttemptState | WaitingState) -> StageKey:
     """How the host tells a stage from others."""
     return (of.stage, of.stage_attempt)
 
@@ -82,7 +82,11 @@ def _check_once(named: list[str] | list[int], place: str) -> None:
 
 
 def _check(pool: PoolState, place: str) -> None:
-    """Raises BadSetting for an unknown kind of host, what is there twice, a task without its job, stage or attempt."""
+    """Raises BadSetting for what cannot be loaded.
+
+    That is an unknown kind of host, what is there twice, a stage that is too large, a task without its job, stage or
+    attempt, and waiting tasks that their stage does not have.
+    """
     if pool.source.partition(":")[0] not in KINDS:
         raise BadSetting(f"{place}.source", got=pool.source, want=f"{' or '.join(KINDS)}, a colon, an id")
     _check_once([job.job for job in pool.jobs], f"{place}.jobs")
@@ -91,6 +95,12 @@ def _check(pool: PoolState, place: str) -> None:
     for number, job in enumerate(pool.jobs):
         if pool.is_queue and job.queued is None:
             raise BadSetting(f"{place}.jobs[{number}].queued", got=None, want="what the queue tells of it")
+        for each in job.stages:
+            if each.n_tasks > f.MOST_TASKS_OF_STAGE:
+                raise BadSetting(
+                    f"{place}.jobs.stages.n_tasks", got=each.n_tasks, want=f"at most {f.MOST_TASKS_OF_STAGE}"
+                )
+    _check_waiting(pool, {stage_key(stage): stage.n_tasks for job in pool.jobs for stage in job.stages}, place)
     running = {(*stage_key(attempt), attempt.index) for attempt in pool.attempts}
     for number, task in enumerate(pool.tasks):
         if task.job not in stages:
@@ -99,6 +109,21 @@ def _check(pool: PoolState, place: str) -> None:
             raise BadSetting(f"{place}.tasks[{number}].stage", got=stage_key(task), want=f"one of job {task.job}")
         if (*stage_key(task), task.index) not in running:
             raise BadSetting(f"{place}.tasks[{number}]", got=task.index, want="a task of one of the pool's attempts")
+
+
+def _check_waiting(pool: PoolState, n_tasks: dict[StageKey, int], place: str) -> None:
+    """Raises BadSetting for waiting tasks of no stage, or in runs that do not ascend within it."""
+    _check_once([str(stage_key(each)) for each in pool.waiting], f"{place}.waiting")
+    for number, each in enumerate(pool.waiting):
+        field, end = f"{place}.waiting[{number}]", -1
+        if stage_key(each) not in n_tasks:
+            raise BadSetting(f"{field}.stage", got=stage_key(each), want="one of the pool's stages")
+        for first, last in each.indices:
+            if not end < first <= last < n_tasks[stage_key(each)]:
+                raise BadSetting(
+                    f"{field}.indices", got=[first, last], want="runs that ascend below the stage's n_tasks"
+                )
+            end = last
 
 
 def _apply(cluster: Cluster, pool: PoolState, now_s: float, place: str) -> None:
@@ -148,30 +173,52 @@ def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
     tasks: dict[StageKey, list[TaskState]] = {}
     for task in pool.tasks:
         tasks.setdefault(stage_key(task), []).append(task)
+    waiting = {stage_key(each): each for each in pool.waiting}
     closing = [stage for job in pool.jobs for stage in job.stages if stage.closing]
     return [
         *(f.ExecutorAdded(executor=each.executor, host=each.host, slots=each.slots) for each in pool.executors),
         *(f.JobSubmitted(job=job.job, name=job.name, edges=job.edges, mode=job.mode) for job in pool.jobs),
-        *(_submitted(job, stage, tasks.get(stage_key(stage), [])) for job in pool.jobs for stage in job.stages),
+        *(
+            _submitted(job, stage, tasks.get(stage_key(stage), []), waiting.get(stage_key(stage)))
+            for job in pool.jobs
+            for stage in job.stages
+        ),
         *(_started(attempt) for attempt in pool.attempts),
         *(f.StageEnded(stage=stage.stage, stage_attempt=stage.stage_attempt) for stage in closing),
     ]
 
 
-def _submitted(job: JobState, stage: StageState, tasks: list[TaskState]) -> f.StageSubmitted:
-    preferred: list[list[str]] = []
-    if any(task.preferred_hosts for task in tasks):
+def _submitted(
+    job: JobState, stage: StageState, tasks: list[TaskState], waiting: WaitingState | None
+) -> f.StageSubmitted:
+    """The stage with what is done of it; where none of its tasks wait, only those that run are known one by one."""
+    preferred: list[list[str]] = waiting.preferred_hosts if waiting else []
+    if not waiting and any(task.preferred_hosts for task in tasks):
         by_index = {task.index: task.preferred_hosts for task in tasks}
         preferred = [by_index.get(index, []) for index in range(stage.n_tasks)]
+    done = [(task.index, task.index) for task in sorted(tasks, key=lambda task: task.index) if task.done]
     return f.StageSubmitted(
         job=job.job,
         stage=stage.stage,
         stage_attempt=stage.stage_attempt,
         n_tasks=stage.n_tasks,
         name=stage.name,
+        input_bytes=waiting.input_bytes if waiting else [],
+        relative_bytes=waiting.relative_bytes if waiting else [],
         preferred_hosts=preferred,
-        done=[(task.index, task.index) for task in sorted(tasks, key=lambda task: task.index) if task.done],
+        done=_done(stage, tasks, waiting) if waiting else done,
     )
+
+
+def _done(stage: StageState, tasks: list[TaskState], waiting: WaitingState) -> list[tuple[int, int]]:
+    """Runs of tasks that neither wait nor run unfinished."""
+    left = [*waiting.indices, *((task.index, task.index) for task in tasks if not task.done)]
+    first, runs = 0, []
+    for begin, end in sorted(left):
+        if first < begin:
+            runs.append((first, begin - 1))
+        first = max(first, end + 1)
+    return [*runs, (first, stage.n_tasks - 1)] if first < stage.n_tasks else runs
 
 
 def _started(attempt: AttemptState) -> f.AttemptStarted:
@@ -192,7 +239,7 @@ def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: s
     pools, row = cluster.pools, source.row
     pools.slots[row], pools.tail_index[row], pools.offered_load[row] = pool.slots, pool.tail_index, pool.offered_load
     pools.losing_core_s[row], pools.total_core_s[row] = pool.losing_core_s, pool.total_core_s
-    pools.n_ended[row] = pool.n_ended
+    pools.n_ended[row], pools.startup_mean_s[row] = pool.n_ended, pool.startup_s
     source.membership = _reason(pool.listed.reason, f"{place}.listed.reason") if pool.listed else Reason.NONE
     source.most_executors = None if pool.queue_limit < 0 else pool.queue_limit
 
@@ -200,6 +247,7 @@ def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: s
 def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: float, place: str) -> None:
     jobs, stages = cluster.jobs, cluster.stages
     finished = {(each.stage, each.stage_attempt): each for each in pool.finished}
+    waiting = {stage_key(each): each for each in pool.waiting}
     for job in pool.jobs:
         row = source.jobs[job.job]
         jobs.submitted_s[row], jobs.weight[row] = now_s - job.age_s, job.weight
@@ -214,6 +262,10 @@ def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: f
             stages.n_done[at], stages.cores[at] = stage.n_done, stage.cores
             stages.prior_duration_s[at] = nan if stage.mean_s is None else stage.mean_s
             stages.verdict[at] = _reason(stage.refusal, f"{place}.jobs.stages.refusal")
+            if stage_key(stage) in waiting:
+                ordered, info = waiting[stage_key(stage)], cluster.stage_infos[at]
+                info.named = ordered.named
+                info.named_s = -inf if ordered.named_age_s is None else now_s - ordered.named_age_s
             if stage_key(stage) in finished:
                 told = finished[stage_key(stage)]
                 cluster.stage_infos[at].finished = FinishedSample.of(told.duration_s, told.unit_s)

@@ -25,6 +25,7 @@ from controlplane.engine.snapshot import Moment, describe, moment, take_hosts
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.still import still
+from controlplane.engine.waiting import order_waiting, orders_waiting
 from controlplane.engine.wishes import fulfil, kill_copies_where_off
 from controlplane.hosts import KINDS, kind_of
 from controlplane.hosts.answers import NO_SLOT
@@ -231,9 +232,13 @@ class Scheduler:
             mode, rows = self.steering.mode(source), list(source.jobs.values())
             if report.full or mode is not source.lease_mode:
                 source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
+                for row in source.stages.values():
+                    self.cluster.stage_infos[row].named_s = -np.inf
             if mode is not source.lease_mode:
                 source.lease_mode, source.avoided = mode, {}
                 jobs.granted_target[rows] = -1
+                for row in source.stages.values():
+                    self.cluster.stage_infos[row].named = []
 
     def _judge_safety(self, submitted: list[int]) -> None:
         """Whether the stages in these rows may run twice, by their host's rules; some may be gone again."""
@@ -251,11 +256,12 @@ class Scheduler:
                 avoid_sick_hosts(cycle, source)
                 drain_executors(cycle, source)
         seeing.follow_pools(self.cluster, due, sums, cycle.now_s)
-        running = [source for source in due if source.attempts]
-        if running:
-            budgets = prepare(cycle, running, sums)
+        asked = [source for source in due if source.attempts or orders_waiting(cycle, source)]
+        if asked:
+            budgets = prepare(cycle, asked, sums)
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
-            speculate(cycle, running, sums, budgets)
+            speculate(cycle, asked, sums, budgets)
+            order_waiting(cycle, asked)
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Bring orders together with what became of them."""
@@ -298,9 +304,11 @@ class Scheduler:
         job = source.jobs.get(entry.job, -1)
         if entry.job and (job < 0 or cluster.jobs.ended[job]):
             return True
-        if entry.launches:
-            stage = source.stages.get(entry.task[:2], -1)
-            return stage < 0 or bool(cluster.stages.closing[stage]) or cluster.stage_infos[stage].is_done(entry.task[2])
+        if entry.stage:
+            stage = source.stages.get(entry.stage, -1)
+            if stage < 0 or cluster.stages.closing[stage]:
+                return True
+            return entry.launches and cluster.stage_infos[stage].is_done(entry.task[2])
         return entry.kills >= 0 and entry.kills not in source.attempts
 
     def _not_started(self, entry: OpenOrder, retry_s: float) -> None:

@@ -13,6 +13,7 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger
 from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.steering import Steering
+from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
@@ -170,6 +171,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
         finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
+        waiting=_waiting(moment, stage_rows) if moment.with_tasks else [],
         executor_slots=attached.executor_slots,
         executor_limit=attached.executor_limit,
         queue_limit=queue_limit(cluster, moment.steering, source, moment.now_s),
@@ -210,6 +212,27 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
                 stage_attempt=info.fact.stage_attempt,
                 duration_s=records["duration_s"].tolist(),
                 unit_s=unit_s[np.isfinite(unit_s)].tolist(),
+            )
+            found.append(state)
+    return found
+
+
+def _waiting(moment: Moment, stage_rows: list[int]) -> list[s.WaitingState]:
+    found = []
+    for row in stage_rows:
+        info = moment.cluster.stage_infos[row]
+        indices = waiting_indices(moment.cluster, info)
+        if len(indices) and not moment.cluster.stages.closing[row]:
+            runs = np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1)
+            state = s.WaitingState(
+                stage=info.fact.stage,
+                stage_attempt=info.fact.stage_attempt,
+                indices=[(int(run[0]), int(run[-1])) for run in runs],
+                input_bytes=info.fact.input_bytes,
+                relative_bytes=info.fact.relative_bytes,
+                preferred_hosts=info.fact.preferred_hosts,
+                named=info.named,
+                named_age_s=_known(moment.now_s - info.named_s),
             )
             found.append(state)
     return found

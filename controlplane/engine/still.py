@@ -50,7 +50,7 @@ def _job(info: JobInfo) -> JobInfo:
 
 def _stage(info: StageInfo) -> StageInfo:
     found = copy(info)
-    found.finished = _finished(info.finished)
+    found.finished, found.done, found.live = _finished(info.finished), info.done.copy(), info.live.copy()
     return found
 
 

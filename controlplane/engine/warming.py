@@ -22,7 +22,9 @@ def warm() -> None:
     pools, jobs, stages, tasks = (np.zeros(1, dtype=dtype) for dtype in (POOL, JOB, STAGE, RUNNING_TASK))
     for row in TABLE:
         if row.kind is Kind.SPECULATOR:
-            row.speculate(Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks))
+            seen = Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks)
+            row.speculate(seen)
+            row.precedence(seen)
         else:
             ask = row.allocate if row.kind is Kind.ALLOCATOR else row.share_copies
             ask(1, np.zeros(1, dtype=CLAIMANT))

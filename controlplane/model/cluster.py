@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from controlplane.model import facts as f
-from controlplane.model.columns import NAN, Attempts, Executors, Hosts, Jobs, Pools, Stages, Tasks
+from controlplane.model.columns import NAN, Attempts, Executors, Floats, Hosts, Ints, Jobs, Pools, Stages, Tasks
 from controlplane.model.finished import FinishedSample
 from controlplane.model.reasons import Reason
 
@@ -60,6 +60,10 @@ class StageInfo:
     """Rows of its live attempts."""
     warm_executors: set[str] = field(default_factory=set)
     """Names of executors on which an attempt has ended, and in Python the latest of them well."""
+    named: list[int] = field(default_factory=list)
+    """Waiting tasks that its host was last ordered to start first, in this order."""
+    named_s: float = -math.inf
+    """When it was ordered so."""
     finished: FinishedSample = field(init=False)
     mean_bytes: float = field(init=False)
     """Of its tasks' inputs, as far as they are known; nan where none is."""
@@ -77,6 +81,11 @@ class StageInfo:
         """A task's input over the mean of all; nan where its size is not known."""
         size = self._sizes[index] if self._sizes else -1
         return size / self.mean_bytes if size > 0 else math.nan
+
+    def relative_sizes(self, indices: Ints) -> Floats:
+        """The same of many tasks, shape (n,)."""
+        sizes = np.array(self._sizes, dtype=np.float64)[indices] if self._sizes else np.full(len(indices), NAN)
+        return np.where(sizes > 0, sizes / self.mean_bytes, NAN)
 
     def is_done(self, index: int) -> bool:
         """Whether a task is finished."""

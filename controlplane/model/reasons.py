@@ -95,6 +95,8 @@ class Reason(IntEnum):
     ABOVE_ITS_PART = 85
     EXECUTORS_GIVEN_BACK = 86
     EXECUTORS_FIXED = 87
+    # waiting originals
+    ORIGINALS_ORDERED = 90
 
     @property
     def label(self) -> str:
@@ -246,6 +248,10 @@ TEXTS: dict[Reason, ReasonText] = {
         "It holds {held:.0f} executors, {executors:.0f} are its part; its driver keeps them all, because they are"
         " allocated statically or its shim cannot let them go.",
         2,
+    ),
+    Reason.ORIGINALS_ORDERED: ReasonText(
+        "The policy orders {named:.0f} of the stage's {waiting:.0f} waiting tasks; the host orders the rest.",
+        1,
     ),
 }
 

@@ -225,6 +225,25 @@ class FinishedState(Struct, frozen=True, kw_only=True):
     """Seconds per byte of input, ascending, of those whose input is known."""
 
 
+class WaitingState(Struct, frozen=True, kw_only=True):
+    """The tasks of an open stage that neither run nor are done, with what its host has told of all its tasks."""
+
+    stage: int
+    stage_attempt: int
+    indices: list[tuple[int, int]]
+    """Runs of waiting tasks, first and last index; they ascend."""
+    input_bytes: list[int] = []
+    """As told of each task of the stage, by index; empty where unknown."""
+    relative_bytes: list[int] = []
+    """Likewise."""
+    preferred_hosts: list[list[str]] = []
+    """Likewise."""
+    named: list[int] = []
+    """Those that the host was ordered to start first, in this order."""
+    named_age_s: float | None = None
+    """Since then; null where nothing was ordered."""
+
+
 class RequestState(Struct, frozen=True, kw_only=True):
     """A resource request, as far as slots have not answered it."""
 
@@ -290,6 +309,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     """What it has asked for and slots have not answered."""
     finished: list[FinishedState] = []
     """Of the open stages in which tasks have finished; left out with the tasks."""
+    waiting: list[WaitingState] = []
+    """Of the open stages in which tasks wait; left out with the tasks."""
     executor_slots: int = 0
     """Of each executor that it asks for; 0 where unknown."""
     executor_limit: int = 0

@@ -1,4 +1,4 @@
-"""What does a policy answer? One record for each claimant, or for each running task, that it saw."""
+"""What does a policy answer? One record for each claimant, running task or waiting task that it saw."""
 
 import numpy as np
 
@@ -33,3 +33,12 @@ SPECULATION = np.dtype(
     align=True,
 )
 """One for each `RUNNING_TASK`, by a speculator."""
+
+PRECEDENCE = np.dtype(
+    [
+        ("named", np.bool_),  # whether it goes before those of its stage that are not named, which the host orders
+        ("score", np.float64),  # higher first among the named ones of its stage, of equal ones the lower index
+    ],
+    align=True,
+)
+"""One for each `WAITING_TASK`, by a speculator whose row has `order_waiting`."""

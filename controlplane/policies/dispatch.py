@@ -44,6 +44,14 @@ def speculate(code, seen, settings, answer):
         answer[row]["kill"] = answer[row]["end_last"] = False
         answer[row]["copies"], answer[row]["score"] = 0, 0.0
 '''
+ORDER_WAITING = '''
+
+@kernel
+def order_waiting(code, seen, settings, answer):
+    """Which waiting originals start first? Fills in `answer`, shape (n_waiting,)."""
+    answer["named"][:] = False
+    answer["score"][:] = 0.0
+'''
 
 
 ENTRIES = {Kind.ALLOCATOR: ALLOCATE, Kind.SPECULATOR: SPECULATE, Kind.COPY_BUDGET: SHARE_COPIES}
@@ -59,7 +67,7 @@ def source(rows: Iterable[Row]) -> str:
     by_kind = {kind: of_kind(kind, tuple(rows)) for kind in Kind}
     heads = [head for those in by_kind.values() for head in _heads(those)]
     entries = [text for kind, those in by_kind.items() for text in (ENTRIES[kind], *_calls(those))]
-    return "".join([HEAD, *heads, *entries])
+    return "".join([HEAD, *heads, *entries, ORDER_WAITING, *_orders(by_kind[Kind.SPECULATOR])])
 
 
 def _heads(rows: Iterable[Row]) -> Iterator[str]:
@@ -69,17 +77,29 @@ def _heads(rows: Iterable[Row]) -> Iterator[str]:
         columns = [(setting.name, "f8") for setting in row.settings]
         yield f"from {row.kernel.__module__} import {row.kernel.__name__} as {name}\n"
         yield f"{name}_settings = np.dtype({columns})\n"
+        if row.order_waiting:
+            yield f"from {row.order_waiting.__module__} import {row.order_waiting.__name__} as {name}_waiting\n"
 
 
 def _calls(rows: Iterable[Row]) -> Iterator[str]:
     """Each kernel under its number."""
     for code, row in enumerate(rows):
-        name = f"{row.kind}_{code}"
-        settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
-        yield f"    if code == {code}:\n        {name}(seen, {settings}, answer)\n"
+        yield _call(row, code, "")
         if COPY_PRIORITY in row.settings:
             yield f"        hold_back(seen, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
 
 
+def _orders(rows: Iterable[Row]) -> Iterator[str]:
+    """Each kernel that orders waiting tasks, under its row's number."""
+    return (_call(row, code, "_waiting") for code, row in enumerate(rows) if row.order_waiting)
+
+
+def _call(row: Row, code: int, suffix: str) -> str:
+    name = f"{row.kind}_{code}"
+    settings = f"settings.view({name}_settings)[0]" if row.settings else "settings"
+    return f"    if code == {code}:\n        {name}{suffix}(seen, {settings}, answer)\n"
+
+
 _entries = generated(f"{__name__}_entries", source(ROWS))
 allocate, speculate, share_copies = _entries.allocate, _entries.speculate, _entries.share_copies
+order_waiting = _entries.order_waiting

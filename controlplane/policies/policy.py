@@ -8,7 +8,7 @@ import numpy as np
 
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
-from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, SPECULATION
+from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, PRECEDENCE, SPECULATION
 from controlplane.policies.row import Row
 from controlplane.policies.seen import NO_WEIGHTS, Load, Seen
 
@@ -39,6 +39,16 @@ class Policy(Row):
         answer = np.zeros(len(claimants), dtype=COPY_BUDGET)
         seen = Seen(slots=max(slots, 0), claimants=claimants, weights=self.brought)
         dispatch.share_copies(self.code, seen, self.setting_values(settings or {}), answer)
+        return answer
+
+    def precedence(self, seen: Seen, settings: Mapping[str, float] | None = None) -> Records:
+        """One `PRECEDENCE` for each `WAITING_TASK` that is seen, none named by a row without `order_waiting`.
+
+        `weights` are the row's own. Raises BadSetting.
+        """
+        answer = np.zeros(len(seen.waiting), dtype=PRECEDENCE)
+        seen = seen._replace(weights=self.brought)
+        dispatch.order_waiting(self.code, seen, self.setting_values(settings or {}), answer)
         return answer
 
     def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:

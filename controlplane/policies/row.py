@@ -77,6 +77,9 @@ class Row:
     only for those wanted now."""
     locality_percent: float = 0.0
     """Share of the jobs, the smallest, that a simulator may serve first for a task with its input at hand."""
+    order_waiting: Callable[..., None] | None = None
+    """A speculator's second kernel, (seen, settings, answer), with `PRECEDENCE` records to fill in: which waiting
+    originals of a stage start first. None leaves them to the host."""
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False

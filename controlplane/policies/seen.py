@@ -96,10 +96,27 @@ RUNNING_TASK = np.dtype(
 )
 """A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
 
+WAITING_TASK = np.dtype(
+    [
+        ("stage", np.int64),  # row of its `STAGE`
+        ("index", np.int64),  # in its stage
+        ("job", np.int64),  # row of its `JOB`
+        ("pool", np.int64),  # row of its `POOL`
+        ("work", np.float64),  # as a running task's
+        ("relative_size", np.float64),  # as a running task's
+        ("t_new_s", np.float64),  # duration of its first attempt, launch to end; inf where nothing is known
+        ("local_hosts", np.int64),  # hosts of its pool that hold its input; 0 for no preference
+        ("local_free_slots", np.int64),  # slots of its pool on those hosts that no attempt holds
+    ],
+    align=True,
+)
+"""A task that neither runs nor is done, of an open stage; tasks of a stage stand together, by index."""
+
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
 """Where no finished attempts are known, or nobody asks for them."""
 NO_CLAIMANTS, NO_TASKS = np.zeros(0, dtype=CLAIMANT), np.zeros(0, dtype=RUNNING_TASK)
 NO_POOLS, NO_JOBS, NO_STAGES = np.zeros(0, dtype=POOL), np.zeros(0, dtype=JOB), np.zeros(0, dtype=STAGE)
+NO_WAITING = np.zeros(0, dtype=WAITING_TASK)
 NO_WEIGHTS = np.zeros(0)
 NO_WEIGHTS.flags.writeable = False
 
@@ -108,7 +125,8 @@ class Seen(NamedTuple):
     """What one call of a policy sees.
 
     An allocator sees the slots and claimants of a pool, a copy budget those of all drivers, a speculator running tasks
-    with their pools, jobs and stages. Rows to which no task points hold nothing.
+    with their pools, jobs and stages, and one that orders waiting tasks those likewise. Rows to which no task points
+    hold nothing.
     """
 
     slots: int = 0
@@ -126,6 +144,8 @@ class Seen(NamedTuple):
     """`FINISHED`, to which stages point."""
     weights: Floats = NO_WEIGHTS
     """Numbers that the policy's row brings, read only; empty where it brings none."""
+    waiting: Records = NO_WAITING
+    """`WAITING_TASK`, (n_waiting,)."""
 
 
 class Load(NamedTuple):

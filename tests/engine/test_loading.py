@@ -99,6 +99,7 @@ class Dumped(Scheduler):
     def compare(self, dump: Snapshot, decision: Decision) -> None:
         """Every copy with its host, every reason, and every target."""
         tasks, jobs, policy = self.cluster.tasks, self.cluster.jobs, self.steering.policy_name("")
+        closing = self.cluster.stages.closing
         live = list(shown)
         shown.clear()
         for pool in decide(dump, policy, self.settings).pools:
@@ -113,6 +114,9 @@ class Dumped(Scheduler):
                 row = source.jobs[each.job]
                 told = (jobs.target[row], jobs.cap[row], jobs.virtual_size[row])
                 assert (each.target, each.cap, each.virtual_size) == told
+            named = {(each.stage, each.stage_attempt): each.indices for each in pool.waiting}
+            infos = [(key, self.cluster.stage_infos[row]) for key, row in source.stages.items()]
+            assert named == {key: info.named for key, info in infos if info.named and not closing[info.row]}
             self.launched += len(orders)
             self.compared += 1
         loaded = {name: numbers for each in shown for name, numbers in each.items()}
@@ -202,6 +206,11 @@ def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
     assert engine.compared > 50
 
 
+def wait(pool, **told):
+    """Some of the tasks of its stage wait, as far as nothing else is told."""
+    pool["waiting"].append({"stage": 1, "stage_attempt": 0, "indices": []} | told)
+
+
 @pytest.mark.unit
 @pytest.mark.parametrize(
     ("spoil", "place"),
@@ -213,6 +222,15 @@ def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
         (lambda pool: pool["attempts"].append(pool["attempts"][0]), r"pools\[0\].attempts = '0 2 times'"),
         (lambda pool: pool["attempts"][3].update(executor="e9"), r"pools\[0\].attempts = 3, want attempts of its"),
         (lambda pool: pool["jobs"][0]["stages"][0].update(n_tasks=2), r"attempt_started.index = 2, want < n_tasks"),
+        (
+            lambda pool: pool["jobs"][0]["stages"][0].update(n_tasks=10**9),
+            r"n_tasks = 1000000000, want at most 1000000",
+        ),
+        (lambda pool: wait(pool, stage=9), r"waiting\[0\].stage = \(9, 0\), want one of the pool's stages"),
+        (lambda pool: wait(pool, indices=[(7, 8)]), r"waiting\[0\].indices = \[7, 8\], want runs that ascend below"),
+        (lambda pool: wait(pool, indices=[(2, 3), (3, 4)]), r"waiting\[0\].indices = \[3, 4\], want runs that ascend"),
+        (lambda pool: wait(pool, input_bytes=[1]), r"told as stage_submitted.input_bytes = 1, want n_tasks \(8\) rows"),
+        (lambda pool: [wait(pool) for _ in range(2)], r"waiting = '\(1, 0\) 2 times'"),
         (lambda pool: pool["jobs"][0]["stages"][0].update(refusal="bad"), r"refusal = 'bad', want the label"),
         (lambda pool: pool.update(listed={"queue": "q", "reason": "x", "sentence": ""}), r"listed.reason = 'x'"),
         (lambda pool: pool.update(source="mesos:a"), r"pools\[0\].source = 'mesos:a', want spark or yarn, a colon"),

@@ -1,78 +1,11 @@
 """Does a policy of another package run live, in `decide` and in the simulator, by its entry point alone?"""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-ENTRY_POINTS = """[grasshopper.policies]
-eager = toy_policies:EAGER
-last-come = toy_policies:LAST_COME
-several = toy_policies:SEVERAL
-first-job = toy_policies:FIRST_JOB
-"""
-TOY = '''
-import numpy as np
-from controlplane.compiled import kernel
-from controlplane.model.reasons import Reason
-from controlplane.policies.redundancy.theory.plan import expanding_plan
-from controlplane.policies.row import COPYING, ORDERING, Kind, Row, Setting
+from tests.toy_package import ENTRY_POINTS, TOY, install, run
 
-@kernel
-def none(seen, settings, answer):
-    """A copy for each task that is older than `patience_s`."""
-    tasks = seen.tasks
-    for row in range(len(tasks)):
-        answer["score"][row], answer["reason"][row] = tasks["elapsed_s"][row], Reason.ENDS_SOONER
-        answer["copies"][row] = (
-            tasks["eligible"][row]
-            and tasks["running_attempts"][row] == 1
-            and tasks["elapsed_s"][row] > settings["patience_s"]
-        )
-
-@kernel
-def last_come(seen, settings, answer):
-    """All for the job that came last."""
-    slots, claimants = seen.slots, seen.claimants
-    for row in np.argsort(-claimants["arrival_s"], kind="mergesort"):
-        answer["target"][row] = min(slots, claimants["usable"][row])
-        slots -= answer["target"][row]
-
-@kernel
-def several(seen, settings, answer):
-    """As many copies as it has learned to want, of each task that is old."""
-    none(seen, settings, answer)
-    for row in range(len(answer)):
-        answer["copies"][row] *= int(seen.weights[0])
-
-PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
-INPUTS = "running_attempts elapsed_s t_rem_s t_new_s expected_s demand_s relative_size progress target"
-EAGER = Row(
-    name="eager", kind=Kind.SPECULATOR, kernel=none, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
-    plan=lambda system, load, choices: expanding_plan(system, choices),
-    shows={"n_known": lambda inputs: float(len(inputs.keys() & set(INPUTS.split())))},
-)
-SEVERAL = Row(
-    name="several", kind=Kind.SPECULATOR, kernel=several, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
-    weights=lambda: [2.0],
-)
-@kernel
-def few(seen, settings, answer):
-    """So many copies a pool for the job of it that came first, and none for the others."""
-    for row in range(len(seen.claimants)):
-        first = True
-        for other in range(row):
-            first &= seen.claimants[other]["pool"] != seen.claimants[row]["pool"]
-        answer["copies"][row] = settings["copies"] if first else 0
-
-COPIES = Setting(name="copies", default=1.0, low=0.0, high=9.0, about="Copies of the first job of each pool.")
-FIRST_JOB = Row(name="first-job", kind=Kind.COPY_BUDGET, kernel=few, about="Copies for the first.", settings=(COPIES,))
-LAST_COME = Row(name="last-come", kind=Kind.ALLOCATOR, kernel=last_come, about="Last come first.", needs=ORDERING)
-'''
 PROGRAM = """
 import json
 from dataclasses import replace
@@ -157,22 +90,83 @@ print(json.dumps([ordered, len(decided), simulated]))
 """
 
 
-def run(code, folder, **environment):
-    """What a process prints, or how it fails, that finds the packages of `folder`."""
-    paths = f"{folder}{os.pathsep}{ROOT}"
-    variables = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore", "NUMBA_DISABLE_JIT": "1"} | environment
-    return subprocess.run([sys.executable, "-c", code], env=variables, cwd=ROOT, capture_output=True, text=True)
+ORDERED = """
+import json
+from controlplane.engine.decide import decide
+from controlplane.model.parameters import EngineSettings
+from controlplane.model import facts as f
+from controlplane.model.orders import RunNext
+from tests.scenario import Scenario
+
+SIZES = [1000] * 8 + [300, 900, 600, 1200]
+
+def told(decision):
+    orders = (order for orders in decision.orders.values() for order in orders)
+    return [order.indices for order in orders if isinstance(order, RunNext)]
+
+def run_next(live):
+    return [record for record in live.records() if record.action.label == "run_next"]
+
+def begin(**settings):
+    live = Scenario(EngineSettings(speculator="largest-first", grant_ttl_ms=6000, **settings))
+    decisions = [live.stage(12, input_bytes=SIZES), live.start_all(8)]
+    return live, [indices for decision in decisions for indices in told(decision)]
+
+live, first = begin(mode=f.Mode.CONTROL)
+steps = [first[-1]]
+steps += told(live.tell([live.ended(0, 1.0), live.started(20, 0, index=11)]))
+steps += told(live.tell([live.ended(5, 1.0, outcome=f.Outcome.FAILED)]))
+n_records = len(run_next(live))
+live.now_s = 3.1
+again, n_again = told(live.tell()), len(run_next(live)) - n_records
+live.tell([f.OrderOutcome(order=run_next(live)[-1].order, result=f.OrderResult.APPLIED)])
+live.tell([f.StageEnded(stage=1, stage_attempt=0)])
+live.now_s = 30.0
+live.tell()
+outcomes = [outcome for decision in live.decisions for outcome in decision.outcomes]
+kinds = {(each.kind, each.result.value) for each in outcomes if each.kind == "run_next"}
+shadow, none = begin(mode=f.Mode.SHADOW)
+large = Scenario(EngineSettings(mode=f.Mode.CONTROL, speculator="largest-first"))
+of_many = told(large.stage(10_000))
+watched = Scenario(EngineSettings(speculator="none"))
+watched.stage(12, input_bytes=SIZES)
+watched.start_all(8)
+dump = watched.scheduler.snapshot(0.0)
+advice = decide(dump, "fair+largest-first", EngineSettings()).pools[0].waiting
+print(json.dumps([
+    steps, [again, n_again], sorted(kinds), [len(run_next(shadow)), none],
+    [len(of_many), len(of_many[0]), of_many[0][:2]], [each.indices for each in advice],
+    decide(dump, "fair+none", EngineSettings()).pools[0].waiting,
+]))
+"""
+
+
+STORIES = """
+from hypothesis import given, settings
+from tests.engine.test_loading import Dumped, control
+from tests.engine.test_random_stimuli import play, stories
+
+ordered = []
+
+class Ordering(Dumped):
+    def compare(self, dump, decision):
+        super().compare(dump, decision)
+        ordered.extend(record for record in decision.records if record.action.label == "run_next" and record.order)
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(story=stories)
+def tell(story):
+    play(Ordering(control("fair+largest-first")), story)
+
+tell()
+print(len(ordered))
+"""
 
 
 @pytest.fixture
 def installed(tmp_path):
-    """A folder with the toys and what an installer writes of them."""
-    (tmp_path / "toy_policies.py").write_text(TOY)
-    about = tmp_path / "toy_policies-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-policies\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(ENTRY_POINTS)
-    return tmp_path
+    """A folder with the toys."""
+    return install(tmp_path)
 
 
 @pytest.mark.unit
@@ -210,6 +204,28 @@ def test_jobs_compete_for_copies_where_a_copy_budget_shares_them(installed):
     assert ordered == [[1, False], [2, False], [0, True]]
     assert n_decided == 1
     assert free > some > none == 0.0
+
+
+@pytest.mark.unit
+def test_waiting_originals_start_in_the_order_that_a_policy_wants(installed):
+    """GRASS picks a copy or a waiting original: one order for a stage, said again as a lease, also in `decide`."""
+    done = run(ORDERED, installed)
+    assert done.returncode == 0, done.stderr
+    steps, lease, kinds, shadow, many, advice, of_none = json.loads(done.stdout)
+    assert steps == [[11, *range(8), 9, 10, 8], [5, 9, 10, 8]], "only what waits again is news"
+    assert lease == [[[5, 9, 10, 8]], 0]
+    assert kinds == [["run_next", "applied"], ["run_next", "moot"]]
+    assert shadow == [1, []]
+    assert many == [1, 1000, [9999, 9998]], "one order for 10,000 tasks, which names the first thousand"
+    assert (advice, of_none) == ([[11, 9, 10, 8]], [])
+
+
+@pytest.mark.unit
+def test_a_dump_orders_waiting_originals_as_the_engine_did(installed):
+    """Whatever has been said until then, all that `test_loading` compares, and the orders of waiting originals."""
+    done = run(STORIES, installed)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20
 
 
 @pytest.mark.full
