@@ -12,6 +12,7 @@ last-come = toy_policies:LAST_COME
 several = toy_policies:SEVERAL
 first-job = toy_policies:FIRST_JOB
 largest-first = toy_policies:LARGEST_FIRST
+gainless = toy_policies:GAINLESS
 """
 TOY = '''
 import numpy as np
@@ -48,6 +49,12 @@ def several(seen, settings, answer):
         answer["copies"][row] *= int(seen.weights[0])
 
 @kernel
+def gainless(seen, settings, answer):
+    """Copies of what has run for a second, though they gain nothing: no policy may want that."""
+    none(seen, settings, answer)
+    answer["score"][:] = 0.0
+
+@kernel
 def by_size(seen, settings, answer):
     """The task with the most input first, where inputs are known; else the last one, and the first is not named."""
     for row in range(len(seen.waiting)):
@@ -66,6 +73,9 @@ EAGER = Row(
 SEVERAL = Row(
     name="several", kind=Kind.SPECULATOR, kernel=several, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
     weights=lambda: [2.0],
+)
+GAINLESS = Row(
+    name="gainless", kind=Kind.SPECULATOR, kernel=gainless, about="Old tasks.", needs=COPYING, settings=(PATIENCE,),
 )
 LARGEST_FIRST = Row(
     name="largest-first", kind=Kind.SPECULATOR, kernel=several, order_waiting=by_size, about="Large tasks first.",
@@ -101,7 +111,9 @@ def finding(folder):
     return {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
 
 
-def run(code, folder, **environment):
+def run(code, folder, *arguments, **environment):
     """What a process prints, or how it fails, that finds the packages of `folder`."""
     variables = {**os.environ, **finding(folder), "PYTHONWARNINGS": "ignore", "NUMBA_DISABLE_JIT": "1"} | environment
-    return subprocess.run([sys.executable, "-c", code], env=variables, cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=variables, cwd=ROOT, capture_output=True, text=True
+    )

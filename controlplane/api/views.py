@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
-from controlplane.model.reasons import TEXTS, Action, Reason, sentence
+from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, sentence
 from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PoolState, QueuedState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.runtime.holdings import Holding
@@ -269,7 +269,8 @@ def result_of(decision: RecordedDecision) -> Result | None:
         return decision.outcomes[-1].result
     if record.order:
         return Result.PENDING
-    ordered_nothing = record.action in (Action.REFUSE_COPY, Action.JOIN) or record.reason is Reason.EXECUTORS_FIXED
+    for_nothing = record.reason in LAWS | {Reason.EXECUTORS_FIXED}
+    ordered_nothing = record.action in (Action.REFUSE_COPY, Action.JOIN) or for_nothing
     return Result.SHADOW if record.mode is Mode.SHADOW and not ordered_nothing else None
 
 

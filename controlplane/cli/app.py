@@ -229,7 +229,7 @@ def decide(
     import msgspec
 
     from controlplane.engine import decide as engine
-    from controlplane.model.errors import BadSetting
+    from controlplane.model.errors import BadSetting, LawBroken
 
     settings = _load(config_file, {}).engine_settings()
     note("loading kernels; the first use after an update compiles them, for about a minute")
@@ -239,6 +239,8 @@ def decide(
         fail(f"{snapshot}: {error}", USAGE)
     except BadSetting as error:
         fail(str(error), USAGE)
+    except LawBroken as error:
+        fail(str(error), REFUSED)
     if output is Output.JSON:
         print_json(msgspec.to_builtins(advice))
     else:

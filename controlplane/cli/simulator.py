@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controlplane.model.errors import BadSetting
+from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.registry import PLANS
 from controlplane.simulator import run, sweep
@@ -343,11 +343,13 @@ def _computing(on: str | None) -> Iterator[sweep.Compute]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Bad input ends with exit code 2 and the option's name."""
+    """Bad input ends with exit code 2 and the option's name, a policy that breaks a law with 1."""
     try:
         yield
     except BadSetting as bad:
         fail(f"{_option(bad.field)} = {bad.got!r}, want {bad.want}", USAGE)
+    except LawBroken as broken:
+        fail(str(broken), REFUSED)
 
 
 def _refuse_others(context: typer.Context, model: Model) -> None:

@@ -12,7 +12,6 @@ from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
-from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Capabilities, Mode
 from controlplane.model.orders import ContainerGrant
 from controlplane.model.reasons import Action, Reason
@@ -38,7 +37,10 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
         return
     policy, settings = cycle.steering.allocator(source.name)
     slots = int(cluster.pools.slots[source.row])
-    allocation = shares(policy, settings, slots, claimants, source.attached.capabilities)
+    allocation, is_lawful = shares(policy, settings, slots, claimants, source.attached.capabilities)
+    cycle.judge(source, Action.GRANT, Reason.TARGETS_BEYOND_SLOTS, kept=is_lawful)
+    if not is_lawful:
+        return
     jobs.target[rows], jobs.virtual_size[rows] = allocation["target"], allocation["virtual_size"]
     jobs.cap[rows], jobs.originals[rows] = allocation["cap"], allocation["originals"]
     changed = (jobs.target[rows] != jobs.granted_target[rows]) | (jobs.cap[rows] != jobs.granted_cap[rows])
@@ -51,15 +53,14 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
 
 def shares(
     policy: Policy, settings: Mapping[str, float], slots: int, claimants: Records, capabilities: Capabilities
-) -> Records:
-    """What the allocator says, without what the host cannot do: keep slots free. Raises LawBroken beyond the slots."""
+) -> tuple[Records, bool]:
+    """What the allocator says, without what the host cannot do: keep slots free; and whether it is lawful."""
     allocation = np.zeros(len(claimants), dtype=ALLOCATION)
     seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
-    if not call_allocator(policy.code, seen, policy.setting_values(settings), allocation):
-        raise LawBroken("grants never exceed a pool's capacity", f"{allocation['target'].tolist()} of {slots}")
+    is_lawful = call_allocator(policy.code, seen, policy.setting_values(settings), allocation)
     if not capabilities.hold_slots:
         allocation["cap"] = allocation["originals"] = -1
-    return allocation
+    return allocation, is_lawful
 
 
 def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:

@@ -13,6 +13,7 @@ from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,15 @@ class Cycle:
         )
         self.decision.records.append(record)
         return record
+
+    def judge(self, source: SourceState, action: Action, law: Reason, *, kept: bool) -> None:
+        """Note whether a pool's policy keeps a law; a breach is recorded when it begins."""
+        if kept:
+            source.laws_broken.discard(law)
+        elif law not in source.laws_broken:
+            source.laws_broken.add(law)
+            self.decision.laws_broken.append((source.name, law))
+            self.record(source, action=action, reason=law)
 
     def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
         """Give an order to a source, and remember it until it ends; a lease that is said again has no record.

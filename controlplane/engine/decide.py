@@ -21,10 +21,10 @@ from controlplane.engine.steering import Steering
 from controlplane.engine.waiting import order_waiting, orders_waiting
 from controlplane.model.cluster import SourceState, TaskKey
 from controlplane.model.decisions import Decision
-from controlplane.model.errors import BadSetting
+from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
-from controlplane.model.reasons import Action, Reason, sentence
+from controlplane.model.reasons import TEXTS, Action, Reason, sentence
 from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.policies import registry
 
@@ -127,7 +127,10 @@ def read_snapshot(body: bytes) -> Snapshot:
 
 
 def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
-    """What the pair "allocator+speculator" would do in every pool. Raises BadSetting for what it does not know."""
+    """What the pair "allocator+speculator" would do in every pool.
+
+    Raises BadSetting for what it does not know, LawBroken where the policy answers what no policy may.
+    """
     if snapshot.schema_version != SCHEMA_VERSION:
         raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
     registry.parse_policy(policy)
@@ -141,6 +144,8 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     if asked:
         speculate(cycle, asked, sums, prepare(cycle, asked, sums))
         order_waiting(cycle, asked)
+    for name, law in cycle.decision.laws_broken:
+        raise LawBroken(TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")
     pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
     return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
 

@@ -14,7 +14,6 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
-from controlplane.model.errors import LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
 from controlplane.policies import registry
@@ -38,7 +37,7 @@ _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
 """By reason code: whether a change to it is recorded. What speaks for a copy is recorded with the order."""
 for _reason, _text in TEXTS.items():
     _RECORDED[_reason] = _text.severity > 0 and _reason >= Reason.ON_SCHEDULE
-_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR]] = False
+_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, Reason.GAINLESS_COPY]] = False
 
 
 def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: Budgets) -> None:
@@ -126,8 +125,13 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
             mine = np.isin(tasks["pool"], pool_rows)
             tasks, answer = tasks[mine], answer[mine]
         shown = seen._replace(tasks=tasks, weights=policy.brought)
-        if not call_speculator(policy.code, shown, policy.setting_values(dict(given)), answer):
-            raise LawBroken("no copy without a positive gain", name)
+        is_lawful = call_speculator(policy.code, shown, policy.setting_values(dict(given)), answer)
+        for row in pool_rows:
+            source = cycle.cluster.source_of_pool[row]
+            cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)
+        if not is_lawful:
+            answer[:] = np.zeros(1, dtype=answer.dtype)
+            answer["reason"] = Reason.GAINLESS_COPY
         if len(shared) > 1:
             view.answer[mine] = answer
     return before_waiting

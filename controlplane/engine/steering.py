@@ -52,13 +52,13 @@ class Steering:
     def mode(self, source: SourceState) -> Mode:
         """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all.
 
-        A driver that its queue does not know for what it says gets no orders.
+        A driver that its queue does not know for what it says gets no orders, nor does one whose policy breaks a law.
         """
         server = self.mode_of_source.get(source.name, self.settings.mode)
         if self.settings.mode is Mode.OFF:
             server = Mode.OFF
         mode = lowest(server, source.attached.mode)
-        return lowest(mode, Mode.SHADOW) if source.membership in STRANGERS else mode
+        return lowest(mode, Mode.SHADOW) if source.membership in STRANGERS or source.laws_broken else mode
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """What counts for one job, by its row."""

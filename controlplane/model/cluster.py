@@ -161,6 +161,9 @@ class SourceState:
     membership: Reason = Reason.NONE
     """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
 
+    laws_broken: set[Reason] = field(default_factory=set)
+    """Laws that the newest answers of its policies break; while there are any, it gets no orders."""
+
     def drop_request(self, request: int) -> None:
         """A resource request is over, if it is known."""
         if request in self.requests:

@@ -167,5 +167,7 @@ class Decision:
     """When each of those sources should report again."""
     want_full: set[str] = field(default_factory=set)
     """Sources whose facts do not add up, so everything is asked for again."""
+    laws_broken: list[tuple[str, Reason]] = field(default_factory=list)
+    """(source, law) where a policy has begun to break one."""
     bad_facts: list[tuple[str, str]] = field(default_factory=list)
     """(source, what was wrong) of facts that were refused one by one; the rest of their message counts."""

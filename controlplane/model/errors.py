@@ -54,7 +54,7 @@ class BadSettings(GrasshopperError):
 
 @dataclass(eq=False)
 class LawBroken(GrasshopperError):
-    """An order would have broken one of the engine's own laws: a defect of ours, never the host's."""
+    """A policy answers what no policy may: a defect of the policy, never the host's."""
 
     law: str
     story: str

@@ -75,6 +75,7 @@ class Reason(IntEnum):
     TASK_OVER = 43
     NO_ROOM_IN_QUEUE = 44
     SPECULATOR_CAP = 45
+    GAINLESS_COPY = 46
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -82,6 +83,7 @@ class Reason(IntEnum):
     BEATEN = 53
     # grants
     ALLOCATOR = 60
+    TARGETS_BEYOND_SLOTS = 61
     # hosts
     SICK_HOST = 70
     HOST_RECOVERED = 71
@@ -121,6 +123,9 @@ WHY_COPIED = frozenset(
 
 STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
+
+LAWS = frozenset({Reason.GAINLESS_COPY, Reason.TARGETS_BEYOND_SLOTS})
+"""What a policy may not answer. While it does, its pool gets no orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +253,14 @@ TEXTS: dict[Reason, ReasonText] = {
         "It holds {held:.0f} executors, {executors:.0f} are its part; its driver keeps them all, because they are"
         " allocated statically or its shim cannot let them go.",
         2,
+    ),
+    Reason.GAINLESS_COPY: ReasonText(
+        "The policy wants a copy that gains nothing, which no policy may: its pool gets no orders until it stops.", 3
+    ),
+    Reason.TARGETS_BEYOND_SLOTS: ReasonText(
+        "The policy's targets are negative or exceed the pool's slots, which no policy's may: its pool gets no orders"
+        " until they are right.",
+        3,
     ),
     Reason.ORIGINALS_ORDERED: ReasonText(
         "The policy orders {named:.0f} of the stage's {waiting:.0f} waiting tasks; the host orders the rest.",

@@ -1,36 +1,71 @@
-"""Does the engine stop where a policy breaks a law? A cycle that fails orders nothing, and hosts are stock."""
-
-from contextlib import nullcontext
+"""Does the engine leave a pool alone while its policy breaks a law? It orders nothing there, and hosts are stock."""
 
 import numpy as np
 import pytest
 
 from controlplane.deciding.asking import ask_allocator, ask_speculator
+from controlplane.engine.decide import decide
 from controlplane.model import facts as f
+from controlplane.model.decisions import PolicySet
 from controlplane.model.errors import LawBroken
-from controlplane.model.reasons import Reason
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Action, Reason
+from controlplane.policies import registry
 from controlplane.policies.answer import SPECULATION
 from controlplane.policies.seen import RUNNING_TASK, Seen
-from tests.scenario import Scenario
+from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("worst", [0.0, -1.0, np.nan])
 def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, worst):
-    """One of several is enough."""
+    """One of several is enough. The pool is in shadow and its jobs are their host's, until the answer is lawful."""
 
     def speculate(code, seen, settings, answer):
-        answer["copies"], answer["score"] = 1, 1.0
+        answer["copies"], answer["score"], answer["kill"], answer["end_last"] = 1, 1.0, True, True
         answer["score"][:1] = worst
 
+    def review():
+        scenario.now_s += 1.0
+        return scenario.tell(progress=dict.fromkeys(range(4), round(100 * scenario.now_s)))
+
     scenario = Scenario()
-    scenario.stage(4, input_bytes=1000)
+    scenario.stage(4, input_bytes=100_000)
     scenario.start_all(4)
-    monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
-    monkeypatch.setattr("controlplane.engine.speculation.call_speculator", ask_speculator)
-    with pytest.raises(LawBroken, match="no copy without a positive gain: ras"):
-        scenario.tell(progress=dict.fromkeys(range(4), 100))
+    assert review().claims[SOURCE]
+    with monkeypatch.context() as patch:
+        patch.setattr("controlplane.deciding.asking.speculate", speculate)
+        patch.setattr("controlplane.engine.speculation.call_speculator", ask_speculator)
+        first, second = review(), review()
+        with pytest.raises(LawBroken, match=r"wants a copy that gains nothing.*: fair\+ras in spark:app"):
+            decide(scenario.scheduler.snapshot(scenario.now_s), "fair+ras", EngineSettings())
+    assert first.laws_broken == [(SOURCE, Reason.GAINLESS_COPY)]
+    assert [(each.action, each.mode) for each in first.records if each.reason is Reason.GAINLESS_COPY] == [
+        (Action.REFUSE_COPY, f.Mode.SHADOW)
+    ]
+    assert (second.laws_broken, second.orders, second.claims[SOURCE]) == ([], {}, [])
+    assert second.modes[SOURCE] is f.Mode.SHADOW
+    review()
+    assert review().claims[SOURCE]
+
+
+def test_a_policy_that_breaks_a_law_is_nobody_elses_concern(monkeypatch):
+    """A package's allocator fails in one pool; another pool has its grants in the same cycle."""
+
+    def allocate(code, seen, settings, answer):
+        answer["target"] = 1 if code == registry.allocator("fifo").code else 99
+
+    scenario = Scenario()
+    scenario.tell([scenario.attached, *scenario.executors], full=True, source="spark:other")
+    scenario.handle(PolicySet(source="spark:other", policy="fifo+ras"))
+    monkeypatch.setattr("controlplane.deciding.asking.allocate", allocate)
+    monkeypatch.setattr("controlplane.engine.allocation.call_allocator", ask_allocator)
+    stage = f.StageSubmitted(job="one", stage=1, stage_attempt=0, n_tasks=4, kind="result")
+    broken, kept = scenario.tell([stage]), scenario.tell([stage], source="spark:other")
+    assert broken.laws_broken == [(SOURCE, Reason.TARGETS_BEYOND_SLOTS)]
+    assert (broken.orders, kept.laws_broken) == ({}, [])
+    assert [order.target for order in kept.orders["spark:other"]] == [1]
 
 
 def test_a_task_gets_no_more_copies_than_it_may_have_and_no_less_than_none(monkeypatch):
@@ -56,8 +91,9 @@ def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypat
     monkeypatch.setattr("controlplane.deciding.asking.allocate", allocate)
     monkeypatch.setattr("controlplane.engine.allocation.call_allocator", ask_allocator)
     scenario = Scenario(hosts=2, slots=2)
-    with nullcontext() if is_kept else pytest.raises(LawBroken, match="never exceed a pool's capacity"):
-        scenario.tell(
-            f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=4, kind="result")
-            for stage, job in enumerate(("one", "two"))
-        )
+    decision = scenario.tell(
+        f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=4, kind="result")
+        for stage, job in enumerate(("one", "two"))
+    )
+    assert decision.laws_broken == ([] if is_kept else [(SOURCE, Reason.TARGETS_BEYOND_SLOTS)])
+    assert (SOURCE in decision.orders) is is_kept

@@ -141,6 +141,23 @@ print(json.dumps([
 """
 
 
+DUMP = """
+import os
+from pathlib import Path
+import msgspec
+from controlplane.model.parameters import EngineSettings
+from tests.scenario import Scenario
+
+watched = Scenario(EngineSettings(speculator="none"))
+watched.run_with_straggler()
+dump = watched.scheduler.snapshot(watched.now_s)
+Path(os.environ["DUMP"]).write_bytes(msgspec.json.encode(dump))
+"""
+COMMAND = "from controlplane.cli.app import app; app()"
+GAINLESS = ("--policy", "fair+gainless")
+SIMULATED = ("--model", "cluster", "--jobs", "30", "--seeds", "1")
+
+
 STORIES = """
 from hypothesis import given, settings
 from tests.engine.test_loading import Dumped, control
@@ -226,6 +243,18 @@ def test_a_dump_orders_waiting_originals_as_the_engine_did(installed):
     done = run(STORIES, installed)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20
+
+
+@pytest.mark.unit
+def test_a_policy_that_breaks_a_law_is_named(installed, tmp_path):
+    """In `decide` and simulated it ends the command; live its pool gets no orders (tests/engine/test_laws.py)."""
+    done = run(DUMP, installed, DUMP=str(tmp_path / "dump.json"))
+    assert done.returncode == 0, done.stderr
+    decided = run(COMMAND, installed, "decide", "--snapshot", str(tmp_path / "dump.json"), *GAINLESS)
+    simulated = run(COMMAND, installed, "simulate", *SIMULATED, *GAINLESS)
+    assert (decided.returncode, simulated.returncode) == (1, 1), decided.stderr + simulated.stderr
+    assert "its pool gets no orders until it stops: fair+gainless in spark:app" in decided.stderr
+    assert "no copy without a positive gain: fair+gainless" in simulated.stderr
 
 
 @pytest.mark.full
