@@ -16,7 +16,6 @@ from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
-from controlplane.policies import registry
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
@@ -109,25 +108,19 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
 
     Returns, by pool row, whether copies go before the job's waiting originals.
     """
-    view, n_pools = cycle.view, cycle.cluster.pools.size
-    before_waiting = np.zeros(n_pools, dtype=bool)
-    shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[int]] = {}
-    for source in due:
-        policy, settings = cycle.steering.speculator(source.name)
-        shared.setdefault((policy.name, tuple(settings.items())), []).append(source.row)
-    by_finished = any(registry.speculator(name).by_finished for name, _ in shared)
-    seen = view.seen(cycle.cluster, by_finished=by_finished)
-    for (name, given), pool_rows in shared.items():
-        policy = registry.speculator(name)
+    view, shared = cycle.view, cycle.steering.by_speculator(due)
+    before_waiting = np.zeros(cycle.cluster.pools.size, dtype=bool)
+    seen = view.seen(cycle.cluster, by_finished=any(policy.by_finished for policy, _, _ in shared))
+    for policy, settings, sources in shared:
+        pool_rows = [source.row for source in sources]
         before_waiting[pool_rows] = policy.before_waiting
         tasks, answer = seen.tasks, view.answer
         if len(shared) > 1:
             mine = np.isin(tasks["pool"], pool_rows)
             tasks, answer = tasks[mine], answer[mine]
         shown = seen._replace(tasks=tasks, weights=policy.brought)
-        is_lawful = call_speculator(policy.code, shown, policy.setting_values(dict(given)), answer)
-        for row in pool_rows:
-            source = cycle.cluster.source_of_pool[row]
+        is_lawful = call_speculator(policy.code, shown, policy.setting_values(settings), answer)
+        for source in sources:
             cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)
         if not is_lawful:
             answer[:] = np.zeros(1, dtype=answer.dtype)
@@ -169,16 +162,14 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
             beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
         )
         others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
+        beside = [(f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others]
         answer = order_copy(
             cycle,
             cycle.cluster.source_of_pool[pool],
             candidate,
             admission,
             inputs=_inputs(cycle, place, sums),
-            alternatives=[
-                ("wait", 0.0),
-                *((f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others),
-            ],
+            alternatives=[("wait", 0.0), *beside],
         )
         if answer is candidate.reason:
             has_order[place] = True

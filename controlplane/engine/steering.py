@@ -1,6 +1,6 @@
 """How much may we do for this pool and this job, by which policy, with how many copies?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from controlplane.model.cluster import Cluster, SourceState
@@ -75,6 +75,14 @@ class Steering:
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[1] if own else registry.speculator(self.settings.speculator)
         return policy, dict(self.settings.speculator_settings) if policy.name == self.settings.speculator else {}
+
+    def by_speculator(self, sources: Iterable[SourceState]) -> list[tuple[Policy, dict[str, float], list[SourceState]]]:
+        """Each speculator of these pools with its settings, and the pools that share both: one call serves them all."""
+        shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[SourceState]] = {}
+        for source in sources:
+            policy, settings = self.speculator(source.name)
+            shared.setdefault((policy.name, tuple(settings.items())), []).append(source)
+        return [(registry.speculator(name), dict(given), pools) for (name, given), pools in shared.items()]
 
     def copy_budget(self) -> tuple[Policy | None, Mapping[str, float]]:
         """The policy that shares copies among all drivers' jobs, None for no such policy, and its settings."""

@@ -11,7 +11,6 @@ from controlplane.model.columns import Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.orders import RunNext
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies import registry
 from controlplane.policies.policy import Policy
 from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
 
@@ -32,14 +31,10 @@ def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
 
     A changed order is recorded, and sent where we may. It is a lease: it is sent again when half of its time is over.
     """
-    shared: dict[tuple[str, tuple[tuple[str, float], ...]], list[StageInfo]] = {}
-    for source in due:
-        if orders_waiting(cycle, source):
-            policy, settings = cycle.steering.speculator(source.name)
-            shared.setdefault((policy.name, tuple(settings.items())), []).extend(_open_stages(cycle, source))
-    for (name, given), infos in shared.items():
-        if infos:
-            _ask(cycle, registry.speculator(name), dict(given), infos)
+    asked = [source for source in due if orders_waiting(cycle, source)]
+    for policy, settings, sources in cycle.steering.by_speculator(asked):
+        if infos := [info for source in sources for info in _open_stages(cycle, source)]:
+            _ask(cycle, policy, settings, infos)
 
 
 def waiting_indices(cluster: Cluster, info: StageInfo) -> Ints:
