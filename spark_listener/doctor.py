@@ -179,8 +179,10 @@ def _server(seen: Examined) -> Iterator[Finding]:
         if named == seen.server:
             return
         named = ""
+    elif not named:
+        fix = f"set it, as in {seen.server or 'http://127.0.0.1:7272'}"
+        yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", fix)
     if plane is None:
-        yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", "set it, as in http://127.0.0.1:7272")
         return
     if named and named.rstrip("/") != seen.server.rstrip("/"):
         told = f"the application reports to {named}, not to {seen.server}"

@@ -167,6 +167,14 @@ def test_the_doctor_needs_no_server_and_no_driver(server: str) -> None:
     assert run("doctor", "--spark", "--properties-file", "/nowhere").exit_code == USAGE
 
 
+def test_the_command_lines_own_server_is_not_the_applications(server: str) -> None:
+    """The driver does not read that variable, so the doctor judges without it."""
+    told = doctor("-o", "json", GRASSHOPPER__CLIENT__SERVER=server)
+    assert told.exit_code == REFUSED
+    assert "spark.grasshopper.server names no control plane" in told.stdout
+    assert server not in told.stdout
+
+
 def test_something_else_on_the_port_is_not_taken_for_a_server(other_server: Callable[[bytes], str]) -> None:
     """It answers to everything, and to nothing as Grasshopper does."""
     told = doctor("-o", "json", server=other_server(b"ok"))

@@ -254,6 +254,14 @@ def test_without_a_server_nothing_else_is_said_of_it() -> None:
     assert bad(seen) == [("error", "server", "spark.grasshopper.server names no control plane")]
 
 
+def test_a_server_that_only_the_doctor_is_given_is_not_the_applications() -> None:
+    """The driver would report to nobody, however well that server is."""
+    seen = with_conf(spark_grasshopper_server="")
+    ((severity, told, fix),) = ((f.severity, f.told, f.fix) for f in diagnose(seen) if f.severity is not Severity.OK)
+    assert (severity, told) == (Severity.ERROR, "spark.grasshopper.server names no control plane")
+    assert fix == f"set it, as in {SERVER}"
+
+
 @pytest.mark.parametrize(
     ("jar", "severity", "words"),
     [
