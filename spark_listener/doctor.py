@@ -213,6 +213,9 @@ def _token(seen: Examined) -> Iterator[Finding]:
     if seen.plane.token_fault:
         fix = f"set {PREFIX}token or {PREFIX}token.file to the server's shim token"
         yield Finding(ERROR, "token", seen.plane.token_fault, fix)
+    elif seen.plane.takes_anybody:
+        fix = "leave it out, or set the server's auth.shim_token; without tokens it serves everybody on its machine"
+        yield Finding(NOTE, "token", "one is given, and none is wanted", fix)
     else:
         yield Finding(OK, "token", "accepted" if has_one else "none is given, and none is wanted")
 

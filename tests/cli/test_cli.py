@@ -144,6 +144,15 @@ def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: 
     assert {"severity": "ok", "check": "token", "told": "accepted", "fix": ""} in findings
 
 
+def test_the_doctor_tells_a_token_that_the_server_does_not_ask_for(other_server: Callable[..., str]) -> None:
+    """Whoever gives one takes the server for a protected one; without tokens it does not look at any."""
+    address = other_server(b"ok", status_of_posts=409)
+    told = [json.loads(doctor("-o", "json", server=address, token=token).stdout) for token in ("any-token", "")]
+    given, none = ([(f["severity"], f["told"]) for f in each if f["check"] == "token"] for each in told)
+    assert given == [("note", "one is given, and none is wanted")]
+    assert none == [("ok", "none is given, and none is wanted")]
+
+
 def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
     """It reports nothing then; who may read is another question."""
     told = doctor("-o", "json", server=server, token="wrong")

@@ -230,6 +230,7 @@ def test_the_known_settings_are_those_that_the_shim_reads() -> None:
         (replace(HEALTHY.plane, troubles="[!]store: full"), "warning", "server", "store: full"),
         (replace(HEALTHY.plane, version="9.9.9"), "warning", "server", "is version 9.9.9"),
         (replace(HEALTHY.plane, token_fault="status 401: a token is wanted, the shim token"), "error", "token", "401"),
+        (replace(HEALTHY.plane, takes_anybody=True), "note", "token", "one is given, and none is wanted"),
         (replace(HEALTHY.plane, mode=Mode.SHADOW), "note", "mode", "shadow counts, nothing is ordered"),
         (
             replace(HEALTHY.plane, mode=Mode.OFF, chosen=Mode.OFF),
