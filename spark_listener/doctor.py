@@ -17,7 +17,7 @@ from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
-from spark_listener.shim_settings import PREFIX, READINGS
+from spark_listener.shim_settings import PREFIX, READINGS, out_of_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,12 +165,19 @@ def _keys(seen: Examined) -> Iterator[Finding]:
     for name, fault in _unreadable(seen):
         told = f"{PREFIX}{name} {fault}; the shim stays out of the application"
         yield Finding(ERROR, "settings", told, "correct it, or leave it out")
+    for name, value in _given(seen).items():
+        if not READINGS[name](value) and (odd := out_of_range(name, value)):
+            yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "take a value of this range, or leave it out")
 
 
 def _unreadable(seen: Examined) -> list[tuple[str, str]]:
     """The settings whose values the shim cannot read, and why."""
-    given = {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
-    return [(name, fault) for name, value in given.items() if (fault := READINGS[name](value))]
+    return [(name, fault) for name, value in _given(seen).items() if (fault := READINGS[name](value))]
+
+
+def _given(seen: Examined) -> dict[str, str]:
+    """The values of the settings that the shim knows."""
+    return {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
 
 
 def _server(seen: Examined) -> Iterator[Finding]:
