@@ -12,7 +12,7 @@ from controlplane.yarn_demo.applications import run_applications
 from controlplane.yarn_demo.contestants import contestants, order_of, workload, worlds, yarn_of_all
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
-from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import (
     OnEvent,
@@ -22,6 +22,7 @@ from spark_listener.demo.runner import (
     keep_page,
     only_one,
     take_turns,
+    tell_store,
 )
 from spark_listener.demo.world import Workload, World, testkit_jar
 
@@ -47,6 +48,7 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
         if is_attended():
             with control_plane(four[-1], work_dir=work_dir, report=report) as address:
                 keep_page(address, console)
+        tell_store(store_of(four[-1], work_dir), console)
     check_results(rows)
 
 

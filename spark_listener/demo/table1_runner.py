@@ -16,8 +16,8 @@ from rich.table import Table
 from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import COMMON_CONF, ApplicationError, driver_process, read_events, say
 from spark_listener.demo.contestants import grasshopper
-from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.runner import keep_page, only_one
+from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.runner import keep_page, only_one, tell_store
 from spark_listener.demo.table1 import (
     ENGINE,
     SCHEDULES,
@@ -60,6 +60,7 @@ def run_table1(build_dir: Path) -> list[Outcome]:
         write_report(outcomes, equal, build_dir)
         console.print(f"Written: {build_dir / 'demo-table1.json'} and its picture, demo-table1.svg")
         keep_page(f"{address}/demo", console)
+    tell_store(store_of(first, work_dir), console)
     if not equal:
         raise SystemExit("the jobs' results differ from schedule to schedule")
     return outcomes
