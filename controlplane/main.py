@@ -28,7 +28,7 @@ from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
 from controlplane.printable import harmless
-from controlplane.processes import operators_socket
+from controlplane.processes import COMPILED_ONCE, operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.log_lines import LogLines
@@ -144,7 +144,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
-    _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
+    _log.info("loading_kernels", about=f"they are {COMPILED_ONCE}")
     warm()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     app = build_app(settings)

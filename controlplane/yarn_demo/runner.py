@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controlplane.processes import exit_on_sigterm, free_port, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, free_port, java_home
 from controlplane.yarn_demo.applications import run_applications
 from controlplane.yarn_demo.contestants import contestants, order_of, workload, worlds, yarn_of_all
 from spark_listener.demo.application import Outcome
@@ -40,8 +40,8 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
     work_dir = build_dir / "demo-yarn"
     four, seeds = contestants(), worlds(first_seed, rounds)
     with only_one(work_dir):
-        console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too; the")
-        console.print("first one ever compiles its policies, for about a minute.")
+        console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too;")
+        console.print(f"their policies are {COMPILED_ONCE}.")
         outcomes = run_rounds(four, seeds, workload(), work_dir, report, console)
         rows = rows_of(four, outcomes, seeds[0].kind)
         conclude(rows, report, work_dir, console, subject="application")

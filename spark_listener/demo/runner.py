@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from controlplane.processes import exit_on_sigterm, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -43,8 +43,8 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
         servers.enter_context(only_one(work_dir))
-        console.print("Starting the control planes (the first time they compile their policies, for about a minute)")
-        console.print("and a Spark cluster: one master, four workers.")
+        console.print("Starting a Spark cluster (one master, four workers) and control planes, whose policies are")
+        console.print(f"{COMPILED_ONCE}.")
         addresses = {
             contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
             for contestant in four
