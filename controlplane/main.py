@@ -28,7 +28,7 @@ from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
 from controlplane.printable import harmless
-from controlplane.processes import operators_socket
+from controlplane.processes import COMPILED_ONCE, operators_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.log_lines import LogLines
@@ -144,7 +144,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
-    _log.info("loading_kernels", about="the first start after an update compiles them, for about a minute")
+    _log.info("loading_kernels", about=f"they are {COMPILED_ONCE}")
     warm()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     app = build_app(settings)
@@ -244,7 +244,9 @@ class _Server(uvicorn.Server):
 
 
 def set_up_logs(settings: Settings) -> None:
-    """JSON lines, or coloured text for people, on standard error; other libraries only from warnings on.
+    """JSON lines, or text for people, on standard error; other libraries only from warnings on.
+
+    Text is coloured on a terminal alone, and not where NO_COLOR (no-color.org) is set.
 
     uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`. Nobody waits for
     who reads the lines, or fails without him; standard error may even be closed.
@@ -255,12 +257,13 @@ def set_up_logs(settings: Settings) -> None:
     logging.basicConfig(stream=lines, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     people = settings.log.format == "console"
+    colors = os.isatty(place) and not os.environ.get("NO_COLOR")
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _harmless_fields if people else structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+            structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
             if people
             else structlog.processors.JSONRenderer(),
         ],

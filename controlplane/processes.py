@@ -17,6 +17,9 @@ from pathlib import Path
 LONGEST_TOKEN = 2**16
 """Characters read of a file that should hold a token: it may be a device that never ends."""
 
+COMPILED_ONCE = "compiled once for each version on a machine, which takes a minute, at most three on a busy one"
+"""What there is to say of kernels to whoever waits for them."""
+
 
 class ClusterError(RuntimeError):
     """The local cluster could not be started; the message says what is missing and where the logs are."""

@@ -17,7 +17,7 @@ from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
-from spark_listener.shim_settings import PREFIX, READINGS
+from spark_listener.shim_settings import PREFIX, READINGS, out_of_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,12 +165,19 @@ def _keys(seen: Examined) -> Iterator[Finding]:
     for name, fault in _unreadable(seen):
         told = f"{PREFIX}{name} {fault}; the shim stays out of the application"
         yield Finding(ERROR, "settings", told, "correct it, or leave it out")
+    for name, value in _given(seen).items():
+        if not READINGS[name](value) and (odd := out_of_range(name, value)):
+            yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "take a value of this range, or leave it out")
 
 
 def _unreadable(seen: Examined) -> list[tuple[str, str]]:
     """The settings whose values the shim cannot read, and why."""
-    given = {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
-    return [(name, fault) for name, value in given.items() if (fault := READINGS[name](value))]
+    return [(name, fault) for name, value in _given(seen).items() if (fault := READINGS[name](value))]
+
+
+def _given(seen: Examined) -> dict[str, str]:
+    """The values of the settings that the shim knows."""
+    return {name: value for name in KEYS if (value := seen.text(f"{PREFIX}{name}"))}
 
 
 def _server(seen: Examined) -> Iterator[Finding]:
@@ -179,8 +186,10 @@ def _server(seen: Examined) -> Iterator[Finding]:
         if named == seen.server:
             return
         named = ""
+    elif not named:
+        fix = f"set it, as in {seen.server or 'http://127.0.0.1:7272'}"
+        yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", fix)
     if plane is None:
-        yield Finding(ERROR, "server", f"{PREFIX}server names no control plane", "set it, as in http://127.0.0.1:7272")
         return
     if named and named.rstrip("/") != seen.server.rstrip("/"):
         told = f"the application reports to {named}, not to {seen.server}"
@@ -211,6 +220,9 @@ def _token(seen: Examined) -> Iterator[Finding]:
     if seen.plane.token_fault:
         fix = f"set {PREFIX}token or {PREFIX}token.file to the server's shim token"
         yield Finding(ERROR, "token", seen.plane.token_fault, fix)
+    elif seen.plane.takes_anybody:
+        fix = "leave it out, or set the server's auth.shim_token; without tokens it serves everybody on its machine"
+        yield Finding(NOTE, "token", "one is given, and none is wanted", fix)
     else:
         yield Finding(OK, "token", "accepted" if has_one else "none is given, and none is wanted")
 

@@ -74,6 +74,8 @@ class Plane:
     """What is wrong in it, by its own word."""
     token_fault: str = ""
     """Why it does not take the shim's token; empty where it does."""
+    takes_anybody: bool = False
+    """Whether a token is given, and the shim would be served without it, too."""
     version: str | None = None
     mode: Mode | None = None
     chosen: Mode | None = None
@@ -226,9 +228,12 @@ def _ask(seen: Examined, token: str | None) -> Plane:
         if error.status != HTTPStatus.SERVICE_UNAVAILABLE:
             return Plane(fault=str(error))
         troubles = "it decides nothing"
+    shim_token, file_fault = _shim_token(seen)
+    token_fault = "" if file_fault else _token_fault(seen.server, shim_token)
     return Plane(
         troubles="" if troubles == "ok" else troubles,
-        token_fault=_token_fault(seen),
+        token_fault=token_fault,
+        takes_anybody=bool(shim_token) and not token_fault and not _token_fault(seen.server, ""),
         version=_shown(lambda: rest.get("/api/v1/openapi.json", lambda said: str(said["info"]["version"]))),
         mode=_shown(lambda: rest.get("/api/v1/mode", lambda said: Mode(said["mode"]))),
         chosen=_shown(lambda: rest.get("/api/v1/mode", lambda said: _chosen(said, seen))),
@@ -243,12 +248,9 @@ def _chosen(said: Any, seen: Examined) -> Mode | None:
     return lowest(*chosen) if chosen else None
 
 
-def _token_fault(seen: Examined) -> str:
-    """Why the server does not take the shim's token; empty where it does, or where there is none to be read."""
-    token, fault = _shim_token(seen)
-    if fault:
-        return ""
-    rest = RestClient(seen.server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
+def _token_fault(server: str, token: str) -> str:
+    """Why a server does not take a shim with this token, empty for none; empty where it does."""
+    rest = RestClient(server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
     headers = {"Content-Type": "application/json"}
     try:
         rest.call("POST", "/shim/v1/doorbell", data=msgspec.json.encode(_NOBODY), headers=headers)

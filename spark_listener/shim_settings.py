@@ -1,4 +1,4 @@
-"""Which values does the shim read? One reading for each key that `Settings.java` knows.
+"""Which values does the shim read, and as what? One reading for each key that `Settings.java` knows.
 
 A value that cannot be read keeps the shim out of the application. Readings say why not, in the shim's own words.
 """
@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 PREFIX = "spark.grasshopper."
-LONGEST_TIMEOUT_MS = 3_600_000
+TIMEOUTS = ("1ms", "60min")
+RANGES: Mapping[str, tuple[str, str]] = {
+    "copies.max": ("0", "100"),
+    "progress.interval": ("20ms", "60min"),
+    "queue.capacity": ("100", "10000000"),
+}
+"""Least and most of each key whose value counts as the nearest in its range."""
 UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
 
 Reading = Callable[[str], str]
@@ -46,8 +52,8 @@ def timeout(value: str) -> str:
     """
     if wrong := duration(value):
         return wrong
-    digits, unit = _split(value)
-    return "" if 1 <= int(digits) * UNITS_MS[unit] <= LONGEST_TIMEOUT_MS else f"is {value}, want 1ms to 60min"
+    least, most = TIMEOUTS
+    return "" if amount(least) <= amount(value) <= amount(most) else f"is {value}, want {least} to {most}"
 
 
 def one_of(*allowed: str) -> Reading:
@@ -104,6 +110,30 @@ READINGS: Mapping[str, Reading] = {
     "token.file": anything,
 }
 """By key under `spark.grasshopper.`; the file of `token.file` is read where the server is asked."""
+
+
+def out_of_range(key: str, value: str) -> str:
+    """What a value that can be read counts as, where that is another one; empty where it is in its key's range.
+
+    >>> out_of_range("copies.max", "500"), out_of_range("progress.interval", "1s"), out_of_range("mode", "off")
+    ('is 500, want 0 to 100; it counts as 100', '', '')
+    """
+    if key not in RANGES:
+        return ""
+    least, most = RANGES[key]
+    if amount(least) <= amount(value) <= amount(most):
+        return ""
+    return f"is {value}, want {least} to {most}; it counts as {least if amount(value) < amount(least) else most}"
+
+
+def amount(value: str) -> int:
+    """The number that can be read; of a duration, its milliseconds.
+
+    >>> amount("100"), amount("60min")
+    (100, 3600000)
+    """
+    digits, unit = _split(value)
+    return int(digits) * UNITS_MS[unit]
 
 
 def _split(value: str) -> tuple[str, str]:

@@ -310,7 +310,7 @@ def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
 def _foretold_error(tally: _Tally) -> EstimateError:
     """Savings of ordered copies: the estimate of the decision over that of the win, which is 0 where the copy lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
-    name = "Saving by ordered copies, foretold over real, which is 0 where one lost"
+    name = "Saving by ordered copies, as estimated at the order over as estimated at the end (0 where one lost)"
     return EstimateError(estimate=name, samples=tally.compared, ratio=ratio, spread=None)
 
 

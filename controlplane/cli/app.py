@@ -18,7 +18,7 @@ import typer
 from controlplane import __version__
 from controlplane.cli import decisions, examine
 from controlplane.model.facts import Mode
-from controlplane.processes import ClusterError, require_port, write_whole
+from controlplane.processes import COMPILED_ONCE, ClusterError, require_port, write_whole
 from controlplane.terminal import (
     REFUSED,
     SERVER,
@@ -232,7 +232,7 @@ def decide(
     from controlplane.model.errors import BadSetting, LawBroken
 
     settings = _load(config_file, {}).engine_settings()
-    note("loading kernels; the first use after an update compiles them, for about a minute")
+    note(f"loading kernels; they are {COMPILED_ONCE}")
     try:
         advice = engine.decide(engine.read_snapshot(snapshot.read_bytes()), policy, settings, seed)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:

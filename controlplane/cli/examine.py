@@ -34,7 +34,7 @@ def doctor(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option(envvar="GRASSHOPPER__CLIENT__SERVER", help="Ask this control plane, not the configuration's."),
+        typer.Option(help="Ask this control plane, not the configuration's."),
     ] = None,
     token: TokenOption = None,
     output: AsOption = Output.TABLE,

@@ -177,7 +177,9 @@ TEXTS: dict[Reason, ReasonText] = {
         "It has {relative_size:.1f} times its siblings' work and is as fast: a copy would need {t_new_s:.1f} s.", 1
     ),
     Reason.CHEAPER_TO_WAIT: ReasonText(
-        "Waiting {t_rem_s:.1f} s costs less slot time than a copy of {t_new_s:.1f} s.", 1
+        "It needs {t_rem_s:.1f} s more; a copy would take {t_new_s:.1f} s on one more slot, which costs more slot time"
+        " in all than waiting does.",
+        1,
     ),
     Reason.ALREADY_COPIED: ReasonText("It has {running_attempts:.0f} attempts running, the most allowed.", 1),
     Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controlplane.processes import exit_on_sigterm, free_port, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, free_port, java_home
 from controlplane.yarn_demo.applications import run_applications
 from controlplane.yarn_demo.contestants import contestants, order_of, workload, worlds, yarn_of_all
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
-from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import (
     OnEvent,
@@ -22,6 +22,7 @@ from spark_listener.demo.runner import (
     keep_page,
     only_one,
     take_turns,
+    tell_store,
 )
 from spark_listener.demo.world import Workload, World, testkit_jar
 
@@ -39,14 +40,15 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
     work_dir = build_dir / "demo-yarn"
     four, seeds = contestants(), worlds(first_seed, rounds)
     with only_one(work_dir):
-        console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too; the")
-        console.print("first one ever compiles its policies, for about a minute.")
+        console.print("Starting a YARN: one ResourceManager, four NodeManagers. Control planes take turns, too;")
+        console.print(f"their policies are {COMPILED_ONCE}.")
         outcomes = run_rounds(four, seeds, workload(), work_dir, report, console)
         rows = rows_of(four, outcomes, seeds[0].kind)
         conclude(rows, report, work_dir, console, subject="application")
         if is_attended():
             with control_plane(four[-1], work_dir=work_dir, report=report) as address:
                 keep_page(address, console)
+        tell_store(store_of(four[-1], work_dir), console)
     check_results(rows)
 
 

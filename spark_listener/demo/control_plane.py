@@ -29,7 +29,7 @@ def control_plane(
     url = f"http://127.0.0.1:{port}"
     environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve())}
     log_path = work_dir / f"control-plane-{contestant.name}.log"
-    store = f"sqlite:///{(work_dir / contestant.name).resolve()}.db"
+    store = f"sqlite:///{store_of(contestant, work_dir).resolve()}"
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [
@@ -54,6 +54,11 @@ def control_plane(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def store_of(contestant: Contestant, work_dir: Path) -> Path:
+    """The SQLite file with the decisions of its control plane, which stays when that has ended."""
+    return work_dir / f"{contestant.name}.db"
 
 
 def is_ready(url: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import shutil
 import statistics
 import sys
@@ -16,10 +17,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from controlplane.processes import exit_on_sigterm, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
-from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import Row, print_table, rows_of, write_json
 from spark_listener.demo.world import Workload, World, testkit_jar
 from spark_listener.local_cluster import LocalCluster
@@ -42,8 +43,8 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
         servers.enter_context(only_one(work_dir))
-        console.print("Starting the control planes (the first time they compile their policies, for about a minute)")
-        console.print("and a Spark cluster: one master, four workers.")
+        console.print("Starting a Spark cluster (one master, four workers) and control planes, whose policies are")
+        console.print(f"{COMPILED_ONCE}.")
         addresses = {
             contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
             for contestant in four
@@ -54,6 +55,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
         rows = rows_of(four, outcomes, world_kind)
         conclude(rows, report, work_dir, console)
         keep_page(addresses[four[-1].name], console)
+    tell_store(store_of(four[-1], work_dir), console)
     check_results(rows)
 
 
@@ -159,6 +161,16 @@ def keep_page(address: str, console: Console) -> None:
     console.print(f"Why was an attempt copied, and why was another one not? {address}/   (Enter ends the demo)")
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         input()
+
+
+def tell_store(store: Path, console: Console) -> None:
+    """Say where the decisions stay when the demo has ended, and which command shows them again."""
+    grasshopper = Path(sys.executable).with_name("grasshopper")
+    if grasshopper.is_relative_to(Path.cwd()):
+        grasshopper = grasshopper.relative_to(Path.cwd())
+    command = shlex.join([str(grasshopper), "serve", "--store", str(store)])
+    told = f"The decisions stay in {store} until the next demo. This shows their page again:\n{command}"
+    console.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
 def is_attended() -> bool:

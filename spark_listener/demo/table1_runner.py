@@ -13,11 +13,11 @@ import requests
 from rich.console import Console
 from rich.table import Table
 
-from controlplane.processes import exit_on_sigterm
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm
 from spark_listener.demo.application import COMMON_CONF, ApplicationError, driver_process, read_events, say
 from spark_listener.demo.contestants import grasshopper
-from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.runner import keep_page, only_one
+from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.runner import keep_page, only_one, tell_store
 from spark_listener.demo.table1 import (
     ENGINE,
     SCHEDULES,
@@ -47,8 +47,10 @@ def run_table1(build_dir: Path) -> list[Outcome]:
     work_dir = build_dir / "demo-table1"
     with contextlib.ExitStack() as stack:
         stack.enter_context(only_one(work_dir))
-        console.print("Starting a control plane (the first time it compiles its policies, for about a minute)")
-        console.print(f"and a Spark cluster of one worker, with an executor for each of {SLOTS} slots.")
+        console.print(
+            f"Starting a Spark cluster (one worker, {SLOTS} executors) and a control plane, whose policies are"
+        )
+        console.print(f"{COMPILED_ONCE}.")
         first = grasshopper(SCHEDULES[0].allocator, SCHEDULES[0].speculator)
         address = stack.enter_context(control_plane(first, work_dir=work_dir, report=build_dir / "demo.json"))
         cluster = LocalCluster(
@@ -60,6 +62,7 @@ def run_table1(build_dir: Path) -> list[Outcome]:
         write_report(outcomes, equal, build_dir)
         console.print(f"Written: {build_dir / 'demo-table1.json'} and its picture, demo-table1.svg")
         keep_page(f"{address}/demo", console)
+    tell_store(store_of(first, work_dir), console)
     if not equal:
         raise SystemExit("the jobs' results differ from schedule to schedule")
     return outcomes

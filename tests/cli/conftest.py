@@ -49,16 +49,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def other_server() -> Iterator[Callable[[bytes], str]]:
-    """A function that starts something else on a port, which answers everything with one body."""
+def other_server() -> Iterator[Callable[..., str]]:
+    """A function that starts something else on a port, which answers all GETs with one body, POSTs with one status."""
     started: list[HTTPServer] = []
 
-    def start(body: bytes) -> str:
+    def start(body: bytes, *, status_of_posts: int = 501) -> str:
         class Answer(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 self.send_response(200)
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(status_of_posts)
+                self.end_headers()
 
             def log_message(self, *_: object) -> None:
                 """Says nothing."""

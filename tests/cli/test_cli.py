@@ -144,6 +144,15 @@ def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: 
     assert {"severity": "ok", "check": "token", "told": "accepted", "fix": ""} in findings
 
 
+def test_the_doctor_tells_a_token_that_the_server_does_not_ask_for(other_server: Callable[..., str]) -> None:
+    """Whoever gives one takes the server for a protected one; without tokens it does not look at any."""
+    address = other_server(b"ok", status_of_posts=409)
+    told = [json.loads(doctor("-o", "json", server=address, token=token).stdout) for token in ("any-token", "")]
+    given, none = ([(f["severity"], f["told"]) for f in each if f["check"] == "token"] for each in told)
+    assert given == [("note", "one is given, and none is wanted")]
+    assert none == [("ok", "none is given, and none is wanted")]
+
+
 def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
     """It reports nothing then; who may read is another question."""
     told = doctor("-o", "json", server=server, token="wrong")
@@ -165,6 +174,14 @@ def test_the_doctor_needs_no_server_and_no_driver(server: str) -> None:
     assert run("doctor").exit_code == USAGE
     assert "'spark.a' is not KEY=VALUE" in run("doctor", "--spark", "--conf", "spark.a").stderr
     assert run("doctor", "--spark", "--properties-file", "/nowhere").exit_code == USAGE
+
+
+def test_the_command_lines_own_server_is_not_the_applications(server: str) -> None:
+    """The driver does not read that variable, so the doctor judges without it."""
+    told = doctor("-o", "json", GRASSHOPPER__CLIENT__SERVER=server)
+    assert told.exit_code == REFUSED
+    assert "spark.grasshopper.server names no control plane" in told.stdout
+    assert server not in told.stdout
 
 
 def test_something_else_on_the_port_is_not_taken_for_a_server(other_server: Callable[[bytes], str]) -> None:

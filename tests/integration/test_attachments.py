@@ -57,11 +57,15 @@ def test_what_the_user_has_set_is_left_alone(plane, driver, hosts, gate, tmp_pat
     name = "spark.python.task.killTimeout"
     assert driver.run("configured", names=[name]) == ["100ms"]
     chosen = {name: "3s", "spark.scheduler.mode": "FIFO"}
-    misspelt = {"spark.grasshopper.servr": plane.address, "spark.grasshopper.weight": "5"}
+    misspelt = {f"spark.{name}": "5" for name in ("grasshopper.servr", "grasshopper.weight", "grashopper.copies.max")}
     with Driver(hosts, tmp_path / "own", **plugged(plane.address), **chosen, **misspelt) as own:
         assert own.run("configured", names=list(chosen)) == ["3s", "FIFO"]
-        told = ["servr is no key of ours, did you mean spark.grasshopper.server?", "weight has no effect here"]
-        assert [own.log().count(f"spark.grasshopper.{each}") for each in told] == [1, 1]
+        told = [
+            "grasshopper.servr is no key of ours, did you mean spark.grasshopper.server?",
+            "grasshopper.weight has no effect here",
+            "grashopper.copies.max is no key of ours, did you mean spark.grasshopper.copies.max?",
+        ]
+        assert [own.log().count(f"spark.{each}") for each in told] == [1, 1, 1]
         job = own.start("squares", group="fifo", tasks=1, held=[0], gate=str(gate))
         plane.running(own.source, "fifo", 0)
         plane.set_target(own.source, "group-fifo", 1, cap=1)

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from spark_listener.demo.contestants import contestants
-from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import Workload, World
@@ -50,6 +50,7 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
     assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
     assert any(decision["action"] == "grant" for decision in decisions)
     assert rows[0].copies_launched == 0
+    assert store_of(hopper, tmp_path).is_file()
     assert all(one.load > 0 for one in rows)
 
 

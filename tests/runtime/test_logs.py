@@ -2,7 +2,9 @@
 
 import errno
 import logging
-import re
+import os
+import pty
+import sys
 import threading
 import time
 
@@ -32,7 +34,28 @@ def test_control_characters_of_callers_reach_no_terminal(kind, capfd):
         logging.root.handlers[:] = handlers
     (line,) = eventually(lambda: capfd.readouterr().err).splitlines()
     assert "forged" in line
-    assert re.sub(r"\x1b\[\d+m", "", line).isprintable(), "but for our own colours"
+    assert line.isprintable(), "no colours either, for this is a file"
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_a_terminal_gets_colours_unless_its_user_wants_none(no_color, coloured, monkeypatch):
+    """Empty counts as not set (no-color.org)."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    reader, terminal = pty.openpty()
+    before, handlers = structlog.get_config(), logging.root.handlers[:]
+    logging.root.handlers.clear()
+    try:
+        with monkeypatch.context() as patch, os.fdopen(terminal, "w") as stream:
+            patch.setattr(sys, "stderr", stream)
+            main.set_up_logs(settings.load(None, {"log": {"format": "console"}}))
+            structlog.get_logger().warning("bad_fact", source="spark:a")
+            line = os.read(reader, 1000).decode()
+    finally:
+        structlog.configure(**before)
+        logging.root.handlers[:] = handlers
+        os.close(reader)
+    assert "bad_fact" in line
+    assert ("\x1b[" in line) is coloured
 
 
 def test_of_many_complaints_one_is_logged_and_the_rest_counted():

@@ -1,9 +1,13 @@
 """Is the demo fair and its report right? Same world and jobs for all, differences in configuration only."""
 
 import json
+import os
+import shlex
+import sys
 import time
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +15,9 @@ from rich.console import Console
 
 from spark_listener.demo.application import COMMON_CONF, Outcome, was_steered
 from spark_listener.demo.contestants import StockSetting, contestants
+from spark_listener.demo.control_plane import store_of
 from spark_listener.demo.report import print_table, row, rows_of, write_json
-from spark_listener.demo.runner import only_one, take_turns
+from spark_listener.demo.runner import only_one, take_turns, tell_store
 from spark_listener.demo.world import SPLIT_BYTES, Workload, World
 from spark_listener.event_log import CopyCounts
 
@@ -101,6 +106,19 @@ def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decid
     assert "load was 2.0 to 7.5 on 8 cores" in told(2.0, 5.0, 6.0, 7.5), "more than twice another's"
     shown = next(line for line in told(1.0, 1.0, 1.0, 12.3).splitlines() if line.startswith("hopper+ras "))
     assert shown.split()[-2:] == ["12.3", "equal"], "whole also where a terminal is narrow"
+
+
+def test_the_end_says_where_decisions_stay_and_how_to_see_them_again(tmp_path, monkeypatch) -> None:
+    """A command that is broken in two by the terminal, or by a blank in a folder's name, cannot be copied from it."""
+    monkeypatch.chdir(Path(sys.prefix).parent)
+    store = store_of(contestants()[-1], tmp_path / "with a blank [red]" / ("long" * 20))
+    console = Console(file=StringIO(), width=40)
+    tell_store(store, console)
+    told, command = console.file.getvalue().splitlines()
+    assert f" {store} until the next demo" in told
+    program = os.path.relpath(Path(sys.executable).with_name("grasshopper"))
+    assert shlex.split(command) == [program, "serve", "--store", str(store)]
+    assert Path(program).is_file()
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -27,11 +27,25 @@ from spark_listener.examination import (
     read_jar,
     read_properties,
 )
-from spark_listener.shim_settings import PREFIX, READINGS, anything, duration, flag, number, timeout
+from spark_listener.shim_settings import (
+    PREFIX,
+    RANGES,
+    READINGS,
+    TIMEOUTS,
+    amount,
+    anything,
+    duration,
+    flag,
+    number,
+    timeout,
+)
 
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[2]
+SETTINGS_JAVA = "jvm-shim/shim-core/src/main/java/io/grasshopper/core/Settings.java"
+NUMBER = r'number\("([a-z.]+)", \d+, (\d+), (\d+)\)'
+INTERVAL = r'Math\.min\((\d+), Math\.max\((\d+), millis\("([a-z.]+)"'
 SERVER = "http://plane:7272"
 CONF = {
     "spark.master": "spark://master:7077",
@@ -88,6 +102,14 @@ def test_a_fit_application_has_no_complaint(seen) -> None:
         ({"spark_grasshoper_mode": "off"}, "error", "settings", "spark.grasshoper.mode is no setting"),
         ({"spark_grasshopper_weight": "2"}, "warning", "settings", "is a local property"),
         ({"spark_grasshopper_late_job": "maybe"}, "error", "settings", "late.job is maybe"),
+        (
+            {"spark_grasshopper_copies_max": "500"},
+            "warning", "settings", "spark.grasshopper.copies.max is 500, want 0 to 100; it counts as 100",
+        ),
+        ({"spark_grasshopper_copies_max": "-1"}, "warning", "settings", "is -1, want 0 to 100; it counts as 0"),
+        ({"spark_grasshopper_queue_capacity": "10"}, "warning", "settings", "want 100 to 10000000; it counts as 100"),
+        ({"spark_grasshopper_progress_interval": "5"}, "warning", "settings", "is 5, want 20ms to 60min"),
+        ({"spark_grasshopper_progress_interval": "61m"}, "warning", "settings", "it counts as 60min"),
         ({"spark_grasshopper_copies_max": "many"}, "error", "settings", "copies.max is not a number: many"),
         ({"spark_grasshopper_queue_capacity": "1e5"}, "error", "settings", "queue.capacity is not a number: 1e5"),
         ({"spark_grasshopper_timeout": "2parsecs"}, "error", "settings", "timeout is not a duration: 2parsecs"),
@@ -192,10 +214,23 @@ def test_a_server_that_is_no_address_is_one_error_even_where_another_one_is_aske
     assert ("error", "settings") in [found[:2] for found in bad(seen)]
 
 
-@pytest.mark.parametrize("value", ["4", "+4", "-1", "0004", str(2**63 - 1)])
-def test_numbers_that_the_shim_reads_are_no_errors(value) -> None:
-    """Those out of the key's range count as the nearest in it."""
+@pytest.mark.parametrize("value", ["4", "+4", "0004", "0", "100"])
+def test_numbers_that_the_shim_reads_as_they_are_stay_unmentioned(value) -> None:
+    """Java's `parseLong` takes these spellings; both ends of a range belong to it."""
     assert bad(with_conf(spark_grasshopper_copies_max=value)) == []
+
+
+@pytest.mark.checkout
+def test_the_ranges_are_those_of_the_shim() -> None:
+    """A value that the shim changes without a word would be called right."""
+    java = (ROOT / SETTINGS_JAVA).read_text().replace("_", "")
+    read = {key: (int(least), int(most)) for key, least, most in re.findall(NUMBER, java)}
+    read |= {key: (int(least), int(most)) for most, least, key in re.findall(INTERVAL, java)}
+    assert {key: (amount(least), amount(most)) for key, (least, most) in RANGES.items()} == read
+    (longest,) = re.findall(r"LONGESTTIMEOUTMS = (\d+);", java)
+    assert (amount(TIMEOUTS[0]), amount(TIMEOUTS[1])) == (1, int(longest))
+    assert "millis < 1 || millis > LONGESTTIMEOUTMS" in java
+    assert f"want {' to '.join(TIMEOUTS)}" in java
 
 
 def test_a_misspelt_setting_is_told_with_the_nearest_and_all_are_told_at_once() -> None:
@@ -210,7 +245,7 @@ def test_a_misspelt_setting_is_told_with_the_nearest_and_all_are_told_at_once() 
 @pytest.mark.checkout
 def test_the_known_settings_are_those_that_the_shim_reads() -> None:
     """A key that the shim learns and the doctor does not would be called a typo."""
-    java = (ROOT / "jvm-shim/shim-core/src/main/java/io/grasshopper/core/Settings.java").read_text()
+    java = (ROOT / SETTINGS_JAVA).read_text()
     (listed,) = re.findall(r"> KEYS = .*?asList\((.*?)\)\);", java, re.DOTALL)
     assert set(re.findall(r'"([a-z.]+)"', listed)) == set(KEYS)
     kinds = {"number": number, "flag": flag, "timeout": timeout, "millis": duration}
@@ -230,6 +265,7 @@ def test_the_known_settings_are_those_that_the_shim_reads() -> None:
         (replace(HEALTHY.plane, troubles="[!]store: full"), "warning", "server", "store: full"),
         (replace(HEALTHY.plane, version="9.9.9"), "warning", "server", "is version 9.9.9"),
         (replace(HEALTHY.plane, token_fault="status 401: a token is wanted, the shim token"), "error", "token", "401"),
+        (replace(HEALTHY.plane, takes_anybody=True), "note", "token", "one is given, and none is wanted"),
         (replace(HEALTHY.plane, mode=Mode.SHADOW), "note", "mode", "shadow counts, nothing is ordered"),
         (
             replace(HEALTHY.plane, mode=Mode.OFF, chosen=Mode.OFF),
@@ -252,6 +288,14 @@ def test_without_a_server_nothing_else_is_said_of_it() -> None:
     """One cause, one error."""
     seen = replace(with_conf(spark_grasshopper_server=""), server="", plane=None)
     assert bad(seen) == [("error", "server", "spark.grasshopper.server names no control plane")]
+
+
+def test_a_server_that_only_the_doctor_is_given_is_not_the_applications() -> None:
+    """The driver would report to nobody, however well that server is."""
+    seen = with_conf(spark_grasshopper_server="")
+    ((severity, told, fix),) = ((f.severity, f.told, f.fix) for f in diagnose(seen) if f.severity is not Severity.OK)
+    assert (severity, told) == (Severity.ERROR, "spark.grasshopper.server names no control plane")
+    assert fix == f"set it, as in {SERVER}"
 
 
 @pytest.mark.parametrize(

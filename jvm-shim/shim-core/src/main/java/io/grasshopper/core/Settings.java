@@ -139,7 +139,7 @@ public final class Settings {
   }
 
   public int progressIntervalMs() {
-    return (int) Math.max(20, millis("progress.interval", "200ms"));
+    return (int) Math.min(3_600_000, Math.max(20, millis("progress.interval", "200ms")));
   }
 
   public String text(String key, String otherwise) {

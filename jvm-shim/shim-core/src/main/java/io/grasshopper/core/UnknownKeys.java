@@ -9,6 +9,9 @@ import java.util.TreeSet;
 
 /** A misspelt key is no error to any host system: it is only never read. */
 public final class UnknownKeys {
+  /** Of a prefix's last word; no other word that hosts have there is as near to ours. */
+  private static final int MOST_TYPOS = 2;
+
   private UnknownKeys() {}
 
   /** One sentence that names each unknown key and the nearest known one, all with their prefix; empty where all are known. */
@@ -17,6 +20,22 @@ public final class UnknownKeys {
     for (String key : new TreeSet<>(given)) {
       if (!known.contains(key)) {
         told.add(prefix + key + " is no key of ours, " + meant(prefix, key, known));
+      }
+    }
+    return String.join("; ", told);
+  }
+
+  /** The same of whole keys whose prefix's last word is nearly ours; {@code prefix} ends in a dot. */
+  public static String toldOfPrefixes(String prefix, Collection<String> given, Collection<String> known) {
+    int start = prefix.lastIndexOf('.', prefix.length() - 2) + 1;
+    List<String> told = new ArrayList<>();
+    for (String key : new TreeSet<>(given)) {
+      int end = key.indexOf('.', start);
+      if (end >= 0 && key.startsWith(prefix.substring(0, start))) {
+        int typos = distance(key.substring(start, end + 1), prefix.substring(start));
+        if (typos > 0 && typos <= MOST_TYPOS) {
+          told.add(key + " is no key of ours, " + meant(prefix, key.substring(end + 1), known));
+        }
       }
     }
     return String.join("; ", told);

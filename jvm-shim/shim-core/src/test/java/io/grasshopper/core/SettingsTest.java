@@ -98,6 +98,15 @@ class SettingsTest {
     }
   }
 
+  /** As an int, the longest of these would be negative, and executors would report nothing. */
+  @Test
+  void takesTheNearestIntervalThatIsAllowed() {
+    for (String[] pair : new String[][] {{"5ms", "20"}, {"0", "20"}, {"-1s", "20"}, {"60min", "3600000"}, {"3000000s", "3600000"}}) {
+      values.put("progress.interval", pair[0]);
+      assertEquals(Integer.parseInt(pair[1]), settings.progressIntervalMs());
+    }
+  }
+
   @Test
   void aLateJobIsKeptUnlessItsUserSaysKill() {
     assertFalse(settings.endsLateJobs());

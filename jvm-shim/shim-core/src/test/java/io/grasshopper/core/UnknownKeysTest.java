@@ -32,6 +32,25 @@ class UnknownKeysTest {
     assertEquals("", UnknownKeys.told("x.", Collections.emptySet(), KNOWN));
   }
 
+  /** Spark hands such a key over to nobody, so without a word its user believes that it holds. */
+  @Test
+  void namesTheKeyThatWasMeantWhereThePrefixIsMisspelt() {
+    assertEquals("spark.graashoper.zzz is no key of ours, those are server, token, token.file; "
+        + "spark.grashopper.server is no key of ours, did you mean spark.grasshopper.server?; "
+        + "spark.grasshoppers.tokn is no key of ours, did you mean spark.grasshopper.token?",
+        toldOfPrefixes("spark.grasshoppers.tokn", "spark.grashopper.server", "spark.graashoper.zzz"));
+  }
+
+  @Test
+  void saysNothingOfOthersPrefixes() {
+    assertEquals("", toldOfPrefixes("spark.grasshopper.servr", "spark.graasshopperss.server", "spark.shopper.server",
+        "spark.grashopper", "spork.grashopper.server", "spark.sql.shuffle.partitions", "spark.sql", "spark.", ""));
+  }
+
+  private static String toldOfPrefixes(String... given) {
+    return UnknownKeys.toldOfPrefixes("spark.grasshopper.", Arrays.asList(given), KNOWN);
+  }
+
   @Test
   void countsTheCharactersThatDiffer() {
     assertEquals(0, UnknownKeys.distance("mode", "mode"));

@@ -5,6 +5,7 @@ import io.grasshopper.core.Daemons;
 import io.grasshopper.core.Guard;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.UnknownKeys;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.SparkConf;
@@ -70,18 +71,24 @@ final class Attachment {
 
   /** What is meant for single jobs is no key of an application: there it would keep nothing back. */
   private static void tellUnknownKeys(SparkConf conf) {
+    Set<String> all = new TreeSet<>();
     Set<String> given = new TreeSet<>();
-    for (Tuple2<String, String> each : conf.getAllWithPrefix(PREFIX)) {
-      given.add(each._1());
+    for (Tuple2<String, String> each : conf.getAll()) {
+      all.add(each._1());
+      if (each._1().startsWith(PREFIX)) {
+        given.add(each._1().substring(PREFIX.length()));
+      }
     }
     for (String option : JobKey.OPTIONS) {
       if (!Settings.KEYS.contains(option) && given.remove(option)) {
         LOG.warn("Grasshopper: {}{} has no effect here, it is a local property of single jobs", PREFIX, option);
       }
     }
-    String unknown = UnknownKeys.told(PREFIX, given, Settings.KEYS);
-    if (!unknown.isEmpty()) {
-      LOG.warn("Grasshopper: {}", unknown);
+    for (String unknown : Arrays.asList(
+        UnknownKeys.told(PREFIX, given, Settings.KEYS), UnknownKeys.toldOfPrefixes(PREFIX, all, Settings.KEYS))) {
+      if (!unknown.isEmpty()) {
+        LOG.warn("Grasshopper: {}", unknown);
+      }
     }
   }
 
