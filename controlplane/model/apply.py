@@ -27,7 +27,7 @@ MOST_TASKS = 10_000_000
 MOST_OPEN = 20_000
 """Jobs of one source, stages and executors, each: more than any can report in full."""
 MOST_LISTED = 2_000_000
-"""Numbers and names in the lists of one source's jobs and stages, which are kept for as long as these are."""
+"""Numbers and names in the lists of one source's jobs, stages and requests, which are kept for as long as these are."""
 MOST_LISTED_BY_ALL = 4_000_000
 """The same of all sources; beyond it each may have an equal part."""
 
@@ -83,6 +83,8 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         cluster.remove_executor(row)
     for job in list(source.jobs):
         cluster.remove_job(source, job)
+    for request in list(source.requests):
+        cluster.drop_request(source, request)
     del cluster.source_of_pool[source.row]
     cluster.pools.remove(source.row)
 
@@ -243,7 +245,10 @@ def _check_room(source: SourceState, field: str, got: object, n_before: int) -> 
 
 
 def _check_listed(
-    cluster: Cluster, source: SourceState, fact: f.JobSubmitted | f.StageSubmitted, n_before: int = 0
+    cluster: Cluster,
+    source: SourceState,
+    fact: f.JobSubmitted | f.StageSubmitted | f.ResourceRequested,
+    n_before: int = 0,
 ) -> int:
     """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
     listed = f.listed(fact)
@@ -252,7 +257,7 @@ def _check_listed(
     most = MOST_LISTED if everywhere <= MOST_LISTED_BY_ALL else MOST_LISTED_BY_ALL // len(cluster.sources)
     if n and others + n > most:
         longest = max(listed, key=lambda name: listed[name])
-        want = f"at most {most} in its lists, with the {others} of its other jobs and stages"
+        want = f"at most {most} in its lists, with the {others} of its other jobs, stages and requests"
         raise BadFact(f"{fact.__struct_config__.tag}.{longest}", n, want, source.name)
     return n
 
@@ -275,21 +280,24 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
         stages.closing[row], stages.closed_s[row] = True, at_s
         now.cluster.job_infos[int(stages.job[row])].open_rows.discard(row)
         closed = now.cluster.stage_infos[row].fact
-        for request in now.source.requests_of.pop((closed.stage, closed.stage_attempt), ()):
-            del now.source.requests[request]
+        for request in list(now.source.requests_of.get((closed.stage, closed.stage_attempt), ())):
+            now.cluster.drop_request(now.source, request)
         now.changes.jobs.add(int(stages.job[row]))
 
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
-    source, stage = now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
+    cluster, source, stage = now.cluster, now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
+    n_before = sum(f.listed(source.requests[fact.request][0]).values()) if fact.request in source.requests else 0
+    n_listed = _check_listed(cluster, source, fact, n_before) if fact.count else 0
     if stage is not None and fact.cores:
-        now.cluster.stages.cores[stage] = fact.cores
-    source.drop_request(fact.request)
+        cluster.stages.cores[stage] = fact.cores
+    cluster.drop_request(source, fact.request)
     if fact.count:
+        cluster.keep_listed(source, n_listed)
         source.requests[fact.request] = (fact, now.at_s(fact))
         source.requests_of.setdefault((fact.stage, fact.stage_attempt), set()).add(fact.request)
         if len(source.requests) > MOST_REQUESTS:
-            source.drop_request(next(iter(source.requests)))
+            cluster.drop_request(source, next(iter(source.requests)))
 
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:

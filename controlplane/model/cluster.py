@@ -134,7 +134,7 @@ class SourceState:
     n_tasks: int = 0
     """Of all its stages."""
     n_listed: int = 0
-    """Numbers and names in the lists of all its jobs and stages."""
+    """Numbers and names in the lists of all its jobs, stages and requests."""
     avoided: dict[str, int] = field(default_factory=dict)
     """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
@@ -151,15 +151,6 @@ class SourceState:
     """Of a queue: the start of its ResourceManager, if that lists all of its applications."""
     membership: Reason = Reason.NONE
     """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
-
-    def drop_request(self, request: int) -> None:
-        """A resource request is over, if it is known."""
-        if request in self.requests:
-            fact, _ = self.requests.pop(request)
-            stage = (fact.stage, fact.stage_attempt)
-            self.requests_of[stage].discard(request)
-            if not self.requests_of[stage]:
-                del self.requests_of[stage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,12 +185,22 @@ class Cluster:
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
         self.n_listed = 0
-        """Numbers and names in the lists of all jobs and stages."""
+        """Numbers and names in the lists of all jobs, stages and requests."""
 
     def keep_listed(self, source: SourceState, n: int) -> None:
-        """Count `n` more numbers and names in the lists of a source's jobs and stages; fewer if negative."""
+        """Count `n` more numbers and names in the lists of a source's jobs, stages and requests; fewer if negative."""
         source.n_listed += n
         self.n_listed += n
+
+    def drop_request(self, source: SourceState, request: int) -> None:
+        """A resource request is over, if it is known."""
+        if request in source.requests:
+            fact, _ = source.requests.pop(request)
+            self.keep_listed(source, -sum(f.listed(fact).values()))
+            stage = (fact.stage, fact.stage_attempt)
+            source.requests_of[stage].discard(request)
+            if not source.requests_of[stage]:
+                del source.requests_of[stage]
 
     def purge(self, now_s: float) -> Purged:
         """Remove what is over: closed stages without live attempts, ended jobs without stages, hosts long left.

@@ -113,7 +113,7 @@ def test_a_source_has_no_longer_lists_than_any_driver_could(monkeypatch):
         (
             SOURCE,
             "spark:app reported job_submitted.edges = 81, "
-            "want at most 100 in its lists, with the 100 of its other jobs and stages",
+            "want at most 100 in its lists, with the 100 of its other jobs, stages and requests",
         )
     ]
     other = f.StageSubmitted(job="first", stage=2, stage_attempt=0, n_tasks=10, input_bytes=[1] * 10)
@@ -122,6 +122,30 @@ def test_a_source_has_no_longer_lists_than_any_driver_could(monkeypatch):
     assert not scenario.tell([f.JobSubmitted(job="first"), other]).bad_facts
     scenario.tell([f.JobEnded(job="first")])
     assert scenario.scheduler.cluster.sources[SOURCE].n_listed == 0
+
+
+def test_the_nodes_of_requests_are_lists_of_their_source_and_long_names_count_more(monkeypatch):
+    """A thousand requests for a thousand nodes each, by names of 256 characters, can hold 300 MB."""
+    monkeypatch.setattr(applying, "MOST_LISTED", 100)
+    scenario = Scenario()
+    scenario.stage(1)
+    cluster = scenario.scheduler.cluster
+    n_before = cluster.n_listed
+
+    def asked(request: int, nodes: list[str], count: int = 1) -> f.ResourceRequested:
+        return f.ResourceRequested(request=request, count=count, stage=1, stage_attempt=0, nodes=nodes)
+
+    long = [f"{n:065}" for n in range((100 - n_before) // 2)]
+    assert not scenario.tell([asked(1, long), asked(1, long)]).bad_facts, "one takes the place of the other"
+    ((_, problem),) = scenario.tell([asked(1, [*long, "a", "b"]), asked(2, [])]).bad_facts
+    assert problem.startswith("spark:app reported resource_requested.nodes = ")
+    assert list(cluster.sources[SOURCE].requests) == [1, 2], "what is refused leaves the one before"
+    assert cluster.n_listed == n_before + 2 * len(long)
+    assert not scenario.tell([asked(1, [], count=0), asked(2, long)]).bad_facts
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    assert not scenario.tell([asked(3, long)]).bad_facts, "those of a stage go with it"
+    scenario.tell([f.DriverDetached()])
+    assert cluster.n_listed == 0
 
 
 def test_a_task_has_no_more_live_attempts_than_any_host_runs():
