@@ -184,8 +184,15 @@ class Cluster:
         """Rows of the live attempts on each executor, in order of arrival, by its row."""
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
+        self.n_tasks = 0
+        """Of all stages."""
         self.n_listed = 0
         """Numbers and names in the lists of all jobs, stages and requests."""
+
+    def keep_tasks(self, source: SourceState, n: int) -> None:
+        """Count `n` more tasks in a source's stages; fewer if negative."""
+        source.n_tasks += n
+        self.n_tasks += n
 
     def keep_listed(self, source: SourceState, n: int) -> None:
         """Count `n` more numbers and names in the lists of a source's jobs, stages and requests; fewer if negative."""
@@ -270,7 +277,7 @@ class Cluster:
         for task_row in info.task_rows.values():
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
-        source.n_tasks -= info.fact.n_tasks
+        self.keep_tasks(source, -info.fact.n_tasks)
         self.keep_listed(source, -info.n_listed)
         job = self.job_infos[int(self.stages.job[row])]
         job.stage_rows.discard(row)

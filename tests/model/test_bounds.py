@@ -210,3 +210,68 @@ def test_the_lists_of_all_sources_have_a_bound(monkeypatch):
     scenario.tell([f.DriverDetached()], source=others[0])
     assert kept(others[1], "k", 60)
     assert scenario.scheduler.cluster.n_listed == 80
+
+
+@pytest.mark.parametrize(
+    ("limit", "field", "one", "end"),
+    [
+        (
+            "MOST_TASKS_BY_ALL",
+            "stage_submitted.n_tasks = 10",
+            lambda n: f.StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=10),
+            f.StageEnded(stage=0, stage_attempt=0),
+        ),
+        (
+            "MOST_OPEN_BY_ALL",
+            "stage_submitted.stage = ",
+            lambda n: f.StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=0),
+            f.StageEnded(stage=0, stage_attempt=0),
+        ),
+        ("MOST_OPEN_BY_ALL", "job_submitted.job = ", lambda n: f.JobSubmitted(job=f"{n}"), f.JobEnded(job="0")),
+        (
+            "MOST_OPEN_BY_ALL",
+            "executor_added.executor = ",
+            lambda n: f.ExecutorAdded(executor=f"{n}", host="h", slots=1),
+            f.ExecutorLost(executor="0"),
+        ),
+    ],
+)
+def test_what_all_sources_have_has_a_bound_of_which_each_may_have_an_equal_part(monkeypatch, limit, field, one, end):
+    """Twenty sources of one token could have had 400,000 jobs, and 200 MB of tasks; others keep their part."""
+    each = 10 if "TASKS" in limit else 1
+    monkeypatch.setattr(applying, limit, 9 * each)
+    scenario = Scenario(hosts=0)
+    greedy, late = "spark:greedy", "spark:late"
+    for source in (greedy, late):
+        scenario.tell([scenario.attached], full=True, source=source)
+    assert not scenario.tell([one(n) for n in range(9)], source=greedy).bad_facts, "all of it, while nobody else asks"
+    ((_, problem),) = scenario.tell([one(9)], source=greedy).bad_facts
+    assert problem.startswith(f"{greedy} reported {field}")
+    assert f"want at most {3 * each} " in problem, "the bound over three sources"
+    assert not scenario.tell([one(n) for n in range(9)], source=greedy).bad_facts, "what is known needs no room"
+    assert len(scenario.tell([one(n) for n in range(4)], source=late).bad_facts) == 1, "three of four"
+    for _ in range(4):
+        scenario.tell([end], source=late)
+    scenario.tell([f.DriverDetached()], source=greedy)
+    assert not scenario.tell([one(n) for n in range(10, 16)], source=late).bad_facts, "what goes makes room"
+
+
+def test_a_queue_that_has_too_many_applications_is_refused_whole(monkeypatch):
+    """Of half a queue, those that are not named would seem to run on, and the others to be all."""
+    monkeypatch.setattr(applying, "MOST_OPEN_BY_ALL", 6)
+    scenario = Scenario(hosts=0)
+    queue = "yarn:cluster:queue"
+
+    def demand(*names: str) -> f.QueueDemand:
+        return f.QueueDemand(slots=9, applications=[f.QueuedApplication(job=n, running=1, pending=0) for n in names])
+
+    scenario.tell([scenario.attached, demand("a", "b", "c", "d")], full=True, source=queue)
+    scenario.tell([f.JobSubmitted(job=f"{n}") for n in range(3)])
+    assert not scenario.tell([demand("a", "b", "c", "d")], source=queue).bad_facts, "what is known needs no room"
+    ((_, problem),) = scenario.tell([demand("a", "b", "e")], source=queue).bad_facts
+    assert problem == f"{queue} reported queue_demand.applications = 3, want at most 3 at once"
+    source = scenario.scheduler.cluster.sources[queue]
+    assert list(source.jobs) == ["a", "b", "c", "d"]
+    for named in (["a"], ["a", "e"]):
+        assert not scenario.tell([demand(*named)], source=queue).bad_facts
+        assert list(source.jobs) == named, "who is not named has ended"
