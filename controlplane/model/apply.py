@@ -6,6 +6,7 @@ sweeps away whatever of its source it did not name.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -164,11 +165,15 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
         row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
-    info.name = fact.name or info.name
-    info.host_ids, info.edges = fact.host_ids, fact.edges
-    info.stage_tasks = dict(zip(fact.stages, fact.stage_tasks, strict=False))
     cluster.keep_listed(source, n_listed - info.n_listed)
-    info.n_listed = n_listed
+    cluster.job_infos[row] = replace(
+        info,
+        name=fact.name or info.name,
+        host_ids=fact.host_ids,
+        edges=fact.edges,
+        stage_tasks=dict(zip(fact.stages, fact.stage_tasks, strict=False)),
+        n_listed=n_listed,
+    )
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
     within_s = fact.deadline_ms / 1000 if fact.deadline_ms >= 0 else inf
@@ -330,7 +335,7 @@ def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
         row = source.jobs[key]
         jobs.containers_running[row] = application.running
         jobs.containers_pending[row] = application.pending
-        cluster.job_infos[row].queued = application
+        cluster.job_infos[row] = replace(cluster.job_infos[row], queued=application)
         cluster.queued.setdefault(key, set()).add(row)
     for job in [key for key in source.jobs if key not in named]:
         _end_job(now, job, now.received_s)

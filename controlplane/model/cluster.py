@@ -91,9 +91,9 @@ class StageInfo:
         return n - n_before
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class JobInfo:
-    """What of a job is not a number."""
+    """What of a job is not a number. What is told anew takes its place whole, so whoever reads a copy may share it."""
 
     row: int
     source: str
