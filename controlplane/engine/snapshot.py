@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite, nan
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -18,7 +19,7 @@ from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
-from controlplane.model.columns import Floats, Record
+from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.policy import Policy
 
@@ -27,6 +28,15 @@ def _known(value: float) -> float | None:
     """A finite number, or None: JSON has no infinity."""
     value = float(value)
     return value if isfinite(value) else None
+
+
+class Waiting(NamedTuple):
+    """What of a stage its waiting tasks are known by."""
+
+    done: bytes
+    """1 for each task that is finished, by its index; empty while none is."""
+    named: list[int]
+    named_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +57,10 @@ class Moment:
     tail_samples: dict[int, int]
     """By row of a pool."""
     accuracy: dict[str, float]
+    finished: dict[int, Records]
+    """By row of an open stage, a copy of its finished attempts; empty without tasks."""
+    waiting: dict[int, Waiting]
+    """By row of an open stage in which originals wait; empty without tasks."""
 
 
 def moment(
@@ -76,7 +90,21 @@ def moment(
         dying=ledger.all_dying(now_s),
         tail_samples={source.row: learning.tail_samples(source.row) for source in cluster.sources.values()},
         accuracy=learning.accuracy.summary(),
+        finished=_copy_finished(cluster) if with_tasks else {},
+        waiting=_copy_waiting(cluster) if with_tasks else {},
     )
+
+
+def _copy_finished(cluster: Cluster) -> dict[int, Records]:
+    closing, infos = cluster.stages.closing, cluster.stage_infos.items()
+    return {row: info.finished.records.copy() for row, info in infos if len(info.finished) and not closing[row]}
+
+
+def _copy_waiting(cluster: Cluster) -> dict[int, Waiting]:
+    rows = cluster.stages.rows()
+    rows = rows[~cluster.stages.closing[rows] & (cluster.stages.waiting(rows) > 0)]
+    infos = [cluster.stage_infos[row] for row in rows.tolist()]
+    return {info.row: Waiting(bytes(info.done), info.named, info.named_s) for info in infos}
 
 
 def describe(moment: Moment) -> s.Snapshot:
@@ -170,8 +198,8 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         tasks=[_task(moment, task, live[task], speculator) for task in sorted(live)],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
-        finished=_finished(cluster, stage_rows) if moment.with_tasks else [],
-        waiting=_waiting(moment, stage_rows) if moment.with_tasks else [],
+        finished=_finished(moment, stage_rows),
+        waiting=_waiting(moment, stage_rows, live),
         executor_slots=attached.executor_slots,
         executor_limit=attached.executor_limit,
         queue_limit=queue_limit(cluster, moment.steering, source, moment.now_s),
@@ -201,15 +229,15 @@ def _requests(moment: Moment, source: SourceState) -> list[s.RequestState]:
     ]
 
 
-def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
+def _finished(moment: Moment, stage_rows: list[int]) -> list[s.FinishedState]:
     found = []
     for row in stage_rows:
-        info, records = cluster.stage_infos[row], cluster.stage_infos[row].finished.records
-        if len(records) and not cluster.stages.closing[row]:
+        fact, records = moment.cluster.stage_infos[row].fact, moment.finished.get(row)
+        if records is not None:
             unit_s = records["unit_s"]
             state = s.FinishedState(
-                stage=info.fact.stage,
-                stage_attempt=info.fact.stage_attempt,
+                stage=fact.stage,
+                stage_attempt=fact.stage_attempt,
                 duration_s=records["duration_s"].tolist(),
                 unit_s=unit_s[np.isfinite(unit_s)].tolist(),
             )
@@ -217,24 +245,27 @@ def _finished(cluster: Cluster, stage_rows: list[int]) -> list[s.FinishedState]:
     return found
 
 
-def _waiting(moment: Moment, stage_rows: list[int]) -> list[s.WaitingState]:
+def _waiting(moment: Moment, stage_rows: list[int], live: dict[int, list[int]]) -> list[s.WaitingState]:
+    tasks = moment.cluster.tasks
+    running: dict[int, list[int]] = {}
+    for row in live:
+        running.setdefault(int(tasks.stage[row]), []).append(int(tasks.index[row]))
     found = []
-    for row in stage_rows:
-        info = moment.cluster.stage_infos[row]
-        indices = waiting_indices(moment.cluster, info)
-        if len(indices) and not moment.cluster.stages.closing[row]:
-            runs = np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1)
-            state = s.WaitingState(
-                stage=info.fact.stage,
-                stage_attempt=info.fact.stage_attempt,
-                indices=[(int(run[0]), int(run[-1])) for run in runs],
-                input_bytes=info.fact.input_bytes,
-                relative_bytes=info.fact.relative_bytes,
-                preferred_hosts=info.fact.preferred_hosts,
-                named=info.named,
-                named_age_s=_known(moment.now_s - info.named_s),
-            )
-            found.append(state)
+    for row in [row for row in stage_rows if row in moment.waiting]:
+        fact, waiting = moment.cluster.stage_infos[row].fact, moment.waiting[row]
+        indices = waiting_indices(fact.n_tasks, waiting.done, np.array(running.get(row, []), dtype=np.int64))
+        runs = np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1)
+        state = s.WaitingState(
+            stage=fact.stage,
+            stage_attempt=fact.stage_attempt,
+            indices=[(int(run[0]), int(run[-1])) for run in runs if len(run)],
+            input_bytes=fact.input_bytes,
+            relative_bytes=fact.relative_bytes,
+            preferred_hosts=fact.preferred_hosts,
+            named=waiting.named,
+            named_age_s=_known(moment.now_s - waiting.named_s),
+        )
+        found.append(state)
     return found
 
 
@@ -250,11 +281,14 @@ def _listed(moment: Moment, source: SourceState) -> s.ListedState:
 
 def _jobs(moment: Moment, source: SourceState, sums: JobSums | None) -> list[s.JobState]:
     """The jobs of a driver, or the applications of a leaf queue as its allocator sees them."""
-    claimed = moment.steering.claimed(moment.cluster, source)
-    jobs = [_job(moment, source, row, bool(claimed[row])) for row in source.jobs.values()]
-    if sums is None or source.name not in moment.cluster.queues:
+    cluster, claimed = moment.cluster, moment.steering.claimed(moment.cluster, source)
+    stages_of: dict[int, list[int]] = {row: [] for row in source.jobs.values()}
+    for stage in sorted(source.stages.values()):
+        stages_of[int(cluster.stages.job[stage])].append(stage)
+    jobs = [_job(moment, source, row, rows, bool(claimed[row])) for row, rows in stages_of.items()]
+    if sums is None or source.name not in cluster.queues:
         return jobs
-    rows, claimants = applications.claimants_of(moment.cluster, source, sums, max_copies=0, now_s=moment.now_s)
+    rows, claimants = applications.claimants_of(cluster, source, sums, max_copies=0, now_s=moment.now_s)
     seen = dict(zip(rows.tolist(), claimants, strict=True))
     return [_application(moment, job, row, seen.get(row)) for row, job in zip(source.jobs.values(), jobs, strict=True)]
 
@@ -291,9 +325,10 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
     )
 
 
-def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobState:
+def _job(moment: Moment, source: SourceState, row: int, stage_rows: list[int], leased: bool) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
-    stages = [_stage(moment, stage) for stage in sorted(info.stage_rows)]
+    stages = [_stage(moment, stage) for stage in stage_rows]
+    open_rows = [stage for stage in stage_rows if not cluster.stages.closing[stage]]
     return s.JobState(
         source=source.name,
         job=info.key,
@@ -308,7 +343,7 @@ def _job(moment: Moment, source: SourceState, row: int, leased: bool) -> s.JobSt
         age_s=float(moment.now_s - jobs.submitted_s[row]),
         stages=stages,
         edges=info.edges,
-        remaining_tasks=int(cluster.stages.left(sorted(info.open_rows)).sum()),
+        remaining_tasks=int(cluster.stages.left(open_rows).sum()),
         n_running=sum(stage.n_running for stage in stages),
         n_copies=sum(stage.n_copies for stage in stages),
         copies_launched=int(jobs.copies_launched[row]),

@@ -37,12 +37,16 @@ def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
             _ask(cycle, policy, settings, infos)
 
 
-def waiting_indices(cluster: Cluster, info: StageInfo) -> Ints:
-    """Indices of the tasks of a stage that neither run nor are done, ascending, shape (n_waiting,)."""
-    is_waiting = np.ones(info.fact.n_tasks, dtype=bool)
-    if info.done:
-        is_waiting &= np.frombuffer(info.done, dtype=np.uint8) == 0
-    is_waiting[cluster.tasks.index[cluster.attempts.task[list(info.live)]]] = False
+def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Ints:
+    """Indices of the tasks of a stage that neither run nor are done, ascending, shape (n_waiting,).
+
+    `done` has a byte of 1 for each that is done, or is empty; `running` are the indices of those that run.
+
+    >>> waiting_indices(5, done=bytes([1, 0, 0, 0, 0]), running=np.array([2, 2])).tolist()
+    [1, 3, 4]
+    """
+    is_waiting = np.frombuffer(done, dtype=np.uint8) == 0 if done else np.ones(n_tasks, dtype=bool)
+    is_waiting[running] = False
     return np.flatnonzero(is_waiting)
 
 
@@ -106,7 +110,8 @@ def _order(cycle: Cycle, info: StageInfo, wanted: list[int], waiting: Ints) -> N
 def view_waiting(cluster: Cluster, info: StageInfo) -> Records:
     """`WAITING_TASK` records of one stage, by index."""
     stages, row, fact = cluster.stages, info.row, info.fact
-    index = waiting_indices(cluster, info)
+    running = cluster.tasks.index[cluster.attempts.task[list(info.live)]]
+    index = waiting_indices(fact.n_tasks, info.done, running)
     seen = np.zeros(len(index), dtype=WAITING_TASK)
     seen["stage"], seen["index"], seen["job"], seen["pool"] = row, index, stages.job[row], stages.pool[row]
     seen["work"] = np.array(fact.input_bytes)[index] if fact.input_bytes else -1

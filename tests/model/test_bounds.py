@@ -113,7 +113,7 @@ def test_a_source_has_no_longer_lists_than_any_driver_could(monkeypatch):
         (
             SOURCE,
             "spark:app reported job_submitted.edges = 81, "
-            "want at most 100 in its lists, with the 100 of its other jobs and stages",
+            "want at most 100 in its lists, with the 100 of its other jobs, stages and requests",
         )
     ]
     other = f.StageSubmitted(job="first", stage=2, stage_attempt=0, n_tasks=10, input_bytes=[1] * 10)
@@ -122,6 +122,30 @@ def test_a_source_has_no_longer_lists_than_any_driver_could(monkeypatch):
     assert not scenario.tell([f.JobSubmitted(job="first"), other]).bad_facts
     scenario.tell([f.JobEnded(job="first")])
     assert scenario.scheduler.cluster.sources[SOURCE].n_listed == 0
+
+
+def test_the_nodes_of_requests_are_lists_of_their_source_and_long_names_count_more(monkeypatch):
+    """A thousand requests for a thousand nodes each, by names of 256 characters, can hold 300 MB."""
+    monkeypatch.setattr(applying, "MOST_LISTED", 100)
+    scenario = Scenario()
+    scenario.stage(1)
+    cluster = scenario.scheduler.cluster
+    n_before = cluster.n_listed
+
+    def asked(request: int, nodes: list[str], count: int = 1) -> f.ResourceRequested:
+        return f.ResourceRequested(request=request, count=count, stage=1, stage_attempt=0, nodes=nodes)
+
+    long = [f"{n:065}" for n in range((100 - n_before) // 2)]
+    assert not scenario.tell([asked(1, long), asked(1, long)]).bad_facts, "one takes the place of the other"
+    ((_, problem),) = scenario.tell([asked(1, [*long, "a", "b"]), asked(2, [])]).bad_facts
+    assert problem.startswith("spark:app reported resource_requested.nodes = ")
+    assert list(cluster.sources[SOURCE].requests) == [1, 2], "what is refused leaves the one before"
+    assert cluster.n_listed == n_before + 2 * len(long)
+    assert not scenario.tell([asked(1, [], count=0), asked(2, long)]).bad_facts
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    assert not scenario.tell([asked(3, long)]).bad_facts, "those of a stage go with it"
+    scenario.tell([f.DriverDetached()])
+    assert cluster.n_listed == 0
 
 
 def test_a_task_has_no_more_live_attempts_than_any_host_runs():
@@ -186,3 +210,68 @@ def test_the_lists_of_all_sources_have_a_bound(monkeypatch):
     scenario.tell([f.DriverDetached()], source=others[0])
     assert kept(others[1], "k", 60)
     assert scenario.scheduler.cluster.n_listed == 80
+
+
+@pytest.mark.parametrize(
+    ("limit", "field", "one", "end"),
+    [
+        (
+            "MOST_TASKS_BY_ALL",
+            "stage_submitted.n_tasks = 10",
+            lambda n: f.StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=10),
+            f.StageEnded(stage=0, stage_attempt=0),
+        ),
+        (
+            "MOST_OPEN_BY_ALL",
+            "stage_submitted.stage = ",
+            lambda n: f.StageSubmitted(job="j", stage=n, stage_attempt=0, n_tasks=0),
+            f.StageEnded(stage=0, stage_attempt=0),
+        ),
+        ("MOST_OPEN_BY_ALL", "job_submitted.job = ", lambda n: f.JobSubmitted(job=f"{n}"), f.JobEnded(job="0")),
+        (
+            "MOST_OPEN_BY_ALL",
+            "executor_added.executor = ",
+            lambda n: f.ExecutorAdded(executor=f"{n}", host="h", slots=1),
+            f.ExecutorLost(executor="0"),
+        ),
+    ],
+)
+def test_what_all_sources_have_has_a_bound_of_which_each_may_have_an_equal_part(monkeypatch, limit, field, one, end):
+    """Twenty sources of one token could have had 400,000 jobs, and 200 MB of tasks; others keep their part."""
+    each = 10 if "TASKS" in limit else 1
+    monkeypatch.setattr(applying, limit, 9 * each)
+    scenario = Scenario(hosts=0)
+    greedy, late = "spark:greedy", "spark:late"
+    for source in (greedy, late):
+        scenario.tell([scenario.attached], full=True, source=source)
+    assert not scenario.tell([one(n) for n in range(9)], source=greedy).bad_facts, "all of it, while nobody else asks"
+    ((_, problem),) = scenario.tell([one(9)], source=greedy).bad_facts
+    assert problem.startswith(f"{greedy} reported {field}")
+    assert f"want at most {3 * each} " in problem, "the bound over three sources"
+    assert not scenario.tell([one(n) for n in range(9)], source=greedy).bad_facts, "what is known needs no room"
+    assert len(scenario.tell([one(n) for n in range(4)], source=late).bad_facts) == 1, "three of four"
+    for _ in range(4):
+        scenario.tell([end], source=late)
+    scenario.tell([f.DriverDetached()], source=greedy)
+    assert not scenario.tell([one(n) for n in range(10, 16)], source=late).bad_facts, "what goes makes room"
+
+
+def test_a_queue_that_has_too_many_applications_is_refused_whole(monkeypatch):
+    """Of half a queue, those that are not named would seem to run on, and the others to be all."""
+    monkeypatch.setattr(applying, "MOST_OPEN_BY_ALL", 6)
+    scenario = Scenario(hosts=0)
+    queue = "yarn:cluster:queue"
+
+    def demand(*names: str) -> f.QueueDemand:
+        return f.QueueDemand(slots=9, applications=[f.QueuedApplication(job=n, running=1, pending=0) for n in names])
+
+    scenario.tell([scenario.attached, demand("a", "b", "c", "d")], full=True, source=queue)
+    scenario.tell([f.JobSubmitted(job=f"{n}") for n in range(3)])
+    assert not scenario.tell([demand("a", "b", "c", "d")], source=queue).bad_facts, "what is known needs no room"
+    ((_, problem),) = scenario.tell([demand("a", "b", "e")], source=queue).bad_facts
+    assert problem == f"{queue} reported queue_demand.applications = 3, want at most 3 at once"
+    source = scenario.scheduler.cluster.sources[queue]
+    assert list(source.jobs) == ["a", "b", "c", "d"]
+    for named in (["a"], ["a", "e"]):
+        assert not scenario.tell([demand(*named)], source=queue).bad_facts
+        assert list(source.jobs) == named, "who is not named has ended"
