@@ -1,8 +1,11 @@
 """Do copies wait for all originals where they come last, and only there?"""
 
+import numpy as np
 import pytest
 
 from controlplane.model.reasons import Reason
+from controlplane.policies.answer import SPECULATION
+from controlplane.policies.copy_priority import hold_back
 from controlplane.policies.registry import speculator
 
 pytestmark = pytest.mark.unit
@@ -52,6 +55,14 @@ def test_the_speculators_own_order_decides_who_takes_the_idle_slot(running):
     """Stock Spark's oldest task goes first, though the other one ends later."""
     view = running([90.0, 50.0], [1.0, 1.0], elapsed_s=[20.0, 30.0], progress_rate=[0.1, 0.1], pools={"idle": 1})
     assert speculator("stock-spark").speculate(view, LAST)["copies"].tolist() == [False, True]
+
+
+def test_each_copy_of_a_task_takes_an_idle_slot_of_its_own(running):
+    """Three slots for four wanted copies: the task with the higher score has both of its copies, the other one."""
+    answer = np.zeros(2, dtype=SPECULATION)
+    answer["copies"], answer["score"] = 2, [5.0, 9.0]
+    hold_back(running([9.0, 9.0], [1.0, 1.0], pools={"idle": 3}), LAST["copy_priority"], answer)
+    assert answer["copies"].tolist() == [1, 2]
 
 
 def test_last_in_line_is_no_limit_of_its_own(stragglers):

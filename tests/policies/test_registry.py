@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,14 @@ def test_names_are_found_by_kind():
         "redundant-small",
         "relaunch",
     ]
+
+
+def test_weights_are_fetched_once_and_read_only():
+    """A kernel that changed them would answer otherwise in the next cycle."""
+    policy = replace(TABLE[0], weights=iter([[0.5, 2.0]]).__next__)
+    assert policy.brought.tolist() == policy.brought.tolist() == [0.5, 2.0]
+    with pytest.raises(ValueError, match="read-only"):
+        policy.brought[0] = 1.0
 
 
 def test_an_unknown_name_is_refused_with_those_there_are():
