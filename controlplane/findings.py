@@ -27,7 +27,7 @@ class Finding:
 
     severity: Severity
     check: str
-    told: str
+    message: str
     fix: str = ""
 
 
@@ -43,4 +43,4 @@ def as_rows(findings: Iterable[Finding]) -> list[tuple[str, ...]]:
     >>> as_rows([Finding(NOTE, "mode", "shadow", "hand over")])
     [('note', 'mode', 'shadow', 'hand over')]
     """
-    return [(each.severity.value, each.check, each.told, each.fix) for each in findings]
+    return [(each.severity.value, each.check, each.message, each.fix) for each in findings]

@@ -60,8 +60,8 @@ def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:
 def diagnose(seen: Examined) -> list[Finding]:
     """All findings, worst first, otherwise in the order of the checks."""
     if seen.is_connect:
-        told = "this is a Spark Connect session: there is no SparkContext in this process to look at or to attach to"
-        return [Finding(ERROR, "session", told, "attach where the Connect server starts, and run the doctor there")]
+        message = "this is a Spark Connect session: there is no SparkContext in this process to look at or to attach to"
+        return [Finding(ERROR, "session", message, "attach where the Connect server starts, and run the doctor there")]
     return worst_first(finding for check in CHECKS for finding in check(seen))
 
 
@@ -78,8 +78,8 @@ def _spark_version(seen: Examined) -> Iterator[Finding]:
 def _way_in(seen: Examined) -> Iterator[Finding]:
     misspelt = [(key, name) for key in CLASSES for name in seen.items(key) if _is_meant_for_ours(key, name)]
     for key, name in misspelt:
-        told = f"{key} names {name}, which is none of Grasshopper's there: Spark does not start"
-        yield Finding(ERROR, "way in", told, f"did you mean {CLASSES[key]}?")
+        message = f"{key} names {name}, which is none of Grasshopper's there: Spark does not start"
+        yield Finding(ERROR, "way in", message, f"did you mean {CLASSES[key]}?")
     if seen.has_plugin:
         beside = "; beside it the listener does nothing" if seen.has_listener else ""
         yield Finding(OK, "way in", f"plug-in, progress from the executors{beside}")
@@ -90,8 +90,8 @@ def _way_in(seen: Examined) -> Iterator[Finding]:
             f"spark.plugins {PLUGIN_CLASS} instead, where plug-ins are allowed"
         )  # fmt: skip
     elif not misspelt:
-        told = "neither spark.plugins nor spark.extraListeners names Grasshopper"
-        yield Finding(ERROR if seen.is_live else WARNING, "way in", told, THREE_LINES)
+        message = "neither spark.plugins nor spark.extraListeners names Grasshopper"
+        yield Finding(ERROR if seen.is_live else WARNING, "way in", message, THREE_LINES)
     if seen.text(f"{PREFIX}enabled") == "false":
         yield Finding(WARNING, "way in", f"{PREFIX}enabled is false, so the shim stays out", "take it away")
     if seen.shim_is_on is False:
@@ -114,8 +114,8 @@ def _jar(seen: Examined) -> Iterator[Finding]:
         yield Finding(WARNING, "jar", f"spark.jars names {path}, which does not exist", "correct the path")
     if seen.shim_is_on is None and jar is None:
         if seen.has_plugin or seen.has_listener:
-            told = "neither spark.jars nor the driver's class path names it: ClassNotFoundException"
-            yield Finding(ERROR, "jar", told, "set spark.jars to the path that `grasshopper jars` prints")
+            message = "neither spark.jars nor the driver's class path names it: ClassNotFoundException"
+            yield Finding(ERROR, "jar", message, "set spark.jars to the path that `grasshopper jars` prints")
             return
         if seen.is_live:
             return
@@ -130,8 +130,8 @@ def _jar(seen: Examined) -> Iterator[Finding]:
         return
     version = (attached and attached.shim_version) or (jar and jar.version)
     if not version:
-        told = f"{place or 'loaded'}; its version cannot be read from here"
-        yield Finding(NOTE, "jar", told, f"it should be {__version__}, as this package")
+        message = f"{place or 'loaded'}; its version cannot be read from here"
+        yield Finding(NOTE, "jar", message, f"it should be {__version__}, as this package")
     elif version != __version__:
         yield Finding(
             WARNING, "jar", f"{place or 'loaded'} is {version}, this Python package {__version__}",
@@ -148,8 +148,8 @@ def _keys(seen: Examined) -> Iterator[Finding]:
             spark, _, rest = key.partition(".")
             area, _, rest = rest.partition(".")
             if difflib.get_close_matches(f"{spark}.{area}.", [PREFIX], cutoff=0.85):
-                told = f"{key} is no setting, and nobody reads it"
-                yield Finding(ERROR, "settings", told, f"did you mean {PREFIX}{rest}?")
+                message = f"{key} is no setting, and nobody reads it"
+                yield Finding(ERROR, "settings", message, f"did you mean {PREFIX}{rest}?")
             continue
         if name in KEYS:
             continue
@@ -163,8 +163,8 @@ def _keys(seen: Examined) -> Iterator[Finding]:
         fix = f"did you mean {PREFIX}{near[0]}?" if near else f"known are {', '.join(KEYS)}"
         yield Finding(ERROR, "settings", f"{key} is no setting, and nobody reads it", fix)
     for name, fault in _unreadable(seen):
-        told = f"{PREFIX}{name} {fault}; the shim stays out of the application"
-        yield Finding(ERROR, "settings", told, "correct it, or leave it out")
+        message = f"{PREFIX}{name} {fault}; the shim stays out of the application"
+        yield Finding(ERROR, "settings", message, "correct it, or leave it out")
     for name, value in _given(seen).items():
         if not READINGS[name](value) and (odd := out_of_range(name, value)):
             yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "take a value of this range, or leave it out")
@@ -192,8 +192,8 @@ def _server(seen: Examined) -> Iterator[Finding]:
     if plane is None:
         return
     if named and named.rstrip("/") != seen.server.rstrip("/"):
-        told = f"the application reports to {named}, not to {seen.server}"
-        yield Finding(NOTE, "server", told, f"leave --server out, or set {PREFIX}server")
+        message = f"the application reports to {named}, not to {seen.server}"
+        yield Finding(NOTE, "server", message, f"leave --server out, or set {PREFIX}server")
     if plane.fault:
         fix = f"start `grasshopper serve` there, or correct {PREFIX}server; until then Spark is as without us"
         yield Finding(ERROR, "server", plane.fault, fix)
@@ -203,16 +203,16 @@ def _server(seen: Examined) -> Iterator[Finding]:
     if plane.version is None:
         yield Finding(NOTE, "server", f"{seen.server} answers; its version is not shown to us", READ_TOKEN)
     elif plane.version != __version__:
-        told = f"{seen.server} is version {plane.version}, this package {__version__}"
-        yield Finding(WARNING, "server", told, "update the older one; the server first")
+        message = f"{seen.server} is version {plane.version}, this package {__version__}"
+        yield Finding(WARNING, "server", message, "update the older one; the server first")
     else:
         yield Finding(OK, "server", f"{seen.server} answers, version {plane.version}")
 
 
 def _token(seen: Examined) -> Iterator[Finding]:
     if seen.token_file_fault:
-        told = f"{PREFIX}token.file cannot be read: {seen.token_file_fault}; the shim stays out of the application"
-        yield Finding(ERROR, "token", told, "correct it, or leave it out")
+        message = f"{PREFIX}token.file cannot be read: {seen.token_file_fault}; the shim stays out of the application"
+        yield Finding(ERROR, "token", message, "correct it, or leave it out")
         return
     if seen.plane is None or seen.plane.fault:
         return
@@ -236,18 +236,18 @@ def _mode(seen: Examined) -> Iterator[Finding]:
         yield Finding(NOTE, "mode", f"{mine} by the application; what the server allows is not shown to us", READ_TOKEN)
         return
     counts = attached.mode if attached else lowest(mine, server)
-    told = f"{mine} by the application, {server} by the server: {counts} counts"
+    message = f"{mine} by the application, {server} by the server: {counts} counts"
     if counts is Mode.CONTROL:
-        yield Finding(OK, "mode", told)
+        yield Finding(OK, "mode", message)
     elif mine.rank <= counts.rank:
-        yield Finding(NOTE, "mode", f"{told}, nothing is ordered", f"set {PREFIX}mode to control, or leave it out")
+        yield Finding(NOTE, "mode", f"{message}, nothing is ordered", f"set {PREFIX}mode to control, or leave it out")
     elif seen.plane.chosen is counts:
         done = "an operator switched it off" if counts is Mode.OFF else f"an operator chose {counts}"
         fix = "`grasshopper mode get -o json` and the page /audit say when and why"
-        yield Finding(NOTE, "mode", f"{told}, nothing is ordered: {done}", fix)
+        yield Finding(NOTE, "mode", f"{message}, nothing is ordered: {done}", fix)
     else:
         fix = 'look at `grasshopper report`, then `grasshopper mode set control --reason "..."`'
-        yield Finding(NOTE, "mode", f"{told}, nothing is ordered", fix)
+        yield Finding(NOTE, "mode", f"{message}, nothing is ordered", fix)
 
 
 def _heard(seen: Examined) -> Iterator[Finding]:
@@ -262,8 +262,8 @@ def _heard(seen: Examined) -> Iterator[Finding]:
             "look for Grasshopper in the driver's log: address, token, firewall"
         )  # fmt: skip
     elif attached.last_heard_s > SILENT_S:
-        told = f"the server last heard from this driver {attached.last_heard_s:.0f} s ago"
-        yield Finding(ERROR, "reports", told, "look for Grasshopper in the driver's log: address, token, firewall")
+        message = f"the server last heard from this driver {attached.last_heard_s:.0f} s ago"
+        yield Finding(ERROR, "reports", message, "look for Grasshopper in the driver's log: address, token, firewall")
     else:
         yield Finding(OK, "reports", f"the server heard from this driver {attached.last_heard_s:.1f} s ago")
 
@@ -274,8 +274,8 @@ def _places(seen: Examined) -> Iterator[Finding]:
     attached = seen.plane.attached if seen.plane else None
     more = "for copies, run on two hosts; README says how to have two on one machine"
     if re.fullmatch(r"local(\[[^]]*\])?", master):
-        told = f"{master} is one JVM, and a copy needs another executor: you see decisions (no_other_host), no copies"
-        yield Finding(WARNING, "places", told, more)
+        message = f"{master} is one JVM, and a copy needs another executor: you see decisions (no_other_host) alone"
+        yield Finding(WARNING, "places", message, more)
         return
     alone = "one executor: a copy needs another one, so there are none"
     same = "all executors are on one host: a copy goes to another one there, and a slow host slows it, too"
@@ -296,12 +296,12 @@ def _places(seen: Examined) -> Iterator[Finding]:
 def _sinks(seen: Examined) -> Iterator[Finding]:
     attached = seen.plane.attached if seen.plane else None
     for word, because, stages in attached.verdicts if attached else ():
-        told = f"{stages} {'stage' if stages == 1 else 'stages'} so far: {because}"
+        message = f"{stages} {'stage' if stages == 1 else 'stages'} so far: {because}"
         if word == "safe":
-            yield Finding(OK, "sinks", f"{told}; copied where it pays")
+            yield Finding(OK, "sinks", f"{message}; copied where it pays")
         else:
             fix = "as it should be, if its output could be written twice; README says what is copied"
-            yield Finding(NOTE, "sinks", f"{told}; never copied ({word})", fix)
+            yield Finding(NOTE, "sinks", f"{message}; never copied ({word})", fix)
     coordinated = seen.flag("spark.hadoop.outputCommitCoordination.enabled", True)
     for what, committers in _file_writes(seen):
         write = StageSubmitted(
@@ -315,8 +315,8 @@ def _sinks(seen: Examined) -> Iterator[Finding]:
             fix = "take spark.hadoop.outputCommitCoordination.enabled=false away"
             yield Finding(NOTE, "sinks", f"{what}: {found.because}; never copied ({found.label})", fix)
         else:
-            told = f"{what}: {found.because} ({', '.join(committers)}); never copied ({found.label})"
-            yield Finding(NOTE, "sinks", told, f"for copies of writes take {SQL_PROTOCOL} with {FILE_COMMITTER}")
+            message = f"{what}: {found.because} ({', '.join(committers)}); never copied ({found.label})"
+            yield Finding(NOTE, "sinks", message, f"for copies of writes take {SQL_PROTOCOL} with {FILE_COMMITTER}")
     if seen.text("spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version") == "2":
         yield Finding(
             NOTE, "sinks", "commit algorithm 2 moves files task by task: a driver that dies leaves some, copies or not",
@@ -325,7 +325,7 @@ def _sinks(seen: Examined) -> Iterator[Finding]:
     always = "map stages, and results that return to the driver: copied where it pays"
     never = "foreach, barrier, pipelined and streaming stages, and writers that are not known: never copied"
     own = "data sources (DataSource V2): copied if they use Spark's commit coordinator, else never"
-    yield from (Finding(OK, "sinks", told) for told in (always, own, never))
+    yield from (Finding(OK, "sinks", message) for message in (always, own, never))
 
 
 def _file_writes(seen: Examined) -> list[tuple[str, list[str]]]:
@@ -358,13 +358,13 @@ def _executors(seen: Examined) -> Iterator[Finding]:
         return
     most = seen.text("spark.dynamicAllocation.maxExecutors")
     if most in ("0", "1"):
-        told = f"dynamic, at most {most}: a copy needs a second one"
-        yield Finding(WARNING, "executors", told, "raise spark.dynamicAllocation.maxExecutors")
+        message = f"dynamic, at most {most}: a copy needs a second one"
+        yield Finding(WARNING, "executors", message, "raise spark.dynamicAllocation.maxExecutors")
     elif seen.flag("spark.shuffle.service.enabled"):
         yield Finding(OK, "executors", "dynamic, with an external shuffle service: a copy asks for one if need be")
     elif seen.flag("spark.dynamicAllocation.shuffleTracking.enabled", True):
-        told = "dynamic, without an external shuffle service: those that hold shuffle output stay; a copy asks for one"
-        yield Finding(OK, "executors", told)
+        message = "dynamic, without an external shuffle service: those with shuffle output stay; a copy asks for one"
+        yield Finding(OK, "executors", message)
     else:
         yield Finding(
             WARNING, "executors", "dynamic, with neither a shuffle service nor tracking: only Spark decides which go",
@@ -380,8 +380,8 @@ def _speculation(seen: Examined) -> Iterator[Finding]:
 
 def _scheduling(seen: Examined) -> Iterator[Finding]:
     if seen.text("spark.scheduler.mode").upper() == "FIFO":
-        told = "spark.scheduler.mode is FIFO, which the shim keeps: jobs get no grants of slots, only copies"
-        yield Finding(WARNING, "scheduling", told, "leave it out, or set FAIR")
+        message = "spark.scheduler.mode is FIFO, which the shim keeps: jobs get no grants of slots, only copies"
+        yield Finding(WARNING, "scheduling", message, "leave it out, or set FAIR")
     else:
         yield Finding(OK, "scheduling", "jobs can be granted slots")
 

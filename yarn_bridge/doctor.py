@@ -32,8 +32,8 @@ def _version(seen: Examined) -> Iterator[Finding]:
         yield Finding(OK, "version", f"Hadoop {version}")
     else:
         tried = ", ".join(f"{major}.{minor}" for major, minor in TRIED_VERSIONS)
-        told = f"Hadoop {version}; the plug-in is tried on {tried}"
-        yield Finding(WARNING, "version", told, "try it on a test cluster of this version first")
+        message = f"Hadoop {version}; the plug-in is tried on {tried}"
+        yield Finding(WARNING, "version", message, "try it on a test cluster of this version first")
 
 
 def _state(seen: Examined) -> Iterator[Finding]:
@@ -196,21 +196,21 @@ def _plan(queue: Queue, attached: AttachedQueue | None, busy: frozenset[str]) ->
             ERROR, "plan", f"the control plane has never heard from {queue.path}",
             "look for grasshopper in the RM's log: address, token, firewall"
         )  # fmt: skip
-    told = f"{queue.path}: last heard {attached.last_heard_s:.1f} s ago, mode {attached.mode}"
+    message = f"{queue.path}: last heard {attached.last_heard_s:.1f} s ago, mode {attached.mode}"
     if attached.last_heard_s > PLAN_LIMIT_S:
         return Finding(
-            ERROR, "plan", f"{told}; its plan has expired and stock order counts",
+            ERROR, "plan", f"{message}; its plan has expired and stock order counts",
             "is the resource manager up, and can it reach the server?"
         )  # fmt: skip
     if attached.mode != "control" or attached.source not in busy:
-        return Finding(OK, "plan", told)
+        return Finding(OK, "plan", message)
     if attached.plan_age_s is None or attached.plan_age_s > PLAN_LIMIT_S:
         since = "never" if attached.plan_age_s is None else f"last {attached.plan_age_s:.0f} s ago"
         return Finding(
-            ERROR, "plan", f"{told}; a grant was applied {since}, and stock order counts",
+            ERROR, "plan", f"{message}; a grant was applied {since}, and stock order counts",
             "look for grasshopper in the RM's log; engine.grant_ttl_ms of the server may be at most twice plan-ttl-ms"
         )  # fmt: skip
-    return Finding(OK, "plan", f"{told}, newest grant {attached.plan_age_s:.1f} s old")
+    return Finding(OK, "plan", f"{message}, newest grant {attached.plan_age_s:.1f} s old")
 
 
 CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (

@@ -124,7 +124,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     since_unix_ms: int
     """From when on, by the wall clock: milliseconds since 1970."""
-    told: list[str]
+    summary: list[str]
     """The totals in words."""
     total: ApplicationReport
     """Of all applications."""
@@ -204,7 +204,7 @@ async def report(runtime: Runtime, since: str) -> Report:
     total = _sum(applications)
     return Report(
         since_unix_ms=since_ms,
-        told=[_shadow_sentence(total.shadow), _ordered_sentence(total.control), _stock_sentence(total.stock)],
+        summary=[_shadow_sentence(total.shadow), _ordered_sentence(total.control), _stock_sentence(total.stock)],
         total=total,
         applications=applications,
         errors=[

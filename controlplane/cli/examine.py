@@ -81,7 +81,7 @@ def _print_report(found: dict[str, Any]) -> None:
     """The totals in words, then the applications, and how earlier estimates came out."""
     if not found["complete"]:
         note("not everything could be read, so this is a part of it")
-    for sentence in found["told"]:
+    for sentence in found["summary"]:
         typer.echo(sentence)
     if found["applications"]:
         print_table(

@@ -44,7 +44,7 @@ def test_nothing_is_claimed_where_nothing_was_decided(plane):
     """A new user's first look must not read as a result."""
     found = report(plane)
     assert found["applications"] == []
-    assert found["told"] == [
+    assert found["summary"] == [
         "Shadow mode has decided on no copy.",
         "No copy has been ordered.",
         "The hosts' own speculation has ended no copy.",
@@ -75,7 +75,7 @@ def test_a_task_that_was_decided_on_again_and_again_is_one_copy(plane, judged):
     """Its reason may change while it runs; only one of the decisions gets an outcome."""
     would = came_out(judged, Result.SHADOW, saved_s=2.5, cost_core_s=3.0)
     keep(plane, [would_copy(n, index=7) for n in (1, 2, 3)])
-    assert report(plane)["told"][0].startswith("Shadow mode would have launched 1 copy; none of the tasks has ended")
+    assert report(plane)["summary"][0].startswith("Shadow mode would have launched 1 copy; none of the tasks has ended")
     keep(plane, [would_copy(4, index=8)], [would])
     total = report(plane)["total"]["shadow"]
     assert (total["copies"], total["without_outcome"], total["estimated_saved_s"]) == (2, 1, 2.5)
@@ -93,7 +93,7 @@ def test_an_application_that_has_ended_keeps_its_name(plane):
 def test_decisions_without_any_outcome_are_no_saving_of_nothing(plane):
     """Right after the start no sum is known; 0 s would read as a result."""
     keep(plane, [would_copy(1), would_copy(2)])
-    assert report(plane)["told"][0] == (
+    assert report(plane)["summary"][0] == (
         "Shadow mode would have launched 2 copies; "
         "none of the tasks has ended yet, so what they are worth is not known."
     )
@@ -207,7 +207,7 @@ def test_no_sum_of_savings_stands_without_the_word_estimate(tmp_path):
     """Shadow's figures are no results: wherever 77.7 s stand, the sentence or its column's head says what they are."""
     with running(tmp_path, engine={"mode": "shadow"}) as plane:
         keep(plane, [would_copy(n) for n in (1, 2)], [came_out(1, Result.SHADOW, 77.7, 5.5)])
-        told = [sentence for sentence in report(plane)["told"] if "1 min 18 s" in sentence]
+        told = [sentence for sentence in report(plane)["summary"] if "1 min 18 s" in sentence]
         page = plane.client.get("/report").text
     assert len(told) == 1
     assert "Estimate for the other 1: 1 min 18 s" in told[0]

@@ -112,7 +112,7 @@ def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) ->
     zeros = dict.fromkeys(("copies", "without_outcome", "won", "lost", "estimated_saved_s", "losing_core_s"), 0)
     shadow = {"copies": 3, "without_outcome": 1, "estimated_saved_s": 77.7, "estimated_cost_core_s": 5.5}
     one = {"source": "spark:a", "name": "nightly", "shadow": shadow, "control": zeros, "stock": zeros}
-    body = {"told": ["In words."], "applications": [one], "errors": [], "complete": False}
+    body = {"summary": ["In words."], "applications": [one], "errors": [], "complete": False}
     told = run("report", server=other_server(json.dumps(body).encode()))
     assert told.exit_code == 0, told.output
     head, line = (next(each for each in told.stdout.splitlines() if word in each) for word in ("in shadow", "77.7"))
@@ -141,14 +141,14 @@ def test_the_doctor_asks_the_server_of_the_configuration(server: str, tmp_path: 
     assert f"{server} answers, version {__version__}" in told.stdout
     assert "control by the application, shadow by the server: shadow counts" in told.stdout
     findings = json.loads(doctor(*options, "-o", "json", server=server).stdout)
-    assert {"severity": "ok", "check": "token", "told": "accepted", "fix": ""} in findings
+    assert {"severity": "ok", "check": "token", "message": "accepted", "fix": ""} in findings
 
 
 def test_the_doctor_tells_a_token_that_the_server_does_not_ask_for(other_server: Callable[..., str]) -> None:
     """Whoever gives one takes the server for a protected one; without tokens it does not look at any."""
     address = other_server(b"ok", status_of_posts=409)
     told = [json.loads(doctor("-o", "json", server=address, token=token).stdout) for token in ("any-token", "")]
-    given, none = ([(f["severity"], f["told"]) for f in each if f["check"] == "token"] for each in told)
+    given, none = ([(f["severity"], f["message"]) for f in each if f["check"] == "token"] for each in told)
     assert given == [("note", "one is given, and none is wanted")]
     assert none == [("ok", "none is given, and none is wanted")]
 
@@ -159,7 +159,7 @@ def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None
     assert told.exit_code == REFUSED
     (refused,) = [each for each in json.loads(told.stdout) if each["check"] == "token"]
     assert refused["severity"] == "error"
-    assert refused["told"] == f"{server}/shim/v1/doorbell: status 401: {NOT_THE_ONE}, the shim token"
+    assert refused["message"] == f"{server}/shim/v1/doorbell: status 401: {NOT_THE_ONE}, the shim token"
     assert "wrong" not in told.stdout
     assert "its version is not shown to us" in told.stdout
 
@@ -404,7 +404,7 @@ def test_the_doctor_tells_an_operators_switch(other_server: Callable[[bytes], st
         said = {"mode": "off", "sources": {}, "recorded": True, "choices": [choice | {"source": source}]}
         findings = json.loads(doctor("-o", "json", server=other_server(json.dumps(said).encode())).stdout)
         (found,) = (each for each in findings if each["check"] == "mode")
-        assert ("an operator switched it off" in found["told"]) is told_of
+        assert ("an operator switched it off" in found["message"]) is told_of
         assert ("grasshopper mode get -o json" in found["fix"]) is told_of
 
 

@@ -319,7 +319,7 @@ def doctor(spark):
     """(severity, check, what was found) of each finding about this session; executors need no such import."""
     import spark_listener
 
-    return [(each.severity, each.check, each.told) for each in spark_listener.doctor(spark)]
+    return [(each.severity, each.check, each.message) for each in spark_listener.doctor(spark)]
 
 
 def configured(spark, *, names):

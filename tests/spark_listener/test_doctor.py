@@ -74,13 +74,13 @@ def diagnose(seen: Examined) -> list[Finding]:
     """The findings; whatever is not well has a fix of one line."""
     findings = all_findings(seen)
     assert all(each.fix for each in findings if each.severity is not Severity.OK)
-    assert not any("\n" in each.told + each.fix for each in findings)
+    assert not any("\n" in each.message + each.fix for each in findings)
     return findings
 
 
 def bad(seen: Examined) -> list[tuple[str, str, str]]:
     """Severity, check and words of what is not well."""
-    return [(f.severity.value, f.check, f.told) for f in diagnose(seen) if f.severity is not Severity.OK]
+    return [(f.severity.value, f.check, f.message) for f in diagnose(seen) if f.severity is not Severity.OK]
 
 
 def with_conf(seen: Examined = HEALTHY, **conf: str) -> Examined:
@@ -194,7 +194,7 @@ def test_what_is_well_is_told_as_it_is(conf, check, words) -> None:
     """A setting that looks odd and is right must not be complained of, nor left out."""
     seen = with_conf(**conf)
     assert bad(seen) == []
-    assert any(each.check == check and words in each.told for each in diagnose(seen))
+    assert any(each.check == check and words in each.message for each in diagnose(seen))
 
 
 def test_a_misspelt_class_is_told_with_the_one_that_is_meant() -> None:
@@ -236,7 +236,7 @@ def test_the_ranges_are_those_of_the_shim() -> None:
 def test_a_misspelt_setting_is_told_with_the_nearest_and_all_are_told_at_once() -> None:
     """Whoever has one typo has two."""
     seen = with_conf(spark_grasshopper_servr="x", spark_grasshopper_tokn_file="y", spark_grasshopper_zzz="1")
-    fixes = {f.told.split()[0]: f.fix for f in diagnose(seen) if f.check == "settings"}
+    fixes = {f.message.split()[0]: f.fix for f in diagnose(seen) if f.check == "settings"}
     assert fixes["spark.grasshopper.servr"] == "did you mean spark.grasshopper.server?"
     assert fixes["spark.grasshopper.tokn.file"] == "did you mean spark.grasshopper.token.file?"
     assert fixes["spark.grasshopper.zzz"].startswith("known are connect.timeout, copies.max")
@@ -293,7 +293,7 @@ def test_without_a_server_nothing_else_is_said_of_it() -> None:
 def test_a_server_that_only_the_doctor_is_given_is_not_the_applications() -> None:
     """The driver would report to nobody, however well that server is."""
     seen = with_conf(spark_grasshopper_server="")
-    ((severity, told, fix),) = ((f.severity, f.told, f.fix) for f in diagnose(seen) if f.severity is not Severity.OK)
+    ((severity, told, fix),) = ((f.severity, f.message, f.fix) for f in diagnose(seen) if f.severity is not Severity.OK)
     assert (severity, told) == (Severity.ERROR, "spark.grasshopper.server names no control plane")
     assert fix == f"set it, as in {SERVER}"
 

@@ -50,7 +50,7 @@ def found(seen: Examined, *severities: Severity) -> list[Finding]:
 
 def told(seen: Examined, *severities: Severity) -> dict[str, str]:
     """What they say, by check."""
-    return {each.check: each.told for each in found(seen, *severities)}
+    return {each.check: each.message for each in found(seen, *severities)}
 
 
 def test_a_healthy_installation_has_no_complaint(healthy) -> None:
@@ -90,7 +90,7 @@ def test_a_wrong_key_is_found(healthy, change, check, severity, words) -> None:
     sick = replace(healthy, conf={**healthy.conf, **change})
     (finding,) = found(sick, severity)
     assert finding.check == check
-    assert words in finding.told
+    assert words in finding.message
 
 
 def test_a_plugin_that_is_configured_but_does_not_run_is_an_error(healthy) -> None:
@@ -109,13 +109,13 @@ def test_a_leaf_that_may_take_kept_slots_is_a_warning(healthy) -> None:
     batch, adhoc = healthy.scheduler.queues
     one = replace(healthy, scheduler=replace(healthy.scheduler, queues=(batch, replace(adhoc, policy="fifo"))))
     partly, greedy = found(one, Severity.WARNING)
-    assert adhoc.path in partly.told
-    assert "named in no queue" in partly.told
-    assert greedy.told == f"allowed to take slots that covered queues keep free: {adhoc.path}"
+    assert adhoc.path in partly.message
+    assert "named in no queue" in partly.message
+    assert greedy.message == f"allowed to take slots that covered queues keep free: {adhoc.path}"
     bounded = replace(adhoc, policy="fifo", max_capacity_percent=adhoc.capacity_percent)
     one = replace(one, scheduler=replace(healthy.scheduler, queues=(batch, bounded)))
     (partly,) = found(one, Severity.WARNING)
-    assert adhoc.path in partly.told
+    assert adhoc.path in partly.message
 
 
 def test_an_old_plan_is_an_error(healthy) -> None:

@@ -129,7 +129,7 @@ def test_four_hosts_run_and_the_doctor_sees_how_they_are_served(yarn, rm) -> Non
     assert {node.id.partition(":")[0] for node in rm.nodes()} == set(yarn.hosts)
     findings = diagnose(examine(rm))
     assert not [finding for finding in findings if finding.severity is Severity.ERROR]
-    told = {finding.check: finding.told for finding in findings}
+    told = {finding.check: finding.message for finding in findings}
     assert told["version"] == f"Hadoop {yarn.version}"
     assert told["scheduler"].endswith(" asynchronous" if yarn.version == "3.5.0" else " synchronous")
 
