@@ -66,6 +66,8 @@ class JobRecord(Struct, kw_only=True):
     job: str
     name: str
     submitted_s: float
+    epoch: int = 0
+    """Of the run of its source in which it was submitted, or joined its queue."""
     ended_s: float | None = None
     outcome: Outcome | None = None
     attempts: dict[int, AttemptRecord] = {}
@@ -98,6 +100,8 @@ class History:
         self._stage_jobs: dict[tuple[str, int, int], JobRecord] = {}
         self._applications: dict[str, str] = {}
         """By source."""
+        self._epochs: dict[str, int] = {}
+        """By source: that of its newest report."""
         self._queued: dict[str, dict[str, JobRecord]] = {}
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
@@ -125,6 +129,7 @@ class History:
 
     def add(self, report: Report) -> None:
         """Takes in one accepted report."""
+        self._epochs[report.source] = report.epoch
         for fact in report.facts:
             handler = _HANDLERS.get(type(fact))
             if handler is not None:
@@ -168,6 +173,7 @@ class History:
         self._leave_queue(source, list(self._queued.get(source, ())), now_s, Outcome.LOST)
         self._queued.pop(source, None)
         self._applications.pop(source, None)
+        self._epochs.pop(source, None)
 
     def _drop(self, key: tuple[str, str]) -> None:
         job = self._jobs.pop(key)
@@ -228,9 +234,11 @@ class History:
         self.forget(source, now_s)
 
     def _job_submitted(self, source: str, fact: JobSubmitted, now_s: float) -> None:
-        job = self._jobs.get((source, fact.job))
+        """A source that starts again uses its ids of jobs and attempts anew."""
+        job, epoch = self._jobs.get((source, fact.job)), self._epochs.get(source, 0)
         submitted_s = now_s - fact.age_ms / 1000
-        if job is not None and job.ended_s is not None and submitted_s >= job.ended_s:
+        is_over = job is not None and job.ended_s is not None and submitted_s >= job.ended_s
+        if job is not None and (is_over or job.epoch != epoch):
             self._drop((source, fact.job))
             job = None
         if job is None:
@@ -240,6 +248,7 @@ class History:
                 job=fact.job,
                 name=fact.name,
                 submitted_s=submitted_s,
+                epoch=epoch,
             )
         else:
             job.ended_s, job.outcome = None, None
@@ -266,6 +275,7 @@ class History:
             job=application.job,
             name=application.name,
             submitted_s=now_s - application.age_ms / 1000,
+            epoch=self._epochs.get(source, 0),
         )
 
     def _leave_queue(self, source: str, jobs: list[str], now_s: float, outcome: Outcome | None = None) -> None:
