@@ -23,6 +23,7 @@ from controlplane.store.recent import DecisionFilter
 router = APIRouter(prefix="/api/v1")
 
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
+OneRun = Annotated[int | None, Query(ge=0, le=2**53, description="Only this run of the source, by its epoch.")]
 if TYPE_CHECKING:
     ActionName = str
     ReasonName = str
@@ -39,6 +40,7 @@ _SHOWN_WITH_WHY = 20
 async def decisions(
     request: Request,
     source: OneSource = None,
+    epoch: OneRun = None,
     job: Annotated[str | None, Query(max_length=256)] = None,
     stage: Wanted = None,
     stage_attempt: Wanted = None,
@@ -53,6 +55,7 @@ async def decisions(
     """Decisions, newest first; the older ones come from the store."""
     which = DecisionFilter(
         source=source,
+        epoch=epoch,
         job=job,
         stage=stage,
         stage_attempt=stage_attempt,

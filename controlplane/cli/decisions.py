@@ -54,7 +54,7 @@ def list_decisions(
             note("nothing has been decided yet; decisions appear once an attached application runs tasks")
         else:
             print_table(
-                ("id", "action", "source", "job", "task", "attempt id", "host", "outcome", "why"),
+                ("id", "action", "source", "epoch", "job", "task", "attempt id", "host", "outcome", "why"),
                 [(d["id"], d["action"], *_about(d).values(), d["result"] or "-", d["sentence"]) for d in found],
             )
 
@@ -123,6 +123,7 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
     stage = f"{decision['stage']}.{decision['stage_attempt']}" if decision["stage_attempt"] > 0 else decision["stage"]
     return {
         "source": decision["source"],
+        "epoch": str(decision["epoch"]) if decision["epoch"] else "",
         "job": decision["job"],
         "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
         "attempt id": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
