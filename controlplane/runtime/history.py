@@ -112,14 +112,15 @@ class History:
         """Jobs, newest first, of one source or of all."""
         return (job for job in reversed(self._jobs.values()) if source is None or job.source == source)
 
-    def job(self, source: str, job: str) -> JobRecord | None:
-        """One job, or None where it was never seen or is no longer kept."""
-        return self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
+    def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
+        """One job, of one run or of any; None where it was never seen or is no longer kept."""
+        found = self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
+        return found if found and epoch in (None, found.epoch) else None
 
-    def find(self, source: str, attempt: int) -> tuple[JobRecord, AttemptRecord] | None:
-        """The job and record of one attempt."""
+    def find(self, source: str, attempt: int, epoch: int | None = None) -> tuple[JobRecord, AttemptRecord] | None:
+        """The job and record of one attempt, of one run or of the newest that is remembered to have it."""
         for job in self.jobs(source):
-            if found := job.attempts.get(attempt):
+            if epoch in (None, job.epoch) and (found := job.attempts.get(attempt)):
                 return job, found
         return None
 
