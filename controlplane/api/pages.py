@@ -23,7 +23,7 @@ from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.report import Since, report
-from controlplane.hosts import driver_sources
+from controlplane.hosts import driver_sources, is_queue
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
@@ -86,6 +86,7 @@ def reader(request: Request) -> Reader:
 
 
 Read = Annotated[Reader, Depends(reader)]
+Epoch = Annotated[int | None, Query(ge=0, le=2**53)]
 
 
 @router.get("/")
@@ -96,14 +97,22 @@ async def overview_page(request: Request, read: Read) -> Response:
 
 @router.get("/jobs/{source:id}/{job:id}")
 async def job_page(
-    request: Request, read: Read, source: str, job: str, attempt: int | None = None, rows: int = ROWS
+    request: Request,
+    read: Read,
+    source: str,
+    job: str,
+    attempt: int | None = None,
+    rows: int = ROWS,
+    epoch: Epoch = None,
 ) -> Response:
-    """One job: its attempts on a time axis, and why each was copied or not."""
+    """One job in one run of its source: its attempts on a time axis, and why each was copied or not."""
     snapshot = await read.snapshot()
-    pool = next((pool for pool in snapshot.pools if pool.source == source), None)
+    run = await _run_shown(read, source, job, epoch)
+    about = DecisionFilter(source=source, job=job, epoch=run)
+    pool = next((pool for pool in snapshot.pools if pool.source == source and run in (None, pool.epoch)), None)
     live = next((one for one in pool.jobs if one.job == job), None) if pool else None
-    record = read.job(source, job)
-    decisions, _ = await read.decisions(DecisionFilter(source=source, job=job), limit=DECISIONS)
+    record = read.job(source, job, run)
+    decisions, _ = await read.decisions(about, limit=DECISIONS)
     if live is None and record is None and not decisions:
         return await _missing(
             request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered."
@@ -113,7 +122,7 @@ async def job_page(
     shown = min(max(rows, 1), WINDOW_ROWS)
     silent_s = jobs.silent_s(pool) if pool else 0.0
     known_s = snapshot.now_s - silent_s if silent_s else read.now_s
-    granted = DecisionFilter(source=source, job=job, action=Action.GRANT)
+    granted = replace(about, action=Action.GRANT)
     grants, _ = await read.decisions(granted, limit=GRANTS_DRAWN) if record else ([], None)
     timeline = await asyncio.to_thread(
         layout,
@@ -144,8 +153,22 @@ async def job_page(
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
         allocation=_allocation(record, grants, timeline, known_s),
         decisions=decisions,
-        decisions_path=f"/decisions?{urlencode({'source': source, 'job': job})}",
+        decisions_path=f"/decisions?{urlencode(about.wanted())}",
     )
+
+
+async def _run_shown(read: Reader, source: str, job: str, epoch: int | None) -> int | None:
+    """The epoch that a job's page shows: the one asked for, else the newest in which the job is known.
+
+    None for a leaf queue, whose applications outlive its ResourceManager: all decisions about one belong together.
+    """
+    if is_queue(source):
+        return None
+    if epoch:
+        return epoch
+    if record := read.job(source, job):
+        return record.epoch
+    return await read.newest_epoch(DecisionFilter(source=source, job=job))
 
 
 async def _why(
@@ -156,7 +179,11 @@ async def _why(
         return None
     chosen = job.attempts[attempt]
     which = DecisionFilter(
-        source=job.source, stage=chosen.stage, stage_attempt=chosen.stage_attempt, index=chosen.index
+        source=job.source,
+        epoch=job.epoch,
+        stage=chosen.stage,
+        stage_attempt=chosen.stage_attempt,
+        index=chosen.index,
     )
     newest, _ = await read.decisions(which, limit=PER_TASK)
     launches, _ = await read.decisions(replace(which, action=Action.LAUNCH_COPY), limit=PER_TASK)
@@ -187,6 +214,7 @@ async def decisions_page(
     request: Request,
     read: Read,
     source: str = "",
+    epoch: Epoch = None,
     job: str = "",
     action: str = "",
     reason: str = "",
@@ -194,13 +222,21 @@ async def decisions_page(
     before: Annotated[int | None, Query(ge=0, le=2**62)] = None,
 ) -> Response:
     """Recorded decisions, newest first, by filters; an unknown action, reason or outcome matches nothing."""
-    given = {"source": source, "job": job, "action": action, "reason": reason, "outcome": outcome}
+    given = {
+        "source": source,
+        "epoch": str(epoch or ""),
+        "job": job,
+        "action": action,
+        "reason": reason,
+        "outcome": outcome,
+    }
     chosen = {name: value for name, value in given.items() if value}
     decisions: list[ShownDecision] = []
     older = None
     with contextlib.suppress(KeyError, ValueError):
         which = DecisionFilter(
             source=source or None,
+            epoch=epoch or None,
             job=job or None,
             action=Action[action.upper()] if action else None,
             reason=Reason[reason.upper()] if reason else None,

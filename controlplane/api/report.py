@@ -141,9 +141,9 @@ class _Tally:
 
     def __init__(self) -> None:
         self.applications: dict[str, ApplicationReport] = {}
-        self._decided: set[tuple[str, int, int, int]] = set()
+        self._decided: set[tuple[str, int, int, int, int]] = set()
         """Tasks that would have had a copy."""
-        self._judged: set[tuple[str, int, int, int]] = set()
+        self._judged: set[tuple[str, int, int, int, int]] = set()
         """Those that have ended."""
         self.compared = 0
         self.foretold_s = 0.0
@@ -170,7 +170,7 @@ class _Tally:
 
     def _add_shadow(self, copies: ShadowCopies, record: DecisionRecord, outcome: DecisionOutcome | None) -> None:
         """Decisions about one task are one copy; only the first of them gets an outcome."""
-        task = (record.source, record.stage, record.stage_attempt, record.index)
+        task = (record.source, record.epoch, record.stage, record.stage_attempt, record.index)
         if task not in self._decided:
             self._decided.add(task)
             copies.copies += 1

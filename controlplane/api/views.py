@@ -143,6 +143,8 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     severity: int
     """How much it matters: 0 (as it should be) to 3 (acted)."""
     source: str
+    epoch: int
+    """The start of the source's run that it belongs to, in milliseconds since 1970; 0 where it was not recorded."""
     job: str
     stage: int
     stage_attempt: int
@@ -185,6 +187,8 @@ class WhyView(Struct, frozen=True, kw_only=True):
     """Why a task was copied, or why it was not: one decision's fate and reason, and all about it, newest first."""
 
     source: str
+    epoch: int
+    """The start of the source's run that this is about, in milliseconds since 1970; 0 where it was not recorded."""
     job: str
     stage: int
     stage_attempt: int

@@ -28,6 +28,7 @@ def why_view(
     decisions: Sequence[DecisionView],
     *,
     source: str,
+    epoch: int,
     stage: int,
     stage_attempt: int,
     index: int,
@@ -45,6 +46,7 @@ def why_view(
     basis = launch or task or refusal or decisions[0]
     return WhyView(
         source=source,
+        epoch=epoch,
         job=task.job if task else decisions[0].job,
         stage=stage,
         stage_attempt=stage_attempt,

@@ -54,7 +54,7 @@ def list_decisions(
             note("nothing has been decided yet; decisions appear once an attached application runs tasks")
         else:
             print_table(
-                ("id", "action", "source", "job", "task", "attempt id", "host", "outcome", "why"),
+                ("id", "action", "source", "epoch", "job", "task", "attempt id", "host", "outcome", "why"),
                 [(d["id"], d["action"], *_about(d).values(), d["result"] or "-", d["sentence"]) for d in found],
             )
 
@@ -74,7 +74,8 @@ def explain_decision(
         else:
             _print_decision(found)
             if task := _about(found)["task"]:
-                why = shlex.join(["grasshopper", "decisions", "why", found["source"], task])
+                epoch = ["--epoch", str(found["epoch"])] if found["epoch"] else []
+                why = shlex.join(["grasshopper", "decisions", "why", found["source"], task, *epoch])
                 say(f"Why the task was copied, or was not: {why}")
 
 
@@ -82,6 +83,12 @@ def explain_decision(
 def why_attempt(
     source: Annotated[str, typer.Argument(help="Source of the attempt, as kind:id; `list` prints it.")],
     what: Annotated[str, typer.Argument(help="The attempt's id, or its task as STAGE/INDEX; `list` prints both.")],
+    epoch: Annotated[
+        int | None,
+        typer.Option(
+            help="Of this run of the source, as `list` prints it; else of the newest that it is known in.", min=0
+        ),
+    ] = None,
     output: AsOption = Output.TABLE,
     server: ServerOption = SERVER,
     token: TokenOption = None,
@@ -89,7 +96,7 @@ def why_attempt(
     """Say why an attempt's task was copied, or why it was not."""
     path = _why_path(source, what)
     with reading(server):
-        found = call(server, token, "GET", path)
+        found = call(server, token, "GET", path, params={} if epoch is None else {"epoch": str(epoch)})
         if output is Output.JSON:
             print_json(found)
             return
@@ -123,6 +130,7 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
     stage = f"{decision['stage']}.{decision['stage_attempt']}" if decision["stage_attempt"] > 0 else decision["stage"]
     return {
         "source": decision["source"],
+        "epoch": str(decision["epoch"]) if decision["epoch"] else "",
         "job": decision["job"],
         "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
         "attempt id": str(decision["attempt"]) if decision["attempt"] >= 0 else "",

@@ -62,6 +62,7 @@ class Cycle:
             mode=mode,
             policy=self.steering.policy_name(source.name),
             source=source.name,
+            epoch=source.epoch,
             job=job,
             stage=task[0],
             stage_attempt=task[1],

@@ -16,6 +16,16 @@ def kind_of(source: str) -> Kind:
     return KINDS[source.partition(":")[0]]
 
 
+def is_queue(source: str) -> bool:
+    """Whether a source is a leaf queue; one of no known kind is none.
+
+    >>> is_queue("yarn:cluster:root.queue"), is_queue("spark:app-1"), is_queue("none")
+    (True, False, False)
+    """
+    kind = KINDS.get(source.partition(":")[0])
+    return kind is not None and kind.is_queue
+
+
 def driver_sources(application: str) -> list[str]:
     """The sources that the driver of an application in a leaf queue may report as.
 

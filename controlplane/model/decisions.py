@@ -91,6 +91,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     action: Action
     reason: Reason
     source: str
+    epoch: int = 0
+    """Names the run of its source, as ids of stages, tasks and attempts begin again in each; 0 where not recorded."""
     job: str = ""
     stage: int = -1
     stage_attempt: int = -1

@@ -66,6 +66,8 @@ class JobRecord(Struct, kw_only=True):
     job: str
     name: str
     submitted_s: float
+    epoch: int = 0
+    """Of the run of its source in which it was submitted, or joined its queue."""
     ended_s: float | None = None
     outcome: Outcome | None = None
     attempts: dict[int, AttemptRecord] = {}
@@ -98,6 +100,8 @@ class History:
         self._stage_jobs: dict[tuple[str, int, int], JobRecord] = {}
         self._applications: dict[str, str] = {}
         """By source."""
+        self._epochs: dict[str, int] = {}
+        """By source: that of its newest report."""
         self._queued: dict[str, dict[str, JobRecord]] = {}
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
@@ -108,14 +112,15 @@ class History:
         """Jobs, newest first, of one source or of all."""
         return (job for job in reversed(self._jobs.values()) if source is None or job.source == source)
 
-    def job(self, source: str, job: str) -> JobRecord | None:
-        """One job, or None where it was never seen or is no longer kept."""
-        return self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
+    def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
+        """One job, of one run or of any; None where it was never seen or is no longer kept."""
+        found = self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
+        return found if found and epoch in (None, found.epoch) else None
 
-    def find(self, source: str, attempt: int) -> tuple[JobRecord, AttemptRecord] | None:
-        """The job and record of one attempt."""
+    def find(self, source: str, attempt: int, epoch: int | None = None) -> tuple[JobRecord, AttemptRecord] | None:
+        """The job and record of one attempt, of one run or of the newest that is remembered to have it."""
         for job in self.jobs(source):
-            if found := job.attempts.get(attempt):
+            if epoch in (None, job.epoch) and (found := job.attempts.get(attempt)):
                 return job, found
         return None
 
@@ -125,6 +130,7 @@ class History:
 
     def add(self, report: Report) -> None:
         """Takes in one accepted report."""
+        self._epochs[report.source] = report.epoch
         for fact in report.facts:
             handler = _HANDLERS.get(type(fact))
             if handler is not None:
@@ -168,6 +174,7 @@ class History:
         self._leave_queue(source, list(self._queued.get(source, ())), now_s, Outcome.LOST)
         self._queued.pop(source, None)
         self._applications.pop(source, None)
+        self._epochs.pop(source, None)
 
     def _drop(self, key: tuple[str, str]) -> None:
         job = self._jobs.pop(key)
@@ -228,9 +235,11 @@ class History:
         self.forget(source, now_s)
 
     def _job_submitted(self, source: str, fact: JobSubmitted, now_s: float) -> None:
-        job = self._jobs.get((source, fact.job))
+        """A source that starts again uses its ids of jobs and attempts anew."""
+        job, epoch = self._jobs.get((source, fact.job)), self._epochs.get(source, 0)
         submitted_s = now_s - fact.age_ms / 1000
-        if job is not None and job.ended_s is not None and submitted_s >= job.ended_s:
+        is_over = job is not None and job.ended_s is not None and submitted_s >= job.ended_s
+        if job is not None and (is_over or job.epoch != epoch):
             self._drop((source, fact.job))
             job = None
         if job is None:
@@ -240,6 +249,7 @@ class History:
                 job=fact.job,
                 name=fact.name,
                 submitted_s=submitted_s,
+                epoch=epoch,
             )
         else:
             job.ended_s, job.outcome = None, None
@@ -266,6 +276,7 @@ class History:
             job=application.job,
             name=application.name,
             submitted_s=now_s - application.age_ms / 1000,
+            epoch=self._epochs.get(source, 0),
         )
 
     def _leave_queue(self, source: str, jobs: list[str], now_s: float, outcome: Outcome | None = None) -> None:

@@ -20,6 +20,7 @@ class DecisionFilter(Struct, frozen=True, kw_only=True):
     """Which decisions are asked for; None means any."""
 
     source: str | None = None
+    epoch: int | None = None
     job: str | None = None
     stage: int | None = None
     stage_attempt: int | None = None

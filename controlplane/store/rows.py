@@ -46,6 +46,7 @@ def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
         "id": record.id,
         "at_ms": at_ms,
         "source": record.source,
+        "epoch": record.epoch,
         "job": record.job,
         "stage": record.stage,
         "stage_attempt": record.stage_attempt,

@@ -18,6 +18,7 @@ decisions = Table(
     Column("action", SmallInteger, nullable=False),
     Column("reason", SmallInteger, nullable=False),
     Column("ordered", SmallInteger, nullable=False, server_default="0"),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("body", LargeBinary, nullable=False),
     Index("ix_decisions_job", "source", "job", "id"),
     Index("ix_decisions_action", "action", "id"),

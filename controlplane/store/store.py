@@ -221,6 +221,11 @@ class Store:
         cursor = found[limit - 1].record.id if len(found) > limit else None
         return DecisionPage(decisions=found[:limit], cursor=cursor, complete=complete)
 
+    async def newest_epoch(self, which: DecisionFilter) -> int | None:
+        """The epoch of the newest matching decision; None where none matches."""
+        newest = (await self.decisions(which, limit=1)).decisions
+        return newest[0].record.epoch if newest else None
+
     async def stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
         """What the hosts' own speculation did since then, by source; None while that cannot be read."""
         return await asyncio.to_thread(self._tally_stock_copies, since_ms)

@@ -13,7 +13,7 @@ DRIVER, QUEUE = f"spark:{MINE}", "yarn:c:root.q"
 HOSTILE = '<script>alert("x")</script>'
 
 
-def queue_says(plane, sequence, *applications, user="alice"):
+def queue_says(plane, sequence, *applications, user="alice", epoch=3):
     """One exchange of a leaf queue of twelve slots; returns the reply."""
     listed = [
         {"job": job, "user": user, "running": running, "pending": pending, "name": f"name of {job}", "kind": "SPARK"}
@@ -25,7 +25,7 @@ def queue_says(plane, sequence, *applications, user="alice"):
         {"type": "driver_attached", "application": "c:root.q", "name": "root.q", "capabilities": can},
         {"type": "queue_demand", "slots": 12, "applications": listed, "cluster_unix_ms": START_MS},
     ]
-    identity = {"kind": "yarn", "id": "c:root.q", "epoch": 3}
+    identity = {"kind": "yarn", "id": "c:root.q", "epoch": epoch}
     return plane.reply({"protocol": 1, "source": identity, "sequence": sequence, "full": True, "facts": facts})
 
 
@@ -129,6 +129,16 @@ def test_an_application_that_has_ended_is_shown_with_what_it_was_granted_and_hel
     history = plane.client.get(f"/api/v1/jobs/{QUEUE}/{MINE}/history").json()
     assert [(each["running"], each["pending"]) for each in history["containers"]] == [(1, 4), (5, 0), (0, 0)]
     assert "Attempts" not in page
+
+
+def test_an_application_that_outlives_its_resource_manager_is_shown_with_all_of_its_grants(plane):
+    """Its queue's runs are not its own."""
+    queue_says(plane, 1, (MINE, 1, 4))
+    plane.clock.advance(10.0)
+    queue_says(plane, 1, (MINE, 5, 0), epoch=4)
+    decided = plane.client.get("/api/v1/decisions", params={"source": QUEUE, "job": MINE}).json()["items"]
+    assert {each["epoch"] for each in decided} == {3, 4}
+    assert [f"/decisions/{each['id']}" in page_of(plane, MINE) for each in decided] == [True] * len(decided)
 
 
 def test_an_application_that_has_ended_leads_to_its_drivers_jobs(plane):

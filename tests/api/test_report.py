@@ -81,6 +81,14 @@ def test_a_task_that_was_decided_on_again_and_again_is_one_copy(plane, judged):
     assert (total["copies"], total["without_outcome"], total["estimated_saved_s"]) == (2, 1, 2.5)
 
 
+def test_tasks_of_two_runs_of_an_application_are_two_copies(plane):
+    """Its second run numbers stages and tasks as the first one did; what each would have saved counts."""
+    would = [came_out(n, Result.SHADOW, saved_s=2.5, cost_core_s=3.0) for n in (1, 2)]
+    keep(plane, [would_copy(n, index=7, epoch=n) for n in (1, 2)], would)
+    (application,) = report(plane)["applications"]
+    assert (application["shadow"]["copies"], application["shadow"]["estimated_saved_s"]) == (2, 5.0)
+
+
 def test_an_application_that_has_ended_keeps_its_name(plane):
     """Its id alone says nothing to whoever asks the day after."""
     facts = working()

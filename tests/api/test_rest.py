@@ -279,6 +279,8 @@ def test_decisions_are_told_with_sentence_inputs_and_filters(busy):
     assert "its target is 12 of the" in grant["sentence"]
     assert grant["inputs"]["slots"] == 16
     assert busy.client.get(f"/api/v1/decisions/{grant['id']}").json() == grant
+    assert "<dt>epoch</dt><dd>7</dd>" in busy.client.get(f"/decisions/{grant['id']}").text
+    assert (grant["epoch"], items(busy, "decisions?epoch=6")) == (7, [])
     assert items(busy, "decisions?action=kill_attempt") == []
 
 

@@ -85,6 +85,47 @@ def test_a_refusal_before_the_copy_says_nothing_of_it(fresh):
     assert why(fresh)["since"] == ""
 
 
+def test_a_second_run_is_told_nothing_of_the_first_and_the_first_if_it_is_named(fresh):
+    """YARN starts a second attempt under the same id, which numbers stages, tasks and attempts from 0 again."""
+    decision = copy_wanted(fresh)
+    fresh.reply(message(1, working(), full=True, epoch=8))
+    for what in (TASK, f"/api/v1/attempts/{SOURCE}/2"):
+        told, of_first = (fresh.client.get(f"{what}/why{query}").json() for query in ("", "?epoch=7"))
+        assert (told["epoch"], told["decisions"], told["fate"]) == (8, [], "was not copied by Grasshopper")
+        assert (of_first["epoch"], [each["id"] for each in of_first["decisions"]]) == (7, [decision["id"]])
+        assert {each["epoch"] for each in of_first["decisions"]} == {7}
+        assert fresh.client.get(f"{what}/why?epoch=9").json()["detail"].find(" in epoch 9") > 0
+    second = copy_wanted(fresh, host="nowhere")
+    assert [each["id"] for each in why(fresh)["decisions"]] == [second["id"]]
+
+
+def test_without_a_run_the_newest_with_a_decision_is_told(fresh):
+    """Once the second run has gone, whether it decided anything about the task is what counts."""
+    copy_wanted(fresh)
+    for sequence, epoch in ((1, 8), (3, 9)):
+        fresh.reply(message(sequence, working(), full=True, epoch=epoch))
+        if epoch == 8:
+            copy_wanted(fresh)
+    fresh.reply(message(4, [{"type": "driver_detached"}], epoch=9))
+    assert (why(fresh)["epoch"], len(why(fresh)["decisions"])) == (8, 1)
+
+
+def test_the_page_of_a_job_shows_one_run(fresh):
+    """The newest; links of older decisions lead to theirs, by their epoch."""
+    first = f"/decisions/{copy_wanted(fresh)['id']}"
+    fresh.reply(message(1, working(), full=True, epoch=8))
+    second = f"/decisions/{copy_wanted(fresh)['id']}"
+    page, of_first = (fresh.client.get(f"/jobs/{SOURCE}/job-1?attempt=2{more}").text for more in ("", "&epoch=7"))
+    assert (first in page, second in page) == (False, True)
+    assert (first in of_first, second in of_first) == (True, False)
+    address = "/jobs/spark%3Aapp-1/job-1?epoch=7&amp;attempt=2#why"
+    assert address in fresh.client.get(first).text
+    listed = fresh.client.get("/decisions").text
+    assert address in listed
+    assert first in listed
+    assert first not in fresh.client.get("/decisions?epoch=8").text
+
+
 def test_what_is_not_on_record_is_told_from_a_source_that_is_not(fresh):
     """A task that ended on schedule has no decisions; its application has some, and names are often cut short."""
     copy_wanted(fresh)

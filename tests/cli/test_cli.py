@@ -201,11 +201,13 @@ def test_a_refusal_is_not_told_as_done(server: str) -> None:
 def test_what_list_and_explain_print_is_what_why_wants(server: str) -> None:
     """Source and task can be taken over as they stand, by people and by their shells."""
     listed = run("decisions", "list", "--action", "refuse_copy", token="reader-5d1c83fa97", server=server).stdout
-    decision, source, task = re.search(r"(\d+) +refuse_copy +(\S+) +report +(\S+)", listed).groups()
-    assert "was not copied" in run("decisions", "why", source, task, token="reader-5d1c83fa97", server=server).stdout
+    decision, source, epoch, task = re.search(r"(\d+) +refuse_copy +(\S+) +(\d+) +report +(\S+)", listed).groups()
+    asked = ("decisions", "why", source, task, "--epoch")
+    assert "was not copied" in run(*asked, epoch, token="reader-5d1c83fa97", server=server).stdout
+    assert run(*asked, "2", token="reader-5d1c83fa97", server=server).exit_code == NOT_FOUND
     *told, hint = run("decisions", "explain", decision, token="reader-5d1c83fa97", server=server).stdout.splitlines()
-    assert f"  about: source {source}, job report, task {task}" in told
-    assert hint.endswith(f": grasshopper decisions why {source} {task}")
+    assert f"  about: source {source}, epoch {epoch}, job report, task {task}" in told
+    assert hint.endswith(f": grasshopper decisions why {source} {task} --epoch {epoch}")
 
 
 def test_explain_gives_a_hosts_answer_as_a_sentence(server: str, other_server: Callable[[bytes], str]) -> None:

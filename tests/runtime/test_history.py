@@ -38,8 +38,8 @@ def end(attempt, outcome=Outcome.SUCCESS, **more):
     return AttemptEnded(attempt=attempt, outcome=outcome, **(place | more))
 
 
-def tell(history, facts, *, at_s=10.0, full=False):
-    history.add(Report(source="spark:a", epoch=1, received_s=at_s, facts=facts, full=full))
+def tell(history, facts, *, at_s=10.0, epoch=1, full=False):
+    history.add(Report(source="spark:a", epoch=epoch, received_s=at_s, facts=facts, full=full))
 
 
 @pytest.fixture
@@ -73,6 +73,26 @@ def test_a_source_that_starts_again_keeps_the_attempts_of_stages_with_old_number
     tell(history, [start(7)], at_s=31.0)
     job, _ = history.find("spark:a", 7)
     assert job.job == "again 3"
+
+
+def test_a_job_of_the_same_id_in_a_new_run_of_its_source_is_another_job(history):
+    """A driver that died says no goodbye; its successor's first attempt has the id of the old one's."""
+    tell(history, [start(1, index=7)], at_s=11.0)
+    job = [JobSubmitted(job="j", age_ms=500), StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=50)]
+    tell(history, [DriverAttached(application="a"), *job, start(1, index=3)], at_s=20.0, epoch=2, full=True)
+    job, attempt = history.find("spark:a", 1)
+    assert (job.epoch, job.submitted_s, attempt.index) == (2, 19.5, 3)
+
+
+def test_an_attempt_of_an_older_run_is_found_by_its_epoch(history):
+    """For as long as its job is kept; without an epoch the newest run counts."""
+    tell(history, [start(1, index=7)], at_s=11.0)
+    job = [JobSubmitted(job="k"), StageSubmitted(job="k", stage=1, stage_attempt=0, n_tasks=50)]
+    tell(history, [DriverAttached(application="a"), *job, start(1, index=3)], at_s=20.0, epoch=2, full=True)
+    found = {epoch: history.find("spark:a", 1, epoch)[1].index for epoch in (None, 1, 2)}
+    assert found == {None: 3, 1: 7, 2: 3}
+    assert history.find("spark:a", 1, 3) is None
+    assert (history.job("spark:a", "k", 1), history.job("spark:a", "k", 2).epoch) == (None, 2)
 
 
 def test_an_attempt_is_told_from_launch_to_end(history):

@@ -124,6 +124,7 @@ def test_the_cursor_shows_every_decision_once_across_memory_and_database(opened,
     ("which", "expected"),
     [
         ({"source": "spark:b"}, [2]),
+        ({"epoch": 8}, [3]),
         ({"job": "other"}, [3]),
         ({"index": 7}, [4]),
         ({"attempt": 9, "stage": 3, "stage_attempt": 1}, [5]),
@@ -139,7 +140,7 @@ def test_filters_mean_the_same_in_memory_and_in_the_database(opened, recent_rows
     variants = [
         {},
         {"source": "spark:b"},
-        {"job": "other"},
+        {"job": "other", "epoch": 8},
         {"index": 7},
         {"attempt": 9, "stage": 3, "stage_attempt": 1},
         {"action": Action.KILL_ATTEMPT, "reason": Reason.OPERATOR},
@@ -177,6 +178,16 @@ def test_outcomes_recorded_before_they_could_be_searched_are_found(tmp_path):
     fill_first_tables(store.engine)
     store.open()
     assert ids(find(store, outcome=Result.APPLIED)) == [1]
+    store.close()
+
+
+def test_decisions_recorded_before_they_had_an_epoch_have_none(tmp_path):
+    """It is 0 in what is read, and in the column that is searched."""
+    store = Store(StoreSettings(url=f"{tmp_path}/store.db"))
+    fill_first_tables(store.engine)
+    store.open()
+    (found,) = find(store, epoch=0).decisions
+    assert (found.record.id, found.record.epoch) == (1, 0)
     store.close()
 
 
@@ -351,7 +362,9 @@ def fill_first_tables(engine):
     """A decision and its outcome, as the first version has written them."""
     with engine.begin() as connection:
         migrate(connection, "0001")
-        body = msgspec.json.encode(record(1, order=7))
+        fields = msgspec.to_builtins(record(1, order=7))
+        del fields["epoch"]
+        body = msgspec.json.encode(fields)
         values = "1, 1, 'spark:a', 'j', -1, -1, -1, -1, 1, 1, :body"
         connection.execute(text(f"INSERT INTO decisions VALUES ({values})"), {"body": body})
         body = msgspec.json.encode(outcome(1))

@@ -116,13 +116,17 @@ def counted(count: float, noun: str) -> str:
     return f"{number(count)} {plural}"
 
 
-def job_path(source: str, job: str) -> str:
-    """Address of a job's page; ids are the users' own text.
+def job_path(source: str, job: str, *, epoch: int = 0, attempt: int = -1) -> str:
+    """Address of a job's page, and there of one run of its source and of one attempt; ids are the users' own text.
 
     >>> job_path("spark:app-1", "a/b?")
     '/jobs/spark%3Aapp-1/a%2Fb%3F'
+    >>> job_path("spark:app-1", "j", epoch=7, attempt=3)
+    '/jobs/spark%3Aapp-1/j?epoch=7&attempt=3#why'
     """
-    return f"/jobs/{segment(source)}/{segment(job)}"
+    chosen = [f"epoch={epoch}"] * (epoch > 0) + [f"attempt={attempt}"] * (attempt >= 0)
+    query = "?" + "&".join(chosen) if chosen else ""
+    return f"/jobs/{segment(source)}/{segment(job)}{query}{'#why' if attempt >= 0 else ''}"
 
 
 _FUNCTIONS = (seconds, number, quantity, size, share, words, counted, input_name, job_path)

@@ -58,9 +58,9 @@ class Reader:
         """The published state without tasks and attempts."""
         return await self._runtime.overview()
 
-    def job(self, source: str, job: str) -> JobRecord | None:
-        """What is remembered of one job."""
-        return self._runtime.history.job(source, job)
+    def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
+        """What is remembered of one job, in one run of its source or in any."""
+        return self._runtime.history.job(source, job, epoch)
 
     def jobs(self) -> Iterator[JobRecord]:
         """Remembered jobs, newest first."""
@@ -91,6 +91,10 @@ class Reader:
         """One decision."""
         recorded = await self._runtime.store.decision(decision)
         return ShownDecision(recorded) if recorded else None
+
+    async def newest_epoch(self, which: DecisionFilter) -> int | None:
+        """The epoch of the newest matching decision; None where none matches."""
+        return await self._runtime.store.newest_epoch(which)
 
     async def decisions(
         self, which: DecisionFilter, *, before: int | None = None, limit: int
