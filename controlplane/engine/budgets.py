@@ -1,84 +1,15 @@
-"""How many copies may run at once, and how much may losing ones cost? Hard limits, whatever a policy wants."""
+"""What counts against the budgets of copies in this cycle? The rules that it is held to are `deciding/budgets.py`."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.deciding.budgets import Limits, likely_loss_core_s, over_budget, task_core_s
 from controlplane.model.cluster import Cluster
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
-
-
-def copy_limit(slots: int, share: float) -> int:
-    """Copies that may run at once: a share of the slots, at least one where there are any slots and any share.
-
-    >>> [copy_limit(slots=8, share=0.5), copy_limit(slots=3, share=0.1), copy_limit(slots=0, share=0.5)]
-    [4, 1, 0]
-    """
-    if slots <= 0 or share <= 0:
-        return 0
-    return max(1, math.floor(slots * share + 1e-9))
-
-
-def waste_allowed_core_s(
-    total_core_s: float, share: float, task_core_s: float, tasks_per_slot: float, slots: int
-) -> float:
-    """Core-seconds that losing copies may have cost by now: a share of all, or some typical tasks for each slot.
-
-    >>> waste_allowed_core_s(total_core_s=10.0, share=0.25, task_core_s=1.5, tasks_per_slot=0.5, slots=8)
-    6.0
-    """
-    return max(tasks_per_slot * slots * task_core_s, share * total_core_s)
-
-
-def likely_loss_core_s(losing_core_s: float, copies_core_s: float) -> float:
-    """What losing copies have cost, and what those that run have cost so far, of which half lose.
-
-    >>> likely_loss_core_s(losing_core_s=3.0, copies_core_s=4.0)
-    5.0
-    """
-    return losing_core_s + copies_core_s / 2
-
-
-def over_budget(
-    settings: EngineSettings,
-    *,
-    losing_core_s: float,
-    total_core_s: float,
-    task_core_s: float,
-    copies: tuple[int, int, int],
-    slots: tuple[int, int],
-) -> Reason:
-    """Why one more copy is over budget; `NONE` if it is not.
-
-    `losing_core_s`, `total_core_s` and a typical `task_core_s` are the pool's. `copies` run or are ordered in the
-    job, the pool and everywhere; `slots` are in the pool and everywhere.
-
-    >>> core_s = {"losing_core_s": 0.0, "total_core_s": 0.0, "task_core_s": 1.0}
-    >>> over_budget(EngineSettings(), **core_s, copies=(0, 0, 0), slots=(8, 8)).label
-    'none'
-    """
-    allowed_core_s = waste_allowed_core_s(
-        total_core_s=total_core_s,
-        share=settings.losing_share,
-        task_core_s=task_core_s,
-        tasks_per_slot=settings.losing_allowance_tasks,
-        slots=slots[0],
-    )
-    of_job, of_pool, everywhere = copies
-    pool_slots, all_slots = slots
-    if losing_core_s > allowed_core_s:
-        return Reason.NO_BUDGET_WASTE
-    if of_job >= copy_limit(slots=pool_slots, share=settings.job_copy_share):
-        return Reason.NO_BUDGET_JOB
-    if of_pool >= copy_limit(slots=pool_slots, share=settings.pool_copy_share):
-        return Reason.NO_BUDGET_POOL
-    if everywhere >= copy_limit(slots=all_slots, share=settings.cluster_copy_share):
-        return Reason.NO_BUDGET_CLUSTER
-    return Reason.NONE
 
 
 @dataclass(slots=True)
@@ -88,7 +19,7 @@ class Budgets:
     A shadow copy, which a mode forbids, counts for its job and against other shadow copies alone.
     """
 
-    settings: EngineSettings
+    limits: Limits
     cluster: Cluster
     by_job: Ints
     by_pool: Ints
@@ -120,7 +51,7 @@ class Budgets:
         in_queues = sum(int(cluster.pools.slots[queue.row]) for queue in cluster.queues.values())
         slots_everywhere = int(cluster.pools.slots.sum()) - in_queues
         return cls(
-            settings,
+            Limits.of(settings),
             cluster,
             by_job=by_job,
             by_pool=by_pool,
@@ -149,20 +80,16 @@ class Budgets:
         by_pool = self.by_pool + self.shadow_by_pool if is_shadow else self.by_pool
         if 0 <= self.most_by_job[job] <= self.by_job[job]:
             return Reason.NO_BUDGET_JOB
-        return over_budget(
-            self.settings,
+        total_core_s = float(pools.total_core_s[pool])
+        over = over_budget(
+            self.limits,
             losing_core_s=self.likely_loss_core_s(pool),
-            total_core_s=float(pools.total_core_s[pool]),
-            task_core_s=task_core_s(self.cluster, pool),
+            total_core_s=total_core_s,
+            task_core_s=task_core_s(total_core_s=total_core_s, n_ended=int(pools.n_ended[pool])),
             copies=(int(self.by_job[job]), int(by_pool[pool]), int(by_pool.sum())),
             slots=(int(pools.slots[pool]), self.slots_everywhere),
         )
-
-
-def task_core_s(cluster: Cluster, pool: int) -> float:
-    """Core-seconds of a typical attempt of a pool; one while none has ended."""
-    n_ended = int(cluster.pools.n_ended[pool])
-    return float(cluster.pools.total_core_s[pool]) / n_ended if n_ended else 1.0
+        return Reason(over)
 
 
 @kernel

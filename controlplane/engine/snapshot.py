@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import structs
 
+from controlplane.deciding.budgets import copy_limit
 from controlplane.engine import applications
-from controlplane.engine.budgets import Budgets, copy_limit
+from controlplane.engine.budgets import Budgets
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from controlplane.engine.budgets import count_copies, over_budget
+from controlplane.deciding.budgets import Limits, over_budget
+from controlplane.engine.budgets import count_copies
 from controlplane.model.columns import Attempts, Stages, Tasks
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
@@ -31,4 +32,4 @@ def test_copies_count_while_they_run_and_while_their_orders_live():
 def test_a_quarter_of_the_time_may_go_to_losing_copies_unless_set(losing_core_s, reason):
     """Of 100 core-seconds; that is more than half a task for each of the pool's slots, which is allowed in any case."""
     core_s = {"losing_core_s": losing_core_s, "total_core_s": 100.0, "task_core_s": 1.0}
-    assert over_budget(EngineSettings(), **core_s, copies=(0, 0, 0), slots=(8, 800)) is reason
+    assert over_budget(Limits.of(EngineSettings()), **core_s, copies=(0, 0, 0), slots=(8, 800)) == reason

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controlplane.api.page.formats import Figure, counted, number, seconds, share
-from controlplane.engine.budgets import copy_limit
+from controlplane.deciding.budgets import copy_limit
 from controlplane.model.facts import Mode
 from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.runtime.history import KnownHost
