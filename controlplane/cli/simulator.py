@@ -123,6 +123,7 @@ def simulate(
     locality: Annotated[
         float | None, of_cluster(help="Share of jobs, %, that may go first for it; hopper: 3, else 0.")
     ] = None,
+    budgets: Annotated[bool, of_cluster("--budgets", help="Hold copies to the engine's limits, as live.")] = False,
     trace: Annotated[
         Path | None, of_cluster(help="Jobs of this trace in SWIM format, instead of --workload's.")
     ] = None,
@@ -156,6 +157,7 @@ def simulate(
                 "noise": noise,
                 "replicas": replicas,
                 "locality_percent": locality,
+                "budgets": budgets,
             }
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
             scenario: Any = ClusterScenario(**given | parse_set([*factor, *(set_ or ())]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
+from controlplane.deciding.budgets import Limits
 from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
@@ -35,6 +36,9 @@ class PolicyPair(NamedTuple):
     """-1 for none."""
     copy_budget_settings: Floats
     copy_budget_weights: Floats
+    budgets: bool
+    """Whether copies are held to `limits`."""
+    limits: Limits
     copies_first: bool
     """Whether a job's copies go before its own waiting originals."""
     wanted_only: bool

@@ -33,7 +33,7 @@ from controlplane.simulator.cluster.state import (
     job_leaf,
     set_due,
 )
-from controlplane.simulator.cluster.turns import NO_JOB, need, wants_copy, whose_turn
+from controlplane.simulator.cluster.turns import NO_JOB, need, next_restart, wants_copy, whose_turn
 from controlplane.simulator.cluster.world import (
     Workload,
     World,
@@ -169,23 +169,25 @@ def meet(state: State, results: JobResults) -> None:
 def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, changed: int) -> None:
     """Give the free slots to whose turn it is, one by one; first to restarts, which give them back.
 
-    Where it was nobody's while slots were free, it can only be that of the one job that has changed since.
+    Where it was nobody's while slots were free, it can only be that of the one job that has changed since; but any
+    job's, where an attempt's end has made room in the budgets of all.
     """
     counts = state.counts[0]
-    only = changed if counts["none_in_turn"] else ANY_JOB
+    only = changed if counts["none_in_turn"] and not policy.budgets else ANY_JOB
     while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] + counts["n_restarts"] > 0:
-        if counts["n_restarts"] > 0:
-            restart(work, world, policy, state)
+        at = next_restart(policy, state) if counts["n_restarts"] > 0 else -1
+        if at >= 0:
+            restart(work, world, policy, state, at)
             only = ANY_JOB
             continue
         row = only
         if only == ANY_JOB:
             row = whose_turn(work, policy, state)
-        elif need(work, policy, state.jobs[only]) == inf:
+        elif need(work, policy, state, state.jobs[only]) == inf:
             row = NO_JOB
         if row == NO_JOB:
             break
-        if wants_copy(policy, state.jobs[row]):
+        if wants_copy(policy, state, state.jobs[row]):
             start_copy(work, world, policy, state, row)
         else:
             start_original(work, world, policy, state, near_input(policy, state, row))
@@ -223,11 +225,8 @@ def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, r
 
 
 @rule
-def restart(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
-    """Start a task anew that is wanted so; once the new attempt runs, the old one ends, which frees its slot."""
-    at = 0
-    while not state.slots[at]["restarts"]:
-        at += 1
+def restart(work: Workload, world: World, policy: PolicyPair, state: State, at: int) -> None:
+    """Start a task anew; once the new attempt runs, the old one, on this slot, ends and frees it."""
     state.slots[at]["restarts"] = False
     state.counts[0]["n_restarts"] -= 1
     state.counts[0]["restarted"] += 1
@@ -261,6 +260,7 @@ def start_beside(work: Workload, world: World, policy: PolicyPair, state: State,
     original["newest"] = slot
     job["copies"] += 1
     counts["copies"] += 1
+    counts["copies_started_s"] += counts["now_s"]
     start(work, world, policy, state, row, slot, original["n_started"])
     original["n_started"] += 1
     original["attempts"] += 1
@@ -365,17 +365,24 @@ def keep_duration(state: State, row: int, duration_s: float) -> None:
 @rule
 def end_attempt(world: World, state: State, job: Record, slot: int, is_killed: bool) -> None:
     """One attempt less; a killed one's slot is cleaned up first."""
-    one, now_s = state.slots[slot], state.counts[0]["now_s"]
+    one, counts = state.slots[slot], state.counts[0]
+    age_s = counts["now_s"] - one["started_s"]
     job["running"] -= 1
-    job["copies"] -= one["is_copy"]
-    state.counts[0]["copies"] -= one["is_copy"]
-    job["cost_s"] += now_s - one["started_s"]
-    if state.counts[0]["n_logged"] < len(state.log):
+    job["cost_s"] += age_s
+    counts["n_ended"] += 1
+    counts["total_core_s"] += age_s
+    if one["is_copy"]:
+        job["copies"] -= 1
+        counts["copies"] -= 1
+        counts["copies_started_s"] -= one["started_s"]
+        if is_killed:
+            counts["losing_core_s"] += age_s
+    if counts["n_logged"] < len(state.log):
         log_attempt(state, job, slot)
     if is_killed and world.kill_s > 0:
         one["use"] = CLEANING
         job["cost_s"] += world.kill_s
-        set_due(state, slot, now_s + world.kill_s)
+        set_due(state, slot, counts["now_s"] + world.kill_s)
     else:
         free_slot(state, slot)
 

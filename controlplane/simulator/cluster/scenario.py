@@ -5,14 +5,16 @@ an attempt takes, `events` for what happens, and `decisions` for who gets a slot
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from math import inf, nan
 
 import numpy as np
 
+from controlplane.deciding.budgets import Limits
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting, LawBroken
+from controlplane.model.parameters import EngineSettings
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
 from controlplane.simulator.cluster.decisions import PolicyPair
@@ -30,6 +32,7 @@ MOST_LOGGED = 10_000
 COUNTED = (0.05, 0.95)
 """Jobs that count: neither those that found the cluster empty nor those that ran while it emptied."""
 BATCHES = 32
+LIVE = EngineSettings()
 
 ROWS = (*TABLE, *FORESEEING)
 
@@ -45,6 +48,13 @@ class ClusterScenario:
     copy_budget: str = ""
     """Who shares the copies among the jobs; empty for nobody."""
     copy_budget_settings: Mapping[str, float] = field(default_factory=dict)
+    budgets: bool = False
+    """Whether copies are held to the engine's limits, which are the next five fields."""
+    job_copy_share: float = LIVE.job_copy_share
+    pool_copy_share: float = LIVE.pool_copy_share
+    cluster_copy_share: float = LIVE.cluster_copy_share
+    losing_share: float = LIVE.losing_share
+    losing_allowance_tasks: float = LIVE.losing_allowance_tasks
     wanted_only: bool | None = None
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
     engine does. None for what the allocator's row says."""
@@ -86,6 +96,8 @@ class ClusterScenario:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
+        if not self.budgets and Limits.of(self) != Limits.of(LIVE):
+            raise BadSetting("budgets", got=self.budgets, want="true where one of its limits is set")
         if self.replicas > self.machines:
             raise BadSetting("replicas", got=self.replicas, want=f"0 to {self.machines}, the machines")
 
@@ -159,6 +171,8 @@ class ClusterScenario:
             copy_budget=budget.code if budget else -1,
             copy_budget_settings=budget.setting_values(self.copy_budget_settings) if budget else np.zeros(0),
             copy_budget_weights=budget.brought if budget else NO_WEIGHTS,
+            budgets=self.budgets,
+            limits=Limits.of(self),
             copies_first=speculator.before_waiting,
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
@@ -191,6 +205,11 @@ LIMITS = (
     ("remote_factor", 1.0, 1e3),
     ("locality_percent", 0.0, 100.0),
     ("cycle_s", 0.0, 1e6),
+    *(
+        (one.name, one.metadata["low"], one.metadata["high"])
+        for one in fields(EngineSettings)
+        if one.name in Limits._fields
+    ),
 )
 
 

@@ -84,6 +84,10 @@ COUNTS = np.dtype(
         ("n_restarts", np.int64),  # wanted
         ("n_beaten", np.int64),
         ("copies", np.int64),  # running
+        ("copies_started_s", np.float64),  # sum of the times at which they started
+        ("n_ended", np.int64),  # attempts, ever
+        ("total_core_s", np.float64),  # that they ran for, at a core a slot
+        ("losing_core_s", np.float64),  # of it, that of copies that were killed
         ("launched", np.int64),  # copies, ever
         ("won", np.int64),  # of them
         ("restarted", np.int64),  # tasks, ever

@@ -6,6 +6,7 @@ Jobs below their target go first, by attempts over target, then the others, by a
 from math import inf
 
 from controlplane.compiled import rule
+from controlplane.deciding.budgets import NONE, likely_loss_core_s, over_budget, task_core_s
 from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
 from controlplane.model.columns import Record
 from controlplane.simulator.cluster.decisions import PolicyPair
@@ -22,18 +23,48 @@ def starting(job: Record) -> int:
 
 
 @rule
-def wants_copy(policy: PolicyPair, job: Record) -> bool:
+def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
+    """Whether one more copy of the job would be, if there are budgets; all slots are of one pool, and of a core."""
+    if not policy.budgets:
+        return False
+    counts, slots = state.counts[0], len(state.slots)
+    copies_core_s = counts["copies"] * counts["now_s"] - counts["copies_started_s"]
+    over = over_budget(
+        policy.limits,
+        losing_core_s=likely_loss_core_s(losing_core_s=counts["losing_core_s"], copies_core_s=copies_core_s),
+        total_core_s=counts["total_core_s"],
+        task_core_s=task_core_s(total_core_s=counts["total_core_s"], n_ended=counts["n_ended"]),
+        copies=(job["copies"], counts["copies"], counts["copies"]),
+        slots=(slots, slots),
+    )
+    return over != NONE
+
+
+@rule
+def wants_copy(policy: PolicyPair, state: State, job: Record) -> bool:
     """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
     free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
     if 0 <= job["most_copies"] <= job["copies"]:
         return False
-    return job["n_wanted"] > 0 and spare_room(free, starting(job), policy.copies_first) > 0
+    if job["n_wanted"] == 0 or spare_room(free, starting(job), policy.copies_first) == 0:
+        return False
+    return not is_over_budget(policy, state, job)
 
 
 @rule
-def need(work: Workload, policy: PolicyPair, job: Record) -> float:
+def next_restart(policy: PolicyPair, state: State) -> int:
+    """Slot of the first task that is wanted to start anew, within the budgets; -1 for none."""
+    for slot in range(len(state.slots)):
+        one = state.slots[slot]
+        if one["restarts"] and not is_over_budget(policy, state, state.jobs[one["job"]]):
+            return slot
+    return -1
+
+
+@rule
+def need(work: Workload, policy: PolicyPair, state: State, job: Record) -> float:
     """How soon it is the job's turn, the least first; infinite if it is not."""
-    if not (starting(job) > 0 or wants_copy(policy, job)):
+    if not (starting(job) > 0 or wants_copy(policy, state, job)):
         return inf
     if job["running"] < job["target"]:
         return job["running"] / job["target"] - 1.0
@@ -47,7 +78,7 @@ def whose_turn(work: Workload, policy: PolicyPair, state: State) -> int:
     """Row of the job that gets the next free slot; NO_JOB if it stays free."""
     best, least = NO_JOB, inf
     for place in range(state.counts[0]["n_asking"]):
-        its = need(work, policy, state.jobs[state.asking[place]])
+        its = need(work, policy, state, state.jobs[state.asking[place]])
         if its < least:
             best, least = state.asking[place], its
     return best

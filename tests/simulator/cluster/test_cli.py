@@ -65,12 +65,21 @@ def test_every_number_and_every_setting_of_both_policies_can_be_set_by_name():
     assert scenario["speculator_settings"] == {"copy_share": 0.3}
 
 
+def test_budgets_hold_copies_to_the_engines_limits_or_to_those_that_are_set():
+    """One word is enough for what is live; a limit of no copies shows that they hold."""
+    live = json.loads(grasshopper("-o", "json", "--budgets").stdout)["scenario"]
+    assert (live["budgets"], live["job_copy_share"], live["losing_share"]) == (True, 0.5, 0.25)
+    none = json.loads(grasshopper("-o", "json", "--budgets", "--set", "job_copy_share=0").stdout)
+    assert [one["copies_per_task"] for one in none["runs"]] == [0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("model", "other", "arguments"),
     [
         ("cluster", "masterworker", ("--d", "35")),
         ("cluster", "masterworker", ("--max-service-s", "60")),
         ("masterworker", "cluster", ("--locality", "0")),
+        ("masterworker", "cluster", ("--budgets",)),
         ("masterworker", "cluster", ("--set", "detect_s=1")),
         ("masterworker", "cluster", ("--workload", "synthetic")),
     ],
@@ -116,6 +125,8 @@ def test_a_file_that_is_no_trace_is_refused(text, tmp_path):
         (("--set", "allocator.copy_share=0.3"), "--set allocator.copy_share"),
         (("--set", "speculator.copy_share=7"), "--set speculator.copy_share"),
         (("--set", "kill_s=1", "--model", "masterworker"), "--set"),
+        (("--set", "losing_share=0.1"), "--budgets"),
+        (("--budgets", "--set", "losing_share=1.1"), "--set losing_share"),
         (("--weights", "1,x"), "--weights"),
         (("--weights", "0"), "--weights"),
         (("--weights", "1,3", "--workload", "facebook"), "--weights"),

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import factorial, inf, isnan
 from pathlib import Path
 
@@ -97,6 +97,9 @@ VARIED = {
     )
     for policy in ("hopper+late", "fair+mantri")
 }
+VARIED["fair+redundant-all within budgets"] = replace(
+    VARIED["hopper+late"], policy="fair+redundant-all", offered_load=0.5, budgets=True, losing_share=0.1
+)
 GOLDEN = ROOT / "tests/golden/simulated_cluster.json"
 
 
