@@ -17,6 +17,7 @@ from controlplane.simulator.cluster.state import empty_state
 from controlplane.simulator.cluster.turns import is_over_budget
 from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster.world import Workload
+from tests.simulator.cluster.test_scenario import Later
 
 pytestmark = pytest.mark.unit
 
@@ -99,16 +100,20 @@ def test_as_many_copies_run_as_a_limit_allows_and_no_more(policy, settings, name
     assert watch.most > 2 or name != "job_copy_share"
 
 
-@pytest.mark.parametrize(("policy", "settings"), COPYING)
-def test_without_budgets_nothing_bounds_copies(policy, settings, monkeypatch):
-    """The same cluster has more of them."""
-    assert watched(monkeypatch, policy, speculator_settings=settings).most_of_job > 2
+@pytest.mark.parametrize(("budgets", "copies"), [(True, 2), (False, 3)])
+def test_without_budgets_not_even_the_engines_limits_bound_copies(budgets, copies):
+    """One task wants the three slots beside it, and half of the four is what the engine allows."""
+    scenario = ClusterScenario(
+        policy="fair+redundant-all", speculator_settings={"attempts_at_start": 4.0}, max_copies=3, jobs=1, machines=4,
+        workload=Successive(phases=1), slots_per_machine=1, budgets=budgets, cycle_s=0.0, **STILL,
+    )  # fmt: skip
+    assert scenario.simulate(1).copies_per_task == copies
 
 
 @pytest.mark.parametrize("kill_s", [0.0, 0.5])
 @pytest.mark.parametrize(("policy", "settings"), COPYING)
 def test_all_attempts_count_and_copies_that_were_killed_are_what_was_lost(policy, settings, kill_s, monkeypatch):
-    """By their ages when they end, without the slots' clean-up. New attempts of `relaunch` win, and none runs on."""
+    """By their ages when they end, without the slots' clean-up. Those of `relaunch` win; in the end none runs."""
     watch = watched(monkeypatch, policy, speculator_settings=settings, kill_s=kill_s)
     counts = watch.state.counts[0]
     assert {name: counts[name] for name in watch.core_s} == pytest.approx(watch.core_s)
@@ -132,17 +137,16 @@ def test_copies_stop_while_those_that_lost_have_cost_more_than_is_allowed(losing
 
 
 @pytest.mark.parametrize(("losing_share", "is_over"), [(0.25, False), (0.24, True)])
-@pytest.mark.parametrize("budgets", [True, False])
-def test_half_of_what_running_copies_have_cost_counts_as_lost(losing_share, is_over, budgets):
+def test_half_of_what_running_copies_have_cost_counts_as_lost(losing_share, is_over):
     """At 10 s: two copies, from 6 s and 8 s on, have run for 6 s together; with 2 s lost that is 5 s of 20."""
     state = empty_state(8, 1)
     counts = {"now_s": 10.0, "copies": 2, "copies_started_s": 14.0, "losing_core_s": 2.0, "total_core_s": 20.0}
     for name, value in counts.items():
         state.counts[name] = value
-    limits = {"losing_share": losing_share, "losing_allowance_tasks": 0.0} if budgets else {}
-    scenario = ClusterScenario(policy="fair+late", budgets=budgets, **limits)
+    limits = {"losing_share": losing_share, "losing_allowance_tasks": 0.0}
+    scenario = ClusterScenario(policy="fair+late", budgets=True, **limits)
     policy = scenario._policy(np.ones(1, dtype=np.int64))
-    assert is_over_budget(policy, state, state.jobs[0]) == (is_over and budgets)
+    assert is_over_budget(policy, state, state.jobs[0]) == is_over
 
 
 def test_room_that_one_jobs_copy_leaves_is_another_jobs_at_once():
@@ -157,13 +161,14 @@ def test_room_that_one_jobs_copy_leaves_is_another_jobs_at_once():
 
 
 def test_a_restart_that_is_over_budget_waits_and_keeps_nobody_else_waiting():
-    """Both tasks of the first job are to start anew, and it may have one new attempt at a time; the second job's starts
-    meanwhile. Each takes 3 s, the first ones from the review at 0.5 s on.
+    """Both tasks of the first job are to start anew, and it may have one new attempt at a time: from 0.5 s on, and from
+    3.5 s on. That of the second job, which comes at 1 s, starts meanwhile, at 1.5 s. Each takes 3 s. The slot that is
+    free first is still being cleaned up at 1 s, so the second job's is looked at after the one that waits.
     """
     scenario = ClusterScenario(
-        policy="fair+relaunch", speculator_settings={"relaunch_factor": 0.1}, jobs=2, machines=8, slots_per_machine=1,
-        workload=Listed(original_s=((20.0, 20.0), (20.0,)), copy_s=3.0), budgets=True, job_copy_share=1 / 8,
-        cycle_s=0.5, **STILL,
+        policy="fifo+relaunch", speculator_settings={"relaunch_factor": 0.1}, jobs=2, machines=8, slots_per_machine=1,
+        workload=Later(original_s=((20.0, 20.0), (20.0,)), copy_s=3.0), offered_load=7.5, budgets=True,
+        job_copy_share=1 / 8, cycle_s=0.5, kill_s=1.0, **STILL,
     )  # fmt: skip
     assert scenario.run(1)[1].response_s.tolist() == [6.5, 3.5]
 

@@ -13,7 +13,8 @@ design is taken out of the comparison, and listed here:
   the same copies.
 - Copies at the start compete with originals for every slot that comes free, so that which of them is first is the
   host's: of these, what is wanted is compared, and not what starts.
-- Budgets, write safety and host health are the engine's alone: they are set so that they refuse nothing.
+- Write safety and host health are the engine's alone, and the simulator is given no budgets: the engine's are set so
+  that they refuse nothing.
 """
 
 from types import SimpleNamespace
