@@ -10,10 +10,9 @@ from controlplane.model import apply, attempts, cluster, facts
 from controlplane.runtime import fair_queue, sources
 from controlplane.runtime.parameters import RuntimeSettings
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 
 SECURITY = Path(__file__).parents[2] / "docs" / "security.md"
-ROWS = {row.split("|")[1].strip(): row.split("|")[2] for row in SECURITY.read_text().splitlines() if "|" in row}
 PACES = {
     "cycle_gap_ms",
     "cycle_share",
@@ -28,6 +27,12 @@ PACES = {
     "record_mb",
 }
 """Settings of the live driver that bound nothing a caller does."""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """The limit of each row of a table, by what it bounds."""
+    return {row.split("|")[1].strip(): row.split("|")[2] for row in SECURITY.read_text().splitlines() if "|" in row}
 
 
 @pytest.mark.parametrize(
@@ -70,18 +75,18 @@ PACES = {
         ("reports of a source that wait", [f"{sources.MOST_WAITING}"]),
     ],
 )
-def test_the_table_names_each_limit_in_its_row(what, limits):
+def test_the_table_names_each_limit_in_its_row(what, limits, rows):
     """Who raises one in the code has to say so to those who rely on it."""
-    (limit,) = [limit for row, limit in ROWS.items() if row.startswith(what)]
+    (limit,) = [limit for row, limit in rows.items() if row.startswith(what)]
     left = limit
     for each in limits:
         assert each in left, limit
         left = left.partition(each)[2]
 
 
-def test_what_counts_as_a_fact_is_what_is_charged():
+def test_what_counts_as_a_fact_is_what_is_charged(rows):
     """The row's numbers, from the price list."""
-    (lists,) = [row for row in ROWS if row.startswith("lists in a message")]
+    (lists,) = [row for row in rows if row.startswith("lists in a message")]
     runs, applications = (facts._ELEMENTS_PER_FACT_OF[name] for name in ("done", "applications"))
     for told in (
         f"{facts._ELEMENTS_PER_FACT} numbers or names",
@@ -92,12 +97,12 @@ def test_what_counts_as_a_fact_is_what_is_charged():
         f"{facts._NAME_CHARS} characters begun",
     ):
         assert told in lists
-    assert any(f"{fair_queue.UPDATES_PER_FACT} updates of progress" in row for row in ROWS)
+    assert any(f"{fair_queue.UPDATES_PER_FACT} updates of progress" in row for row in rows)
 
 
-def test_every_setting_that_bounds_a_caller_is_in_the_table():
+def test_every_setting_that_bounds_a_caller_is_in_the_table(rows):
     """A new one is a pace, or it is told."""
-    limits = "".join(ROWS.values())
+    limits = "".join(rows.values())
     assert [each.name for each in fields(RuntimeSettings) if f"`{each.name}`" not in limits] == [
         each.name for each in fields(RuntimeSettings) if each.name in PACES
     ]
