@@ -54,6 +54,7 @@ def test_originals_keep_the_hosts_they_prefer_while_others_are_avoided(patient, 
     assert strays == 0
 
 
+@pytest.mark.full
 def test_originals_keep_the_hosts_they_prefer_while_their_job_is_capped(plane, patient, gateway):
     """The same for a job that must not take a slot: it has turned nothing down."""
     source = patient.source

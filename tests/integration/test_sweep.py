@@ -46,6 +46,7 @@ def test_on_a_cluster_of_several_hosts_the_file_has_the_same_bytes(hosts, alone,
     assert results(tmp_path) == alone
 
 
+@pytest.mark.full
 def test_a_sweep_stopped_by_ctrl_c_goes_on_where_it_was(alone, tmp_path):
     """What was computed before is kept as it is, and not computed again."""
     process = sweep(tmp_path, "--on", "local[2]")

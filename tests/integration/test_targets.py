@@ -127,6 +127,7 @@ def test_a_job_that_has_waited_in_vain_for_other_hosts_uses_all_slots(hosts, pla
         assert job.result(timeout=JOB_S) == SUM
 
 
+@pytest.mark.full
 def test_two_drivers_of_two_spark_versions_each_share_out_their_own_slots(plane, driver, gate, tmp_path):
     """A driver cannot lend its executors, so targets are made per pool; one control plane serves both versions.
 
