@@ -21,7 +21,8 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
-from controlplane.engine.snapshot import Moment, describe, moment, take_hosts
+from controlplane.engine.moment import Moment, moment
+from controlplane.engine.snapshot import describe, take_hosts
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.still import still

@@ -1,8 +1,6 @@
 """How does the state look from outside? Turns the columns into the structs of `state:dump`."""
 
-from dataclasses import dataclass
 from math import isfinite, nan
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -11,16 +9,14 @@ from controlplane.deciding.budgets import copy_limit
 from controlplane.engine import applications
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.growth import queue_limit
-from controlplane.engine.learning import Learning
-from controlplane.engine.ledger import Ledger
+from controlplane.engine.moment import Moment
 from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
-from controlplane.engine.steering import Steering
 from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
-from controlplane.model.cluster import Cluster, SourceState, TaskKey
-from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, sentence
 from controlplane.policies.policy import Policy
 
@@ -29,83 +25,6 @@ def _known(value: float) -> float | None:
     """A finite number, or None: JSON has no infinity."""
     value = float(value)
     return value if isfinite(value) else None
-
-
-class Waiting(NamedTuple):
-    """What of a stage its waiting tasks are known by."""
-
-    done: bytes
-    """1 for each task that is finished, by its index; empty while none is."""
-    named: list[int]
-    named_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """What a snapshot is taken of, and when. What was learned is read at once, the cluster when it is described."""
-
-    cluster: Cluster
-    steering: Steering
-    cycle: int
-    now_s: float
-    with_tasks: bool
-    health: HostHealth
-    confidence: Floats
-    ordered_hosts: dict[tuple[str, TaskKey], list[str]]
-    """By source and task, the hosts that orders name whose copies have not started."""
-    dying: set[tuple[str, int]]
-    """(source, attempt) of the attempts whose end has been ordered."""
-    tail_samples: dict[int, int]
-    """By row of a pool."""
-    accuracy: dict[str, float]
-    finished: dict[int, Records]
-    """By row of an open stage, a copy of its finished attempts; empty without tasks."""
-    waiting: dict[int, Waiting]
-    """By row of an open stage in which originals wait; empty without tasks."""
-
-
-def moment(
-    cluster: Cluster,
-    learning: Learning,
-    ledger: Ledger,
-    steering: Steering,
-    *,
-    cycle: int,
-    now_s: float,
-    with_tasks: bool = True,
-) -> Moment:
-    """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time to tell."""
-    ordered_hosts: dict[tuple[str, TaskKey], list[str]] = {}
-    for orders in ledger.on_their_way(now_s).values():
-        for order in orders:
-            ordered_hosts.setdefault((order.source, order.task), []).append(order.host)
-    return Moment(
-        cluster=cluster,
-        steering=steering,
-        cycle=cycle,
-        now_s=now_s,
-        with_tasks=with_tasks,
-        health=learning.host_health(cluster, now_s),
-        confidence=learning.hosts.confidence(now_s, cluster.hosts.size),
-        ordered_hosts=ordered_hosts,
-        dying=ledger.all_dying(now_s),
-        tail_samples={source.row: learning.tail_samples(source.row) for source in cluster.sources.values()},
-        accuracy=learning.accuracy.summary(),
-        finished=_copy_finished(cluster) if with_tasks else {},
-        waiting=_copy_waiting(cluster) if with_tasks else {},
-    )
-
-
-def _copy_finished(cluster: Cluster) -> dict[int, Records]:
-    closing, infos = cluster.stages.closing, cluster.stage_infos.items()
-    return {row: info.finished.records.copy() for row, info in infos if len(info.finished) and not closing[row]}
-
-
-def _copy_waiting(cluster: Cluster) -> dict[int, Waiting]:
-    rows = cluster.stages.rows()
-    rows = rows[~cluster.stages.closing[rows] & (cluster.stages.waiting(rows) > 0)]
-    infos = [cluster.stage_infos[row] for row in rows.tolist()]
-    return {info.row: Waiting(bytes(info.done), info.named, info.named_s) for info in infos}
 
 
 def describe(moment: Moment) -> s.Snapshot:

@@ -15,6 +15,7 @@ from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
 from controlplane.model.changes import Changes
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
+from controlplane.model.costs import listed
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
 from controlplane.model.progress import apply_progress
@@ -269,12 +270,12 @@ def _check_listed(
     n_before: int = 0,
 ) -> int:
     """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
-    listed = f.listed(fact)
-    n = sum(listed.values())
+    counts = listed(fact)
+    n = sum(counts.values())
     others, everywhere = source.n_listed - n_before, cluster.n_listed - n_before + n
     most = _most(cluster, everywhere, MOST_LISTED, MOST_LISTED_BY_ALL)
     if n and others + n > most:
-        longest = max(listed, key=lambda name: listed[name])
+        longest = max(counts, key=lambda name: counts[name])
         want = f"at most {most} in its lists, with the {others} of its other jobs, stages and requests"
         raise BadFact(f"{fact.__struct_config__.tag}.{longest}", n, want, source.name)
     return n
@@ -305,7 +306,7 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
 
 def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
     cluster, source, stage = now.cluster, now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
-    n_before = sum(f.listed(source.requests[fact.request][0]).values()) if fact.request in source.requests else 0
+    n_before = sum(listed(source.requests[fact.request][0]).values()) if fact.request in source.requests else 0
     n_listed = _check_listed(cluster, source, fact, n_before) if fact.count else 0
     if stage is not None and fact.cores:
         cluster.stages.cores[stage] = fact.cores

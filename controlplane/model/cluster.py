@@ -9,6 +9,7 @@ import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.columns import NAN, Attempts, Executors, Floats, Hosts, Ints, Jobs, Pools, Stages, Tasks
+from controlplane.model.costs import listed
 from controlplane.model.finished import FinishedSample
 from controlplane.model.reasons import Reason
 
@@ -215,7 +216,7 @@ class Cluster:
         """A resource request is over, if it is known."""
         if request in source.requests:
             fact, _ = source.requests.pop(request)
-            self.keep_listed(source, -sum(f.listed(fact).values()))
+            self.keep_listed(source, -sum(listed(fact).values()))
             stage = (fact.stage, fact.stage_attempt)
             source.requests_of[stage].discard(request)
             if not source.requests_of[stage]:

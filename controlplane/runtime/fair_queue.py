@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from controlplane.model.costs import cost_of_lists
 from controlplane.model.decisions import Stimulus
-from controlplane.model.facts import cost_of_lists
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.sources import Busy, KnownSource, Sources
 from controlplane.wire.envelope import SyncRequest

@@ -23,8 +23,9 @@ import structlog
 from msgspec import Struct, structs
 from prometheus_client import generate_latest
 
+from controlplane.engine.moment import Moment
 from controlplane.engine.scheduler import Scheduler
-from controlplane.engine.snapshot import Moment, describe
+from controlplane.engine.snapshot import describe
 from controlplane.model.decisions import Decision, DecisionOutcome, ModeSet, PolicySet, Report, Stimulus
 from controlplane.model.facts import AttemptEnded, AttemptStarted, Mode
 from controlplane.model.parameters import EngineSettings

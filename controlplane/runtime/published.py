@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-from controlplane.engine.snapshot import Moment
+from controlplane.engine.moment import Moment
 
 Description = TypeVar("Description")
 

@@ -16,8 +16,9 @@ from math import ceil
 from msgspec.structs import replace
 
 from controlplane.hosts import KINDS
+from controlplane.model.costs import cost_of_lists
 from controlplane.model.errors import GrasshopperError
-from controlplane.model.facts import AnyFact, DriverAttached, Mode, cost_of_lists
+from controlplane.model.facts import AnyFact, DriverAttached, Mode
 from controlplane.model.orders import AnyOrder, KillAttempt
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest

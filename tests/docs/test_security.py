@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.api import app, auth, connections, report, shim
-from controlplane.model import apply, attempts, cluster, facts
+from controlplane.model import apply, attempts, cluster, costs, facts
 from controlplane.runtime import fair_queue, sources
 from controlplane.runtime.parameters import RuntimeSettings
 
@@ -87,14 +87,14 @@ def test_the_table_names_each_limit_in_its_row(what, limits, rows):
 def test_what_counts_as_a_fact_is_what_is_charged(rows):
     """The row's numbers, from the price list."""
     (lists,) = [row for row in rows if row.startswith("lists in a message")]
-    runs, applications = (facts._ELEMENTS_PER_FACT_OF[name] for name in ("done", "applications"))
+    runs, applications = (costs._ELEMENTS_PER_FACT_OF[name] for name in ("done", "applications"))
     for told in (
-        f"{facts._ELEMENTS_PER_FACT} numbers or names",
+        f"{costs._ELEMENTS_PER_FACT} numbers or names",
         f"{runs // 2} runs",
-        f"{facts._TASKS_PER_FACT:,} tasks in such runs",
+        f"{costs._TASKS_PER_FACT:,} tasks in such runs",
         f"{applications} applications",
-        f"up to {facts._ELEMENTS_PER_FACT} tags",
-        f"{facts._NAME_CHARS} characters begun",
+        f"up to {costs._ELEMENTS_PER_FACT} tags",
+        f"{costs._NAME_CHARS} characters begun",
     ):
         assert told in lists
     assert any(f"{fair_queue.UPDATES_PER_FACT} updates of progress" in row for row in rows)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.cluster import Cluster
+from controlplane.model.costs import listed
 from controlplane.model.decisions import (
     CopyWish,
     Decision,
@@ -182,7 +183,7 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
         asked = [fact for fact, _ in source.requests.values()]
         assert source.n_tasks == sum(fact.n_tasks for fact in stages)
         in_jobs = sum(len(job.host_ids) + 2 * len(job.edges) for job in jobs)
-        assert source.n_listed == in_jobs + sum(sum(f.listed(fact).values()) for fact in (*stages, *asked))
+        assert source.n_listed == in_jobs + sum(sum(listed(fact).values()) for fact in (*stages, *asked))
     check_sums(cluster)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.model import facts as f
-from controlplane.model.facts import cost_of_lists
+from controlplane.model.costs import cost_of_lists, listed
 
 pytestmark = pytest.mark.unit
 
@@ -37,9 +37,9 @@ def test_a_name_counts_once_for_each_64_characters_begun(n_chars, elements):
     stage = f.StageSubmitted(
         job="j", stage=1, stage_attempt=0, n_tasks=2, preferred_hosts=[[name], ["a", name]], committers=["", name]
     )
-    held = f.listed(stage)
+    held = listed(stage)
     assert (held["preferred_hosts"], held["committers"]) == (2 + 1 + 2 * elements, 1 + elements)
-    assert f.listed(f.ResourceRequested(request=1, count=1, nodes=[name, "c"])) == {"nodes": elements + 1}
+    assert listed(f.ResourceRequested(request=1, count=1, nodes=[name, "c"])) == {"nodes": elements + 1}
 
 
 def test_the_price_of_an_application_covers_a_hundred_tags():
