@@ -19,7 +19,7 @@ NONE, NO_BUDGET_WASTE, NO_BUDGET_JOB, NO_BUDGET_POOL, NO_BUDGET_CLUSTER = (
 
 
 class Limits(NamedTuple):
-    """The settings of these names in `EngineSettings`, which says what each means."""
+    """Five settings of `EngineSettings`, by the same names; their meanings stand there."""
 
     job_copy_share: float
     pool_copy_share: float
@@ -29,7 +29,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def of(cls, settings: Any) -> "Limits":
-        """Those of an object with fields of the same names."""
+        """The limits of an object that has fields of these names: `EngineSettings`, or a scenario."""
         return cls(*(float(getattr(settings, name)) for name in cls._fields))
 
 
@@ -47,7 +47,7 @@ def copy_limit(slots: int, share: float) -> int:
 
 @rule
 def task_core_s(total_core_s: float, n_ended: int) -> float:
-    """Core-seconds of a typical attempt, of those that have ended; one while none has.
+    """Mean core-seconds of the attempts that have ended; 1 while none has.
 
     >>> task_core_s(total_core_s=12.0, n_ended=8), task_core_s(total_core_s=0.0, n_ended=0)
     (1.5, 1.0)
@@ -69,7 +69,7 @@ def waste_allowed_core_s(
 
 @rule
 def likely_loss_core_s(losing_core_s: float, copies_core_s: float) -> float:
-    """What losing copies have cost, and what those that run have cost so far, of which half lose.
+    """Core-seconds of copies that lost, and half of those of copies that run, for half of them lose.
 
     >>> likely_loss_core_s(losing_core_s=3.0, copies_core_s=4.0)
     5.0

@@ -54,7 +54,7 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
 def shares(
     policy: Policy, settings: Mapping[str, float], slots: int, claimants: Records, capabilities: Capabilities
 ) -> tuple[Records, bool]:
-    """What the allocator says, without what the host cannot do: keep slots free; and whether it is lawful."""
+    """The allocator's answer without caps, where the host cannot keep slots free, and whether it is lawful."""
     allocation = np.zeros(len(claimants), dtype=ALLOCATION)
     seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
     is_lawful = call_allocator(policy.code, seen, policy.setting_values(settings), allocation)

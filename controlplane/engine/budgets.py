@@ -1,4 +1,4 @@
-"""What counts against the budgets of copies in this cycle? The rules that it is held to are `deciding/budgets.py`."""
+"""Which copies count against the budgets in this cycle? The rules of budgets are in `deciding/budgets.py`."""
 
 from dataclasses import dataclass
 

@@ -106,7 +106,7 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
     refusals: list[TaskAdvice]
     """Tasks that run and that it would not copy."""
     waiting: list[WaitingAdvice] = []
-    """Of the stages whose waiting tasks it orders."""
+    """One for each stage whose waiting tasks it orders."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ def read_snapshot(body: bytes) -> Snapshot:
 
 
 def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
-    """What the pair "allocator+speculator" would do in every pool.
+    """Decide as the pair "allocator+speculator" would in every pool.
 
     Raises BadSetting for what it does not know, LawBroken where the policy answers what no policy may.
     """

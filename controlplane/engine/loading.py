@@ -24,7 +24,16 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.finished import FinishedSample
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.reasons import Reason
-from controlplane.model.snapshot import AttemptState, JobState, PoolState, Snapshot, StageState, TaskState, WaitingState
+from controlplane.model.snapshot import (
+    AttemptState,
+    FinishedState,
+    JobState,
+    PoolState,
+    Snapshot,
+    StageState,
+    TaskState,
+    WaitingState,
+)
 
 REASONS = {reason.label: reason for reason in Reason}
 StageKey = tuple[int, int]
@@ -64,7 +73,7 @@ def load(snapshot: Snapshot) -> Loaded:
     return Loaded(cluster=cluster, health=HostHealth(slowness, sick), ledger=ledger, ids=ids)
 
 
-def stage_key(of: StageState | TaskState | AttemptState | WaitingState) -> StageKey:
+def stage_key(of: StageState | TaskState | AttemptState | FinishedState | WaitingState) -> StageKey:
     """How the host tells a stage from others."""
     return (of.stage, of.stage_attempt)
 
@@ -246,7 +255,7 @@ def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: s
 
 def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: float, place: str) -> None:
     jobs, stages = cluster.jobs, cluster.stages
-    finished = {(each.stage, each.stage_attempt): each for each in pool.finished}
+    finished = {stage_key(each): each for each in pool.finished}
     waiting = {stage_key(each): each for each in pool.waiting}
     for job in pool.jobs:
         row = source.jobs[job.job]

@@ -1,7 +1,8 @@
 """What happens in one scheduling cycle? Facts in, orders out; no clock, no chance, no I/O.
 
 `handle` runs the numbered steps of a cycle: apply the facts, learn from them, hear the operators, allocate slots per
-pool, pick copies per job, answer. The live driver and the simulator call the same `handle`.
+pool, pick copies per job and order waiting tasks per stage, answer. The live driver calls it; the cluster simulator
+calls the same rules and policies (`deciding/`).
 """
 
 from collections.abc import Sequence
@@ -230,16 +231,19 @@ class Scheduler:
             source = self.cluster.sources.get(report.source)
             if source is None:
                 continue
-            mode, rows = self.steering.mode(source), list(source.jobs.values())
-            if report.full or mode is not source.lease_mode:
-                source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
-                for row in source.stages.values():
-                    self.cluster.stage_infos[row].named_s = -np.inf
+            mode = self.steering.mode(source)
+            if not report.full and mode is source.lease_mode:
+                continue
+            rows = list(source.jobs.values())
+            infos = [self.cluster.stage_infos[row] for row in source.stages.values()]
+            source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
+            for info in infos:
+                info.named_s = -np.inf
             if mode is not source.lease_mode:
                 source.lease_mode, source.avoided = mode, {}
                 jobs.granted_target[rows] = -1
-                for row in source.stages.values():
-                    self.cluster.stage_infos[row].named = []
+                for info in infos:
+                    info.named = []
 
     def _judge_safety(self, submitted: list[int]) -> None:
         """Whether the stages in these rows may run twice, by their host's rules; some may be gone again."""
@@ -249,7 +253,7 @@ class Scheduler:
                 self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
 
     def _ask_policies(self, cycle: Cycle, due: list[SourceState], changed: set[int]) -> None:
-        """Allocate where facts have changed a pool, by its row; speculate wherever something runs."""
+        """Allocate where facts have changed a pool, by its row; speculate where something runs; order what waits."""
         sums = seeing.job_sums(self.cluster)
         for source in due:
             if source.row in changed:

@@ -123,7 +123,7 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         for source in sources:
             cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)
         if not is_lawful:
-            answer[:] = np.zeros(1, dtype=answer.dtype)
+            answer[:] = 0
             answer["reason"] = Reason.GAINLESS_COPY
         if len(shared) > 1:
             view.answer[mine] = answer

@@ -15,12 +15,11 @@ from controlplane.policies.policy import Policy
 from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
 
 MOST_NAMED = 1000
-"""Tasks named in one order. The next order goes out once half of them have started, or the policy has changed its mind.
-"""
+"""Tasks named in one order. The next one goes out once half of them have started, or another order is wanted."""
 
 
 def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
-    """Whether the pool's speculator orders waiting originals, and its host heeds it."""
+    """Whether the pool's speculator orders waiting originals, its host heeds orders, and its mode is not off."""
     policy, _ = cycle.steering.speculator(source.name)
     heeds = source.attached.capabilities.order_pending and cycle.steering.mode(source) is not Mode.OFF
     return policy.order_waiting is not None and heeds
@@ -76,7 +75,7 @@ def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], infos: list[S
 
 
 def _order(cycle: Cycle, info: StageInfo, wanted: list[int], waiting: Ints) -> None:
-    """Say which go first, if that is news or the lease is half over; an empty order ends the one before.
+    """Order which go first, if that is news or the lease is half over; an empty order ends the one before.
 
     A named task that starts leaves the order, and needs a new one if it waits again.
     """

@@ -233,11 +233,11 @@ class WaitingState(Struct, frozen=True, kw_only=True):
     indices: list[tuple[int, int]]
     """Runs of waiting tasks, first and last index; they ascend."""
     input_bytes: list[int] = []
-    """As told of each task of the stage, by index; empty where unknown."""
+    """Of each task of the stage, by index, as the host told; empty where it told nothing."""
     relative_bytes: list[int] = []
-    """Likewise."""
+    """As `input_bytes`."""
     preferred_hosts: list[list[str]] = []
-    """Likewise."""
+    """As `input_bytes`."""
     named: list[int] = []
     """Those that the host was ordered to start first, in this order."""
     named_age_s: float | None = None

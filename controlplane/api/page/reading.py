@@ -59,7 +59,7 @@ class Reader:
         return await self._runtime.overview()
 
     def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
-        """What is remembered of one job, in one run of its source or in any."""
+        """The record of one job, in one run of its source or in the newest that is known."""
         return self._runtime.history.job(source, job, epoch)
 
     def jobs(self) -> Iterator[JobRecord]:
