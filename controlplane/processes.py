@@ -7,6 +7,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,6 +17,9 @@ from pathlib import Path
 
 LONGEST_TOKEN = 2**16
 """Characters read of a file that should hold a token: it may be a device that never ends."""
+
+LISTENED_ON = range(10_000, 30_000)
+"""Ports that are chosen to listen on: below those that Linux, macOS and Windows give to outgoing connections."""
 
 COMPILED_ONCE = "compiled once for each version on a machine, which takes a minute, at most three on a busy one"
 """What there is to say of kernels to whoever waits for them."""
@@ -37,10 +41,23 @@ def java_home() -> Path:
 
 
 def free_port(host: str) -> int:
-    """A TCP port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+    """A TCP port that nobody listens on at this moment, and that no outgoing connection is given before it is used.
+
+    Raises OSError if there is none.
+
+    >>> free_port("127.0.0.1") in LISTENED_ON
+    True
+    """
+    for port in random.sample(LISTENED_ON, len(LISTENED_ON)):
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                return port
+    raise OSError(errno.EADDRINUSE, f"no free port on {host}")
 
 
 def require_port(host: str, port: int) -> None:
