@@ -43,8 +43,8 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
         servers.enter_context(only_one(work_dir))
-        console.print("Starting a Spark cluster (one master, four workers) and control planes, whose policies are")
-        console.print(f"{COMPILED_ONCE}.")
+        console.print("Starting a Spark cluster (one master, four workers) and control planes.")
+        console.print(f"Their policies are {COMPILED_ONCE}.")
         addresses = {
             contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
             for contestant in four

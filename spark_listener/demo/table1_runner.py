@@ -47,10 +47,8 @@ def run_table1(build_dir: Path) -> list[Outcome]:
     work_dir = build_dir / "demo-table1"
     with contextlib.ExitStack() as stack:
         stack.enter_context(only_one(work_dir))
-        console.print(
-            f"Starting a Spark cluster (one worker, {SLOTS} executors) and a control plane, whose policies are"
-        )
-        console.print(f"{COMPILED_ONCE}.")
+        console.print(f"Starting a Spark cluster (one worker, {SLOTS} executors) and a control plane.")
+        console.print(f"Its policies are {COMPILED_ONCE}.")
         first = grasshopper(SCHEDULES[0].allocator, SCHEDULES[0].speculator)
         address = stack.enter_context(control_plane(first, work_dir=work_dir, report=build_dir / "demo.json"))
         cluster = LocalCluster(
