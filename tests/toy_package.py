@@ -12,6 +12,7 @@ last-come = toy_policies:LAST_COME
 several = toy_policies:SEVERAL
 first-job = toy_policies:FIRST_JOB
 largest-first = toy_policies:LARGEST_FIRST
+last-first = toy_policies:LAST_FIRST
 gainless = toy_policies:GAINLESS
 """
 TOY = '''
@@ -63,6 +64,11 @@ def by_size(seen, settings, answer):
         answer[row]["named"] = is_known or task["index"] > 0
         answer[row]["score"] = task["work"] if is_known else task["index"]
 
+@kernel
+def by_number(seen, settings, answer):
+    """The task with the highest number first."""
+    answer["named"][:], answer["score"][:] = True, seen.waiting["index"]
+
 PATIENCE = Setting(name="patience_s", default=1.5, low=0.0, high=1e9, about="Age at which a task gets a copy.")
 INPUTS = "running_attempts elapsed_s t_rem_s t_new_s expected_s demand_s relative_size progress target"
 EAGER = Row(
@@ -81,6 +87,11 @@ LARGEST_FIRST = Row(
     name="largest-first", kind=Kind.SPECULATOR, kernel=several, order_waiting=by_size, about="Large tasks first.",
     needs=COPYING, settings=(PATIENCE,), weights=lambda: [2.0],
 )
+LAST_FIRST = Row(
+    name="last-first", kind=Kind.SPECULATOR, kernel=none, order_waiting=by_number, about="High numbers first.",
+    needs=COPYING, settings=(PATIENCE,),
+)
+
 @kernel
 def few(seen, settings, answer):
     """So many copies a pool for the job of it that came first, and none for the others."""

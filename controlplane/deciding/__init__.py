@@ -1,1 +1,1 @@
-"""Compiled rules of a decision: who may be copied, how many, and which. The cluster simulator calls the first two."""
+"""Compiled rules of a decision, live and simulated: who may be copied, how many copies, which first, and budgets."""

@@ -1,10 +1,13 @@
-"""Which of the wanted copies fit into their jobs' room? The highest scores, found by selection."""
+"""Which of the wanted copies go first? The highest scores of each job, taken from a heap, as many as there is room for.
+
+A heap is a job's part of a queue of places. The engine takes all that fit at once, the cluster simulator one by one as
+slots come free.
+"""
 
 import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Ints, Records
-from controlplane.policies.selection import quickselect
 
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
@@ -16,45 +19,104 @@ def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Recor
 
     A task none of whose copies fits gets a reason.
 
-    `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without it; `rivals`
-    (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
-    first; all copies of a task have its score.
+    `rooms` (2, n_jobs) are for copies and for restarts, the latter no smaller; `refusal` (n_jobs,) is the reason where
+    there is none; `rivals` (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job.
     """
     score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
-    n_wanted, n = copies.sum(), 0
-    places, job = np.empty(n_wanted, dtype=np.int64), np.empty(n_wanted, dtype=np.int64)
-    for place in np.flatnonzero(copies):
+    places, n_wanted, n_queued = np.flatnonzero(copies), 0, np.zeros(len(refusal), dtype=np.int64)
+    job, n_fitting = np.empty(len(places), dtype=np.int64), np.zeros(len(copies), dtype=np.int64)
+    for place in places:
         its_job = tasks[rows[place]]["job"]
         if rooms[int(kill[place]), its_job] <= 0:
             reason[place] = refusal[its_job]
             continue
         keep_best(int(place), score, rivals[its_job])
-        for _ in range(copies[place]):
-            places[n], job[n] = place, its_job
-            n += 1
-    places, job = places[:n], job[:n]
-    fits = fitting(job, score[places], rooms[0])
-    if kill[places].any():
-        fits = np.where(kill[places], fitting(job, score[places], rooms[1]), fits)
-    for at in np.flatnonzero(~fits):
-        if at == 0 or places[at - 1] != places[at]:
-            reason[places[at]] = refusal[job[at]]
-    return places[fits]
+        places[n_wanted], job[n_wanted] = place, its_job
+        n_wanted += 1
+        n_queued[its_job] += copies[place]
+        n_fitting[place] = copies[place]
+    is_full = n_queued > rooms[0]
+    if is_full.any():
+        keep_fitting(places[:n_wanted], job[:n_wanted], is_full, rooms, refusal, answer, n_fitting)
+    return np.repeat(np.arange(len(copies)), n_fitting)
 
 
 @kernel
-def fitting(job: Ints, score: Floats, room: Ints) -> Flags:
-    """Which tasks are among the best of their job, as many as it has room for; of equal scores the upper ones are.
+def keep_fitting(
+    places: Ints, job: Ints, is_full: Flags, rooms: Ints, refusal: Ints, answer: Records, n_fitting: Ints
+) -> None:
+    """Take back the copies that do not fit into the jobs that are full; a task none of whose copies fits gets a reason.
 
-    >>> fitting(np.array([0, 0, 0, 1]), np.array([3.0, 5.0, 3.0, 1.0]), np.array([2, 0]))
-    array([ True,  True, False, False])
+    `n_fitting` (n_tasks,) are the copies that fit.
     """
-    least, n_equal = least_that_fits(job, score, room)
-    fits = score > least[job]
-    for at in np.flatnonzero(score == least[job]):
-        fits[at] = n_equal[job[at]] > 0
-        n_equal[job[at]] -= 1
-    return fits
+    score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
+    n_queued, queue = np.zeros(len(refusal), dtype=np.int64), np.empty(len(places), dtype=np.int64)
+    for at in range(len(places)):
+        n_queued[job[at]] += is_full[job[at]]
+    first = np.cumsum(n_queued) - n_queued
+    n_queued[:] = 0
+    for at in range(len(places)):
+        row = job[at]
+        if is_full[row]:
+            queue[first[row] + n_queued[row]] = places[at]
+            n_queued[row] += 1
+    for row in np.flatnonzero(is_full):
+        n, n_before = n_queued[row], 0
+        line_up(queue, first[row], n, score)
+        while n > 0 and n_before < rooms[1, row]:
+            place, n = take_best(queue, first[row], n, score), n - 1
+            n_fitting[place] = max(min(rooms[int(kill[place]), row] - n_before, copies[place]), 0)
+            n_before += copies[place]
+        for place in queue[first[row] : first[row] + n]:
+            n_fitting[place] = 0
+        for place in queue[first[row] : first[row] + n_queued[row]]:
+            if n_fitting[place] == 0:
+                reason[place] = refusal[row]
+
+
+@rule
+def goes_first(score: Floats, place: int, other: int) -> bool:
+    """Whether a place goes before another: by the higher score, of equal ones the upper place."""
+    return score[place] > score[other] or (score[place] == score[other] and place < other)
+
+
+@rule
+def line_up(queue: Ints, first: int, n: int, score: Floats) -> None:
+    """Make the n places from `first` on a heap."""
+    for at in range(n // 2 - 1, -1, -1):
+        sink(queue, first, n, at, score)
+
+
+@rule
+def take_best(queue: Ints, first: int, n: int, score: Floats) -> int:
+    """The place of a heap of n that goes first; the other n - 1 are a heap again, and it stands behind them.
+
+    >>> queue, score = np.array([9, 0, 1, 2]), np.array([3.0, 5.0, 3.0])
+    >>> line_up(queue, 1, 3, score)
+    >>> [int(take_best(queue, 1, n, score)) for n in (3, 2, 1)], queue.tolist()
+    ([1, 0, 2], [9, 2, 0, 1])
+    """
+    best, queue[first] = queue[first], queue[first + n - 1]
+    queue[first + n - 1] = best
+    sink(queue, first, n - 1, 0, score)
+    return best
+
+
+@rule
+def sink(queue: Ints, first: int, n: int, at: int, score: Floats) -> None:
+    """Move a place of a heap down, the one `at` behind its first, until it goes before those below it."""
+    if at >= n:
+        return
+    place = queue[first + at]
+    while 2 * at + 1 < n:
+        below = 2 * at + 1
+        if below + 1 < n and goes_first(score, queue[first + below + 1], queue[first + below]):
+            below += 1
+        if goes_first(score, place, queue[first + below]):
+            break
+        queue[first + at] = queue[first + below]
+        at = below
+    queue[first + at] = place
 
 
 @rule
@@ -67,29 +129,3 @@ def keep_best(place: int, score: Floats, best: Ints) -> None:
             best[at + 1] = best[at]
     if at < len(best):
         best[at] = place
-
-
-@kernel
-def least_that_fits(job: Ints, score: Floats, room: Ints) -> tuple[Floats, Ints]:
-    """By job row, the least score with room among its tasks, and how many of just that score have room.
-
-    Found by selection: a job's tasks need not be sorted to know which of them fit.
-
-    >>> least_that_fits(np.array([0, 0, 0, 1]), np.array([5.0, 3.0, 3.0, 1.0]), np.array([2, 4, 0]))
-    (array([  3., -inf,  inf]), array([1, 0, 0]))
-    """
-    n_wanted = np.bincount(job, minlength=len(room))
-    end = np.cumsum(n_wanted)
-    place, by_job = end - n_wanted, np.empty(len(job))
-    for at in range(len(job)):
-        by_job[place[job[at]]] = score[at]
-        place[job[at]] += 1
-    least, n_equal = np.full(len(room), -np.inf), np.zeros(len(room), dtype=np.int64)
-    for row in range(len(room)):
-        if room[row] <= 0:
-            least[row] = np.inf
-        elif n_wanted[row] > room[row]:
-            mine = by_job[end[row] - n_wanted[row] : end[row]]
-            least[row] = quickselect(mine, n_wanted[row] - room[row])
-            n_equal[row] = room[row] - np.count_nonzero(mine > least[row])
-    return least, n_equal

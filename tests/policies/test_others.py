@@ -96,6 +96,8 @@ from controlplane.engine.decide import decide
 from controlplane.model.parameters import EngineSettings
 from controlplane.model import facts as f
 from controlplane.model.orders import RunNext
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Listed
 from tests.scenario import Scenario
 
 SIZES = [1000] * 8 + [300, 900, 600, 1200]
@@ -133,10 +135,15 @@ watched.stage(12, input_bytes=SIZES)
 watched.start_all(8)
 dump = watched.scheduler.snapshot(0.0)
 advice = decide(dump, "fair+largest-first", EngineSettings()).pools[0].waiting
+simulated = ClusterScenario(
+    policy="fair+last-first", workload=Listed(original_s=((3.0, 1.0, 2.0, 4.0),), copy_s=9.0), jobs=1, machines=1,
+    slots_per_machine=1, max_copies=0, launch_s=0.0,
+).schedule(1)
 print(json.dumps([
     steps, [again, n_again], sorted(kinds), [len(run_next(shadow)), none],
     [len(of_many), len(of_many[0]), of_many[0][:2]], [each.indices for each in advice],
     decide(dump, "fair+none", EngineSettings()).pools[0].waiting,
+    (simulated["ended_s"] - simulated["started_s"]).tolist(),
 ]))
 """
 
@@ -225,16 +232,17 @@ def test_jobs_compete_for_copies_where_a_copy_budget_shares_them(installed):
 
 @pytest.mark.unit
 def test_waiting_originals_start_in_the_order_that_a_policy_wants(installed):
-    """GRASS picks a copy or a waiting original: one order for a stage, said again as a lease, also in `decide`."""
+    """GRASS picks a copy or a waiting original. One order for a stage, a lease; in `decide` and simulated, too."""
     done = run(ORDERED, installed)
     assert done.returncode == 0, done.stderr
-    steps, lease, kinds, shadow, many, advice, of_none = json.loads(done.stdout)
+    steps, lease, kinds, shadow, many, advice, of_none, durations_s = json.loads(done.stdout)
     assert steps == [[11, *range(8), 9, 10, 8], [5, 9, 10, 8]], "only what waits again is news"
     assert lease == [[[5, 9, 10, 8]], 0]
     assert kinds == [["run_next", "applied"], ["run_next", "moot"]]
     assert shadow == [1, []]
     assert many == [1, 1000, [9999, 9998]], "one order for 10,000 tasks, which names the first thousand"
     assert (advice, of_none) == ([[11, 9, 10, 8]], [])
+    assert durations_s == [4.0, 2.0, 1.0, 3.0], "the simulated slot takes the task with the highest number first"
 
 
 @pytest.mark.unit

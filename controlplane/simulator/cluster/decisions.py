@@ -6,59 +6,20 @@ too. Between cycles slots go by the answers of the last one (`turns`).
 """
 
 from math import inf
-from typing import NamedTuple
-
-import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
-from controlplane.deciding.budgets import Limits
 from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import share_copies
 from controlplane.policies.seen import Seen
+from controlplane.simulator.cluster.originals import order_originals
+from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
+from controlplane.simulator.cluster.wanted import keep_wanted
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
-
-
-class PolicyPair(NamedTuple):
-    """A pair of policies, and what surrounds them."""
-
-    allocator: int
-    allocator_settings: Floats
-    allocator_weights: Floats
-    speculator: int
-    speculator_settings: Floats
-    speculator_weights: Floats
-    copy_budget: int
-    """-1 for none."""
-    copy_budget_settings: Floats
-    copy_budget_weights: Floats
-    budgets: bool
-    """Whether copies are held to `limits`."""
-    limits: Limits
-    copies_first: bool
-    """Whether a job's copies go before its own waiting originals."""
-    wanted_only: bool
-    """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
-    engine does."""
-    max_copies: int
-    tail_index: float
-    """What the allocator takes the tail index of durations for."""
-    at_start: bool
-    """Whether the speculator copies attempts whose rate cannot be read yet."""
-    prepared: Floats
-    """What the speculator has prepared for the tasks of each phase, shape (n_phases,)."""
-    foresees_jobs: bool
-    """Whether the allocator knows what the originals of open phases will take."""
-    foresees_attempts: bool
-    """Whether the speculator knows what attempts will take, the next one of a task included."""
-    locality_percent: float
-    """Share of the jobs, the smallest, that may be served first for a task local to a free slot."""
-    cycle_s: float
-    """Time between reviews of all that runs; 0 for one at every event, and when a rate becomes readable."""
 
 
 @kernel
@@ -86,6 +47,8 @@ def review(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
+    if policy.orders_waiting:
+        order_originals(work, world, policy, state)
 
 
 @rule
@@ -202,40 +165,6 @@ def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, 
     task["eligible"] = task["standing"] == 0
     task["copies_left"] = policy.max_copies + 1 - original["attempts"]
     original["last"] = last if can_judge else -1
-
-
-@kernel
-def keep_wanted(state: State, n_tasks: int) -> None:
-    """Chain each job's wanted tasks, the highest score first, of equal ones the upper row; mark what ends.
-
-    Of a job's wanted restarts the first is kept. The engine keeps more where less runs than the job's target.
-    """
-    for place in range(state.counts[0]["n_active"]):
-        job = state.jobs[state.active[place]]
-        job["n_wanted"], job["first_wanted"], job["restarts"] = 0, -1, False
-    wanted = np.flatnonzero(state.speculation["copies"][:n_tasks])
-    best_first = wanted[np.argsort(-state.speculation["score"][wanted], kind="mergesort")]
-    state.counts[0]["n_wanted"] = state.counts[0]["n_restarts"] = 0
-    for row in range(n_tasks):
-        answer, original = state.speculation[row], state.slots[state.task_slots[row]]
-        original["wanted"], original["restarts"] = 0 if answer["kill"] else answer["copies"], False
-        if answer["end_last"] and original["last"] >= 0:
-            state.slots[original["last"]]["beaten"] = True
-            state.counts[0]["n_beaten"] += 1
-    for row in best_first[::-1]:
-        original = state.slots[state.task_slots[row]]
-        job = state.jobs[original["job"]]
-        if original["wanted"] > 0:
-            original["next_wanted"] = job["first_wanted"]
-            job["first_wanted"] = state.task_slots[row]
-            job["n_wanted"] += original["wanted"]
-            state.counts[0]["n_wanted"] += original["wanted"]
-    for row in best_first:
-        original = state.slots[state.task_slots[row]]
-        job = state.jobs[original["job"]]
-        if original["wanted"] == 0 and not job["restarts"]:
-            original["restarts"] = job["restarts"] = True
-            state.counts[0]["n_restarts"] += 1
 
 
 @rule

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster.decisions import PolicyPair, run_cycle
+from controlplane.simulator.cluster.decisions import run_cycle
 from controlplane.simulator.cluster.inputs import (
     bring_slot,
     bring_together,
@@ -22,6 +22,8 @@ from controlplane.simulator.cluster.inputs import (
     reads_input,
 )
 from controlplane.simulator.cluster.kills import leave_task, want_no_more
+from controlplane.simulator.cluster.originals import restore_order
+from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import (
     CLEANING,
     COPY,
@@ -34,6 +36,7 @@ from controlplane.simulator.cluster.state import (
     set_due,
 )
 from controlplane.simulator.cluster.turns import NO_JOB, need, next_restart, wants_copy, whose_turn
+from controlplane.simulator.cluster.wanted import NO_TASK, next_copy
 from controlplane.simulator.cluster.world import (
     Workload,
     World,
@@ -129,7 +132,8 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     job["phase"], job["n_phases"] = -1, work.first_phase[at + 1] - work.first_phase[at]
     job["first_task"] = job["n_tasks"] = job["n_started"] = job["n_done"] = 0
     job["running"] = job["copies"] = job["n_wanted"] = job["target"] = 0
-    job["first_wanted"] = job["originals"] = job["most_copies"] = -1
+    job["restarts_queued"] = job["restart_room"] = 0
+    job["originals"] = job["most_copies"] = -1
     job["capped"], job["cost_s"] = False, 0.0
     counts["n_active"] += 1
     counts["next_job"] += 1
@@ -148,6 +152,7 @@ def open_phase(work: Workload, world: World, policy: PolicyPair, state: State, r
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
     job["n_started"] = job["n_done"] = job["n_finished"] = 0
     job["finished_every"], job["foreseen_s"] = 1, 0.0
+    restore_order(state, job)
     if policy.foresees_jobs:
         for task in range(job["n_tasks"]):
             job["foreseen_s"] += attempt_work_s(work, world, job, job["first_task"] + task, 0)
@@ -175,9 +180,9 @@ def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, cha
     counts = state.counts[0]
     only = changed if counts["none_in_turn"] and not policy.budgets else ANY_JOB
     while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] + counts["n_restarts"] > 0:
-        at = next_restart(policy, state) if counts["n_restarts"] > 0 else -1
-        if at >= 0:
-            restart(work, world, policy, state, at)
+        task = next_restart(policy, state) if counts["n_restarts"] > 0 else NO_TASK
+        if task != NO_TASK:
+            restart(work, world, policy, state, state.task_slots[task])
             only = ANY_JOB
             continue
         row = only
@@ -213,11 +218,9 @@ def start_original(work: Workload, world: World, policy: PolicyPair, state: Stat
 @rule
 def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """Start a copy of the job's best wanted task."""
-    job, at = state.jobs[row], state.jobs[row]["first_wanted"]
-    while state.slots[at]["wanted"] == 0:
-        at = state.slots[at]["next_wanted"]
+    job = state.jobs[row]
+    at = state.task_slots[next_copy(state, job)]
     state.slots[at]["wanted"] -= 1
-    job["first_wanted"] = at
     job["n_wanted"] -= 1
     state.counts[0]["n_wanted"] -= 1
     state.counts[0]["launched"] += 1
@@ -226,7 +229,8 @@ def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, r
 
 @rule
 def restart(work: Workload, world: World, policy: PolicyPair, state: State, at: int) -> None:
-    """Start a task anew; once the new attempt runs, the old one, on this slot, ends and frees it."""
+    """Start a task again; once the new attempt runs, the old one, on this slot, ends and frees it."""
+    state.jobs[state.slots[at]["job"]]["restart_room"] -= 1
     state.slots[at]["restarts"] = False
     state.counts[0]["n_restarts"] -= 1
     state.counts[0]["restarted"] += 1

@@ -12,22 +12,32 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Ints, Record
 from controlplane.policies.hopper.locality import n_allowed
-from controlplane.simulator.cluster.decisions import PolicyPair
+from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import State
 from controlplane.simulator.cluster.turns import starting
 from controlplane.simulator.cluster.world import Workload, World, home_of, machine_of
 from controlplane.simulator.draws import job_key
 
 
-def with_inputs(state: State, work: Workload, world: World) -> State:
-    """The same cluster with the input of all jobs on its machines; without any, if every machine holds all."""
+def with_inputs(state: State, work: Workload, world: World, is_ordered: bool) -> State:
+    """The same cluster with the input of all jobs on its machines; without any, if every machine holds all.
+
+    `is_ordered` if originals may start in another order for another reason.
+    """
     n_inputs = work.phase_tasks[work.first_phase[:-1]] * (world.replicas > 0)
     first = np.concatenate([[0], np.cumsum(n_inputs)]).astype(np.int64)
     homes = np.empty((first[-1], world.replicas), dtype=np.int64)
     draw_homes(world, first, homes)
-    order = np.arange(first[-1]) - np.repeat(first[:-1], n_inputs)
+    widest = np.maximum.reduceat(work.phase_tasks, work.first_phase[:-1]) * (world.replicas > 0 or is_ordered)
+    first_order = np.concatenate([[0], np.cumsum(widest)]).astype(np.int64)
     n_free = np.bincount(np.arange(len(state.slots)) % world.machines, minlength=world.machines)
-    return state._replace(first_input=first, homes=homes, input_order=order, free_on=n_free.astype(np.int64))
+    return state._replace(
+        first_input=first,
+        homes=homes,
+        first_order=first_order,
+        start_order=np.zeros(first_order[-1], dtype=np.int64),
+        free_on=n_free.astype(np.int64),
+    )
 
 
 @kernel
@@ -72,12 +82,12 @@ def home_with_room(state: State, job: Record, task: int, but: int) -> int:
 
 @rule
 def local_place(state: State, job: Record) -> int:
-    """Place, in the order of inputs, of the job's first waiting task that a free slot is local to; -1 if none is."""
+    """Place, in `start_order`, of the job's first waiting task that a free slot is local to; -1 if none is."""
     if not reads_input(state, job):
         return -1
-    first = state.first_input[job["id"]]
+    first = state.first_order[job["id"]]
     for place in range(first + job["n_started"], first + job["n_tasks"]):
-        if home_with_room(state, job, state.input_order[place], -1) >= 0:
+        if home_with_room(state, job, state.start_order[place], -1) >= 0:
             return place
     return -1
 
@@ -128,7 +138,7 @@ def bring_together(state: State, job: Record) -> None:
     place = local_place(state, job)
     if place < 0:
         return
-    front, order = state.first_input[job["id"]] + job["n_started"], state.input_order
+    front, order = state.first_order[job["id"]] + job["n_started"], state.start_order
     order[front], order[place] = order[place], order[front]
     bring_slot(state, home_with_room(state, job, order[front], -1))
 
@@ -146,6 +156,6 @@ def bring_slot(state: State, machine: int) -> None:
 @rule
 def next_task(state: State, job: Record) -> int:
     """The job's next task, counted within its phase."""
-    if not reads_input(state, job):
+    if len(state.start_order) == 0:
         return job["n_started"]
-    return state.input_order[state.first_input[job["id"]] + job["n_started"]]
+    return state.start_order[state.first_order[job["id"]] + job["n_started"]]

@@ -17,9 +17,9 @@ from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
-from controlplane.simulator.cluster.decisions import PolicyPair
 from controlplane.simulator.cluster.events import JobResults, play
 from controlplane.simulator.cluster.inputs import with_inputs
+from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import empty_log, empty_state
 from controlplane.simulator.cluster.workloads import Source, Synthetic
 from controlplane.simulator.cluster.world import Workload, World, mean_factor
@@ -128,9 +128,9 @@ class ClusterScenario:
             cost_s=np.full(self.jobs, nan),
             met_short=np.zeros(self.jobs, dtype=np.bool_),
         )
-        by_finished = parse_policy(self.policy, ROWS)[1].by_finished
-        world = self._world(seed)
-        state = with_inputs(empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), by_finished), work, world)
+        speculator, world = parse_policy(self.policy, ROWS)[1], self._world(seed)
+        state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
+        state = with_inputs(state, work, world, speculator.order_waiting is not None)
         state = state._replace(log=log)
         rows = _counted_rows(self.jobs)
         window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
@@ -177,6 +177,7 @@ class ClusterScenario:
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
+            orders_waiting=speculator.order_waiting is not None,
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
             foresees_jobs=allocator in FORESEEING,

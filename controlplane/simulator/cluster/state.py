@@ -26,12 +26,11 @@ SLOT = np.dtype(
         ("original", np.int64),  # slot of the task's original
         ("newest", np.int64),  # of an original: slot of its task's newest copy; -1 for none
         ("older", np.int64),  # of a copy: slot of the next one; -1 for none
-        ("attempts", np.int64),  # of an original, as are all up to `next_wanted`: live attempts of its task
+        ("attempts", np.int64),  # of an original, as are all up to `restarts`: live attempts of its task
         ("n_started", np.int64),  # attempts of its task, live or not
         ("last", np.int64),  # slot of the one that seems to end last; -1 where one cannot be judged yet
         ("wanted", np.int64),  # further attempts that are wanted
         ("restarts", np.bool_),  # one more attempt is wanted in place of this one
-        ("next_wanted", np.int64),  # slot of the next wanted task of the job
         ("is_copy", np.bool_),  # it stays one when its original is killed
         ("anew", np.bool_),  # it was started in place of another one
         ("beaten", np.bool_),  # it ends now, for another attempt of its task ends long before it
@@ -60,9 +59,12 @@ JOB = np.dtype(
         ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
         ("most_copies", np.int64),  # that its copy budget allows; -1 for no such limit
         ("size", np.float64),  # its virtual size as the allocator has it
-        ("n_wanted", np.int64),
-        ("first_wanted", np.int64),  # the best of them; -1 for none
-        ("restarts", np.bool_),  # one of its tasks is wanted to start anew
+        ("n_wanted", np.int64),  # copies
+        ("first_copy", np.int64),  # where its tasks to be copied begin in `State.queue`, as of the last review
+        ("copies_queued", np.int64),  # how many of them there are
+        ("first_restart", np.int64),  # the same for tasks to be started again
+        ("restarts_queued", np.int64),
+        ("restart_room", np.int64),  # how many of them may be, until the next review
         ("capped", np.bool_),  # nothing is lent to it beyond its target
         ("arrival_s", np.float64),
         ("foreseen_s", np.float64),  # what originals of the phase's unfinished tasks take; 0 where nobody foresees
@@ -120,13 +122,15 @@ LOGGED = np.dtype(
 
 
 class State(NamedTuple):
-    """All that changes. Shapes: one row a slot in the first three and `tasks`; one a live job in those between."""
+    """All that changes. Shapes: one row a slot in the first four and `tasks`; one a live job in those between."""
 
     slots: Records
     free: Ints
     """The first `n_free` are free, the last of them is taken next."""
     task_slots: Ints
-    """Slots of the originals in `tasks`, as of the last cycle."""
+    """Slots of the originals in `tasks`, as of the last review."""
+    queue: Ints
+    """Rows of `tasks` that were wanted at the last review, a heap for each job's copies and one for its restarts."""
     jobs: Records
     active: Ints
     """The first `n_active` rows are live, in order of arrival; the rest are free."""
@@ -152,11 +156,13 @@ class State(NamedTuple):
     tree: Ints
     """`tree[1]` is the leaf whose event is next; below it, the winners of each half, quarter, ..."""
     first_input: Ints
-    """(jobs + 1,): where a job's rows in the next two begin. All four are `inputs`'."""
+    """(jobs + 1,): where a job's rows in the next one begin."""
     homes: Ints
     """(tasks of first phases, replicas): machines that hold their input; empty where all machines do."""
-    input_order: Ints
-    """A job's tasks in the order in which they start, as far as they have started."""
+    first_order: Ints
+    """(jobs + 1,): where a job's part of the next one begins."""
+    start_order: Ints
+    """The tasks of a job's open phase in the order in which they start; empty where it is that of their numbers."""
     free_on: Ints
     """Free slots of each machine."""
     log: Records
@@ -177,6 +183,7 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         slots=slots,
         free=np.arange(n_slots)[::-1].copy(),
         task_slots=np.zeros(n_slots, dtype=np.int64),
+        queue=np.zeros(n_slots, dtype=np.int64),
         jobs=jobs,
         active=np.arange(n_jobs),
         asking=np.zeros(n_jobs, dtype=np.int64),
@@ -194,7 +201,8 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         tree=tree,
         first_input=np.zeros(0, dtype=np.int64),
         homes=np.zeros((0, 0), dtype=np.int64),
-        input_order=np.zeros(0, dtype=np.int64),
+        first_order=np.zeros(0, dtype=np.int64),
+        start_order=np.zeros(0, dtype=np.int64),
         free_on=np.zeros(0, dtype=np.int64),
         log=empty_log(0),
     )

@@ -7,10 +7,12 @@ from math import inf
 
 from controlplane.compiled import rule
 from controlplane.deciding.budgets import NONE, likely_loss_core_s, over_budget, task_core_s
+from controlplane.deciding.choice import goes_first
 from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
 from controlplane.model.columns import Record
-from controlplane.simulator.cluster.decisions import PolicyPair
+from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import State, waiting
+from controlplane.simulator.cluster.wanted import NO_TASK, next_restart_of
 from controlplane.simulator.cluster.world import Workload
 
 NO_JOB = -1
@@ -24,7 +26,12 @@ def starting(job: Record) -> int:
 
 @rule
 def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
-    """Whether one more copy of the job would be, if there are budgets; all slots are of one pool, and of a core."""
+    """Whether one more copy of the job would be: beyond its copy budget, or the limits where copies are held to them.
+
+    All slots are of one pool, and of a core.
+    """
+    if 0 <= job["most_copies"] <= job["copies"]:
+        return True
     if not policy.budgets:
         return False
     counts, slots = state.counts[0], len(state.slots)
@@ -44,8 +51,6 @@ def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
 def wants_copy(policy: PolicyPair, state: State, job: Record) -> bool:
     """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
     free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
-    if 0 <= job["most_copies"] <= job["copies"]:
-        return False
     if job["n_wanted"] == 0 or spare_room(free, starting(job), policy.copies_first) == 0:
         return False
     return not is_over_budget(policy, state, job)
@@ -53,12 +58,16 @@ def wants_copy(policy: PolicyPair, state: State, job: Record) -> bool:
 
 @rule
 def next_restart(policy: PolicyPair, state: State) -> int:
-    """Slot of the first task that is wanted to start anew, within the budgets; -1 for none."""
-    for slot in range(len(state.slots)):
-        one = state.slots[slot]
-        if one["restarts"] and not is_over_budget(policy, state, state.jobs[one["job"]]):
-            return slot
-    return -1
+    """The task of any job to be started again next, within the budgets; `NO_TASK` for none."""
+    best = NO_TASK
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        row = next_restart_of(state, job)
+        if row == NO_TASK or is_over_budget(policy, state, job):
+            continue
+        if best == NO_TASK or goes_first(state.speculation["score"], row, best):
+            best = row
+    return best
 
 
 @rule

@@ -26,7 +26,7 @@ def inputs(scenario, seed=1):
     """The cluster of a scenario with all inputs in place."""
     work = scenario.workload.workload(seed, scenario.jobs)
     with np.errstate(over="ignore"):
-        return with_inputs(empty_state(scenario.slots, scenario.jobs), work, scenario._world(seed))
+        return with_inputs(empty_state(scenario.slots, scenario.jobs), work, scenario._world(seed), is_ordered=False)
 
 
 def test_every_input_lies_on_so_many_machines_each_as_often_as_another():
@@ -97,7 +97,8 @@ def waiting_jobs(sizes, homes, free_on):
     state = empty_state(8, len(sizes))._replace(
         first_input=np.arange(len(sizes) + 1),
         homes=np.array(homes)[:, None],
-        input_order=np.zeros(len(sizes), dtype=np.int64),
+        first_order=np.arange(len(sizes) + 1),
+        start_order=np.zeros(len(sizes), dtype=np.int64),
         free_on=np.array(free_on),
     )
     for row, size in enumerate(sizes):

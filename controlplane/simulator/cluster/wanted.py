@@ -1,0 +1,80 @@
+"""Which task of a job is copied or started again next? What a review wants waits in heaps until the next one.
+
+A job's copies and its restarts have a heap each, of rows of `State.tasks`, in the order that the engine chooses by.
+"""
+
+from controlplane.compiled import kernel, rule
+from controlplane.deciding.choice import line_up, take_best
+from controlplane.deciding.room import free_for_copies, restart_room
+from controlplane.model.columns import Record
+from controlplane.simulator.cluster.state import State
+
+NO_TASK = -1
+
+
+@kernel
+def keep_wanted(state: State, n_tasks: int) -> None:
+    """Queue what the speculator wants, and mark what ends."""
+    counts, score = state.counts[0], state.speculation["score"]
+    for place in range(counts["n_active"]):
+        job = state.jobs[state.active[place]]
+        job["n_wanted"] = job["copies_queued"] = job["restarts_queued"] = 0
+        free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
+        job["restart_room"] = restart_room(free, 0)
+    counts["n_wanted"] = counts["n_restarts"] = 0
+    for row in range(n_tasks):
+        answer, original = state.speculation[row], state.slots[state.task_slots[row]]
+        original["wanted"], original["restarts"] = 0 if answer["kill"] else answer["copies"], False
+        if answer["end_last"] and original["last"] >= 0:
+            state.slots[original["last"]]["beaten"] = True
+            counts["n_beaten"] += 1
+        if answer["copies"] > 0:
+            job, original["restarts"] = state.jobs[original["job"]], answer["kill"]
+            job["restarts_queued"] += answer["kill"]
+            job["copies_queued"] += not answer["kill"]
+            job["n_wanted"] += original["wanted"]
+            counts["n_wanted"] += original["wanted"]
+            counts["n_restarts"] += answer["kill"]
+    end = 0
+    for place in range(counts["n_active"]):
+        job = state.jobs[state.active[place]]
+        job["first_copy"], job["first_restart"] = end, end + job["copies_queued"]
+        end = job["first_restart"] + job["restarts_queued"]
+        job["copies_queued"] = job["restarts_queued"] = 0
+    for row in range(n_tasks):
+        if state.speculation[row]["copies"] == 0:
+            continue
+        job = state.jobs[state.slots[state.task_slots[row]]["job"]]
+        if state.speculation[row]["kill"]:
+            state.queue[job["first_restart"] + job["restarts_queued"]] = row
+            job["restarts_queued"] += 1
+        else:
+            state.queue[job["first_copy"] + job["copies_queued"]] = row
+            job["copies_queued"] += 1
+    for place in range(counts["n_active"]):
+        job = state.jobs[state.active[place]]
+        line_up(state.queue, job["first_copy"], job["copies_queued"], score)
+        line_up(state.queue, job["first_restart"], job["restarts_queued"], score)
+
+
+@rule
+def next_copy(state: State, job: Record) -> int:
+    """The task to be copied next, of those that are still wanted; there must be one."""
+    row = state.queue[job["first_copy"]]
+    while state.slots[state.task_slots[row]]["wanted"] == 0:
+        take_best(state.queue, job["first_copy"], job["copies_queued"], state.speculation["score"])
+        job["copies_queued"] -= 1
+        row = state.queue[job["first_copy"]]
+    return row
+
+
+@rule
+def next_restart_of(state: State, job: Record) -> int:
+    """The task to be started again next, of those that are still wanted, as far as there is room; else `NO_TASK`."""
+    while job["restart_room"] > 0 and job["restarts_queued"] > 0:
+        row = state.queue[job["first_restart"]]
+        if state.slots[state.task_slots[row]]["restarts"]:
+            return row
+        take_best(state.queue, job["first_restart"], job["restarts_queued"], state.speculation["score"])
+        job["restarts_queued"] -= 1
+    return NO_TASK
