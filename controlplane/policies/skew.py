@@ -34,16 +34,17 @@ def has_more_to_do(tasks: Records) -> Flags:
     """Tasks that take much longer than the other running tasks of their stage by having more work, not less speed.
 
     A task's length is its age and what is left; the siblings' is the geometric mean over the others. False where a
-    rate, a length or the work is unknown.
+    rate, a length or the work is unknown. Lengths are looked at only if there is a bigger task.
     """
+    more = tasks["relative_size"] >= BIGGER_TIMES
+    if not more.any():
+        return more
     stage, elapsed_s, t_rem_s = tasks["stage"], tasks["elapsed_s"], tasks["t_rem_s"]
     rate, sibling_rate = tasks["progress_rate"], tasks["sibling_rate"]
     long_s = long_from_s(stage, elapsed_s, t_rem_s)
-    more = np.empty(len(tasks), dtype=np.bool_)
-    for row in range(len(tasks)):
+    for row in np.flatnonzero(more):
         is_long = long_s[stage[row]] < elapsed_s[row] + t_rem_s[row] < np.inf
-        is_bigger = tasks["relative_size"][row] >= BIGGER_TIMES
-        more[row] = is_bigger and is_long and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row])
+        more[row] = is_long and is_efficient(rate=rate[row], sibling_rate=sibling_rate[row])
     return more
 
 

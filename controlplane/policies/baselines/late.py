@@ -29,13 +29,16 @@ def late(seen: Seen, settings: Record, answer: Records) -> None:
     """
     tasks = seen.tasks
     copy_share, slow_task_share = settings["copy_share"], settings["slow_task_share"]
-    slow, has_more = is_slow(tasks, slow_task_share), has_more_to_do(tasks)
+    outlasts = np.empty(len(tasks), dtype=np.bool_)
+    for row in range(len(tasks)):
+        outlasts[row] = not tasks[row]["t_rem_s"] <= tasks[row]["t_new_s"] * (1.0 + TOLERANCE)
+    slow, has_more = is_slow(tasks, outlasts, slow_task_share), has_more_to_do(tasks)
     candidate = np.zeros(len(tasks), dtype=np.bool_)
     score, reason = answer["score"], answer["reason"]
     for row in range(len(tasks)):
         t_rem_s = tasks[row]["t_rem_s"]
         score[row] = t_rem_s if t_rem_s < LONGEST_S else LONGEST_S
-        if slow[row] and not t_rem_s <= tasks[row]["t_new_s"] * (1.0 + TOLERANCE):
+        if slow[row]:
             single = tasks[row]["running_attempts"] == 1
             reason[row] = Reason.SPECULATOR_CAP if single else Reason.ALREADY_COPIED
             candidate[row] = single and tasks[row]["eligible"]
@@ -47,31 +50,38 @@ def late(seen: Seen, settings: Record, answer: Records) -> None:
 
 
 @kernel
-def is_slow(tasks: Records, slow_task_share: float) -> Flags:
-    """Tasks whose rate is below the given percentile of the rates of their stage's running tasks.
+def is_slow(tasks: Records, among: Flags, slow_task_share: float) -> Flags:
+    """Tasks among some whose rate is below the given percentile of the rates of their stage's running tasks.
 
     The percentile is the rate that `slow_task_share` of the tasks lie below. Where so few run that not one
     could lie below (the last task of a stage), a task is slow below three quarters of its siblings' rate
-    instead, for LATE's own percentile runs over finished tasks too.
+    instead, for LATE's own percentile runs over finished tasks too. Rates of a stage without any of those
+    tasks are not looked at.
     """
-    stage, rate = tasks["stage"].copy(), np.maximum(tasks["progress_rate"], 0.0)
-    n_running = np.bincount(stage)
-    end = np.cumsum(n_running)
+    stage, rate = tasks["stage"], tasks["progress_rate"]
+    n_running = np.bincount(stage.copy())
+    is_asked = np.zeros(len(n_running), dtype=np.bool_)
+    for row in np.flatnonzero(among):
+        is_asked[stage[row]] = True
+    end = np.cumsum(n_running * is_asked)
     place, by_stage = end - n_running, np.empty(len(rate))
     for row in range(len(rate)):
-        by_stage[place[stage[row]]] = rate[row]
-        place[stage[row]] += 1
+        if is_asked[stage[row]]:
+            by_stage[place[stage[row]]] = np.maximum(rate[row], 0.0)
+            place[stage[row]] += 1
     threshold = np.full(len(end), np.nan)
     for group in range(len(end)):
+        if not is_asked[group]:
+            continue
         n_slow = min(whole(slots=slow_task_share * n_running[group]), n_running[group] - 1)
         if n_slow > 0:
             threshold[group] = quickselect(by_stage[end[group] - n_running[group] : end[group]], n_slow)
-    slow = np.empty(len(rate), dtype=np.bool_)
-    for row in range(len(rate)):
+    slow = np.zeros(len(rate), dtype=np.bool_)
+    for row in np.flatnonzero(among):
         limit = threshold[stage[row]]
         if math.isnan(limit):
             limit = EFFICIENT_RATE_SHARE * tasks[row]["sibling_rate"]
-        slow[row] = rate[row] < limit * (1 - TOLERANCE)
+        slow[row] = np.maximum(rate[row], 0.0) < limit * (1 - TOLERANCE)
     return slow
 
 

@@ -140,6 +140,7 @@ def test_copies_stop_while_those_that_lost_have_cost_more_than_is_allowed(losing
 def test_half_of_what_running_copies_have_cost_counts_as_lost(losing_share, is_over):
     """At 10 s: two copies, from 6 s and 8 s on, have run for 6 s together; with 2 s lost that is 5 s of 20."""
     state = empty_state(8, 1)
+    state.jobs["most_copies"] = -1
     counts = {"now_s": 10.0, "copies": 2, "copies_started_s": 14.0, "losing_core_s": 2.0, "total_core_s": 20.0}
     for name, value in counts.items():
         state.counts[name] = value
