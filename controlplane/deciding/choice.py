@@ -5,16 +5,18 @@ slots come free.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.writers import Reported
 
 N_RIVALS = 4
 """Best tasks of a job that are shown beside the one that was copied."""
 
 
 @kernel
-def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
+def choose(rows: Ints, tasks: NDArray[Reported], rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
     """Places of the wanted copies that fit into their jobs' room, ascending, a task's once for each of its copies.
 
     A task none of whose copies fits gets a reason.

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
 from controlplane.deciding.budgets import Limits, likely_loss_core_s, over_budget, task_core_s
 from controlplane.model.cluster import Cluster
-from controlplane.model.columns import Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
+from controlplane.model.writers import Decided, Reported
 
 
 @dataclass(slots=True)
@@ -40,9 +42,10 @@ class Budgets:
         by_pool, copies_core_s = np.zeros(pools, dtype=np.int64), np.zeros(pools)
         count_copies(
             now_s,
-            cluster.tasks.records[: cluster.tasks.size],
-            cluster.attempts.records,
-            cluster.stages.records,
+            cluster.tasks.reported[: cluster.tasks.size],
+            cluster.tasks.decided,
+            cluster.attempts.reported,
+            cluster.stages.reported,
             by_job,
             by_pool,
             ordered_by_job,
@@ -95,9 +98,10 @@ class Budgets:
 @kernel
 def count_copies(
     now_s: float,
-    tasks: Records,
-    attempts: Records,
-    stages: Records,
+    tasks: NDArray[Reported],
+    tasks_decided: NDArray[Decided],
+    attempts: NDArray[Reported],
+    stages: NDArray[Reported],
     by_job: Ints,
     by_pool: Ints,
     ordered_by_job: Ints,
@@ -107,8 +111,9 @@ def count_copies(
 
     `copies_core_s` (n_pools,) are those of the copies that run by our orders.
     """
-    for task in tasks:
-        ordered = task["ordered_copies"] if task["ordered_until_s"] > now_s and not task["done"] else 0
+    for row in range(len(tasks)):
+        task, decided = tasks[row], tasks_decided[row]
+        ordered = decided["ordered_copies"] if decided["ordered_until_s"] > now_s and not task["done"] else 0
         if task["alive"] and task["n_copies"] + ordered > 0:
             by_job[task["job"]] += task["n_copies"] + ordered
             by_pool[task["pool"]] += task["n_copies"] + ordered

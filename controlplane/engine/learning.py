@@ -183,10 +183,11 @@ class Learning:
             return
         self._hosts_reviewed_s = now_s
         host, slowness = compare_running(
-            cluster.attempts.records[: cluster.attempts.size],
-            cluster.tasks.records,
-            cluster.stages.records,
-            cluster.pools.records,
+            cluster.attempts.reported[: cluster.attempts.size],
+            cluster.attempts.estimated,
+            cluster.tasks.reported,
+            cluster.stages.estimated,
+            cluster.pools.scratch,
         )
         self.hosts.review(host, slowness)
 
@@ -222,7 +223,8 @@ class Learning:
         if not rows:
             return
         pools.tail_reviewed_s[rows] = now_s
-        first, ages = relative_ages(now_s, cluster.attempts.records[: cluster.attempts.size], pools.records)
+        attempts = cluster.attempts
+        first, ages = relative_ages(now_s, attempts.reported[: attempts.size], attempts.estimated, pools.estimated)
         for row in rows:
             running = ages[first[row] : first[row + 1]]
             pools.tail_index[row] = self._habits_of_pool[row].tail.estimate(running).tail_index

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.columns import Floats, Ints, Record, Records, Stages
+from controlplane.model.columns import Floats, Ints, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Reason
+from controlplane.model.writers import Decided, Estimated, Reported, Scratch
 from controlplane.policies.answer import SPECULATION
 from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, UNKNOWN_FINISHED, Seen
 
@@ -143,11 +145,16 @@ class TaskView:
         self.n = view_tasks(
             now_s,
             judge_within_s,
-            cluster.tasks.records[: cluster.tasks.size],
-            cluster.attempts.records,
-            cluster.stages.records,
-            cluster.jobs.records,
-            cluster.pools.records,
+            cluster.tasks.reported[: cluster.tasks.size],
+            cluster.tasks.decided,
+            cluster.attempts.reported,
+            cluster.attempts.estimated,
+            cluster.stages.reported,
+            cluster.stages.estimated,
+            cluster.stages.decided,
+            cluster.jobs.reported,
+            cluster.jobs.decided,
+            cluster.pools.scratch,
             self._rows,
             self._tasks,
         )
@@ -202,11 +209,16 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
 def view_tasks(
     now_s: float,
     judge_within_s: float,
-    tasks: Records,
-    attempts: Records,
-    stages: Records,
-    jobs: Records,
-    pools: Records,
+    tasks: NDArray[Reported],
+    tasks_decided: NDArray[Decided],
+    attempts: NDArray[Reported],
+    attempts_estimated: NDArray[Estimated],
+    stages: NDArray[Reported],
+    stages_estimated: NDArray[Estimated],
+    stages_decided: NDArray[Decided],
+    jobs: NDArray[Reported],
+    jobs_decided: NDArray[Decided],
+    pools_scratch: NDArray[Scratch],
     rows: Ints,
     view: Records,
 ) -> int:
@@ -216,8 +228,8 @@ def view_tasks(
         task = tasks[row]
         if not task["alive"] or task["n_live"] <= 0 or task["done"]:
             continue
-        stage, pool = stages[task["stage"]], pools[task["pool"]]
-        if not pool["due"] or stage["closing"]:
+        pool, stage = pools_scratch[task["pool"]], stages_estimated[task["stage"]]
+        if not pool["due"] or stages[task["stage"]]["closing"]:
             continue
         seen = view[n]
         seen["pool"], seen["job"], seen["stage"] = task["pool"], task["job"], task["stage"]
@@ -227,20 +239,21 @@ def view_tasks(
         without_attempts(seen)
         too_new, at = False, task["newest"]
         while at >= 0:
-            attempt = attempts[at]
-            see_attempt(seen, now_s - attempt["start_s"], attempt["t_rem_s"], attempt["rate"])
-            seen["t_new_s"] = min(seen["t_new_s"], attempt["t_new_s"])
-            seen["sibling_rate"] = max(seen["sibling_rate"], attempt["sibling_rate"])
-            seen["relative_size"] = max(seen["relative_size"], attempt["relative_size"])
-            too_new |= attempt["too_new"]
-            if attempt["too_new"] and now_s - attempt["start_s"] > judge_within_s:
-                jobs[task["job"]]["unjudged"] = True
+            attempt, estimates = attempts[at], attempts_estimated[at]
+            see_attempt(seen, now_s - attempt["start_s"], estimates["t_rem_s"], estimates["rate"])
+            seen["t_new_s"] = min(seen["t_new_s"], estimates["t_new_s"])
+            seen["sibling_rate"] = max(seen["sibling_rate"], estimates["sibling_rate"])
+            seen["relative_size"] = max(seen["relative_size"], estimates["relative_size"])
+            too_new |= estimates["too_new"]
+            if estimates["too_new"] and now_s - attempt["start_s"] > judge_within_s:
+                jobs_decided[task["job"]]["unjudged"] = True
             at = attempt["older"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan
         seen["work"] = task["input_bytes"]
         rows[n] = row
-        seen["standing"] = standing_reason(now_s, too_new, task, stage, jobs[task["job"]], pool)
+        verdict, job = stages_decided[task["stage"]]["verdict"], jobs[task["job"]]
+        seen["standing"] = standing_reason(now_s, too_new, verdict, task["n_live"], tasks_decided[row], job, pool)
         seen["eligible"] = seen["standing"] == 0
         seen["copies_left"] = pool["max_copies"] + 1 - task["n_live"]
         n += 1
@@ -277,17 +290,19 @@ def is_known(n_finished: int, prior_duration_s: float) -> bool:
 
 
 @rule
-def standing_reason(now_s: float, too_new: bool, task: Record, stage: Record, job: Record, pool: Record) -> int:
+def standing_reason(
+    now_s: float, too_new: bool, verdict: int, n_live: int, task: Decided, job: Reported, pool: Scratch
+) -> int:
     """The engine's own reason for leaving a task alone, the first that holds; 0 where none does."""
-    if stage["verdict"]:
-        return int(stage["verdict"])
+    if verdict:
+        return int(verdict)
     if not job["copies_enabled"]:
         return OPTED_OUT
     if pool["off"] or job["mode_rank"] == OFF_RANK:
         return MODE
     if pool["max_copies"] == 0:
         return HOST_CANNOT
-    reason = attempts_reason(too_new, pool["at_start"], task["n_live"], pool["max_copies"])
+    reason = attempts_reason(too_new, pool["at_start"], n_live, pool["max_copies"])
     if reason:
         return reason
     if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:

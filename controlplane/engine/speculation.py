@@ -1,6 +1,7 @@
 """Which running tasks get one more attempt? One compiled pass over everything that runs in the pools that are due."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
 from controlplane.deciding.asking import call_speculator
@@ -16,6 +17,7 @@ from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import TEXTS, Action, Reason
+from controlplane.model.writers import Decided, Reported, Scratch
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
@@ -65,7 +67,8 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     is_off = pools.off[cycle.cluster.jobs.pool[jobs]] | (cycle.cluster.jobs.mode_rank[jobs] == Mode.OFF.rank)
     cycle.cluster.jobs.off_noted[jobs] &= is_off
-    note_room(cycle.cluster.jobs.records[:n_jobs], sums.running, sums.waiting, budgets.ordered_by_job)
+    decided, scratch = cycle.cluster.jobs.decided[:n_jobs], cycle.cluster.jobs.scratch
+    note_room(decided, scratch, sums.running, sums.waiting, budgets.ordered_by_job)
     cycle.cluster.jobs.remaining_tasks[:n_jobs] = sums.remaining_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
@@ -139,11 +142,11 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     code, score = view.answer["reason"], view.answer["score"]
     jobs, ordered = cycle.cluster.jobs, budgets.ordered_by_job.copy()
     rooms, waiting, full = job_rooms(
-        jobs.records[: jobs.size], before_waiting, sums.running, sums.waiting, sums.copies, ordered
+        jobs.reported[: jobs.size], jobs.decided, before_waiting, sums.running, sums.waiting, sums.copies, ordered
     )
     rivals = np.full((jobs.size, N_RIVALS), -1, dtype=np.int64)
     to_come = _room_to_come(cycle, due, waiting, budgets, full)
-    queue = choose(view.rows, tasks.records, rooms + to_come, full, view.answer, rivals)
+    queue = choose(view.rows, tasks.reported, rooms + to_come, full, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
     left, why, has_order = np.append(score[queue], DONE), code[queue], np.zeros(len(code), dtype=bool)
     for _ in range(ORDERS_PER_CYCLE):
@@ -214,15 +217,24 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
 
 
 @kernel
-def note_room(jobs: Records, running: Ints, waiting: Ints, ordered: Ints) -> None:
+def note_room(
+    jobs_decided: NDArray[Decided], jobs_scratch: NDArray[Scratch], running: Ints, waiting: Ints, ordered: Ints
+) -> None:
     """Write down what each job's target has left that no original waits for."""
-    for row in range(len(jobs)):
-        jobs[row]["room"] = spare_room(jobs[row]["target"] - running[row] - ordered[row], waiting[row], False)
+    for row in range(len(jobs_decided)):
+        free = jobs_decided[row]["target"] - running[row] - ordered[row]
+        jobs_scratch[row]["room"] = spare_room(free, waiting[row], False)
 
 
 @kernel
 def job_rooms(
-    jobs: Records, before_waiting: Flags, running: Ints, waiting: Ints, copies: Ints, ordered: Ints
+    jobs: NDArray[Reported],
+    jobs_decided: NDArray[Decided],
+    before_waiting: Flags,
+    running: Ints,
+    waiting: Ints,
+    copies: Ints,
+    ordered: Ints,
 ) -> tuple[Ints, Ints, Ints]:
     """By job row: the room for copies and for restarts, (2, n_jobs); originals that want a slot; why there is no room.
 
@@ -231,7 +243,7 @@ def job_rooms(
     rooms, starting = np.zeros((2, len(jobs)), dtype=np.int64), np.zeros(len(jobs), dtype=np.int64)
     refusal = np.zeros(len(jobs), dtype=np.int64)
     for row in range(len(jobs)):
-        job, before = jobs[row], before_waiting[jobs[row]["pool"]]
+        job, before = jobs_decided[row], before_waiting[jobs[row]["pool"]]
         free = job["target"] - running[row] - ordered[row]
         free = free_for_copies(free, job["target"], job["originals"], copies[row] + ordered[row])
         starting[row] = starting_originals(waiting[row], job["originals"], running[row] - copies[row])
@@ -271,7 +283,7 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
 def _note_reasons(cycle: Cycle) -> None:
     """Keep every task's reason; record refusals that changed and matter, the mode's by job and all others by task."""
     cluster, view, tasks = cycle.cluster, cycle.view, cycle.cluster.tasks
-    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.records)
+    changed = note_reasons(view.rows, view.answer, _RECORDED, tasks.decided)
     by_mode = view.answer["reason"][changed] == Reason.MODE
     _note_off(cycle, np.unique(tasks.job[view.rows[changed[by_mode]]]))
     changed = changed[~by_mode][:RECORDS_PER_CYCLE]
@@ -303,11 +315,11 @@ def _note_off(cycle: Cycle, jobs: Ints) -> None:
 
 
 @kernel
-def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks: Records) -> Ints:
+def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks_decided: NDArray[Decided]) -> Ints:
     """Write reasons into the tasks; returns the places of those that changed to one that is recorded."""
     changed, reason = np.zeros(len(rows), dtype=np.bool_), answer["reason"]
     for place in range(len(rows)):
-        task = tasks[rows[place]]
+        task = tasks_decided[rows[place]]
         if task["reason"] != reason[place]:
             changed[place], task["reason"] = recorded[reason[place]], reason[place]
     return np.flatnonzero(changed)

@@ -7,7 +7,6 @@ in `StageInfo` is shared, and so are the sets of `JobInfo`: whoever describes th
 from copy import copy
 
 from controlplane.model.cluster import Cluster, SourceState
-from controlplane.model.table import Table
 
 _TABLES = ("pools", "hosts", "executors", "jobs", "stages", "tasks", "attempts")
 
@@ -16,7 +15,7 @@ def still(cluster: Cluster) -> Cluster:
     """The cluster at this moment, as far as a snapshot reads it; facts, which are frozen, are shared."""
     found = copy(cluster)
     for name in _TABLES:
-        setattr(found, name, _table(getattr(cluster, name)))
+        setattr(found, name, getattr(cluster, name).still())
     found.sources = {name: _source(source) for name, source in cluster.sources.items()}
     found.source_of_pool = {source.row: source for source in found.sources.values()}
     found.queues = {name: found.sources[name] for name in cluster.queues}
@@ -25,13 +24,6 @@ def still(cluster: Cluster) -> Cluster:
     found.executor_names = cluster.executor_names.copy()
     found.job_infos = cluster.job_infos.copy()
     found.stage_infos = cluster.stage_infos.copy()
-    return found
-
-
-def _table(table: Table) -> Table:
-    found = copy(table)
-    found._free = table._free.copy()
-    found._hold(table.records.copy())
     return found
 
 

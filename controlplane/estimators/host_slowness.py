@@ -10,9 +10,11 @@ from math import inf, isfinite, isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Flags, Floats, Ints, Record, Records
+from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.writers import Estimated, Reported, Scratch
 
 HALF_LIFE_S = 300.0
 """After so long, what an ended attempt has shown counts half."""
@@ -86,7 +88,13 @@ def log_slowness(stage: Ints, host: Ints, log_cost: Floats, finished_n: Ints, fi
 
 
 @kernel
-def compare_running(attempts: Records, tasks: Records, stages: Records, pools: Records) -> tuple[Ints, Floats]:
+def compare_running(
+    attempts: NDArray[Reported],
+    attempts_estimated: NDArray[Estimated],
+    tasks: NDArray[Reported],
+    stages_estimated: NDArray[Estimated],
+    pools_scratch: NDArray[Scratch],
+) -> tuple[Ints, Floats]:
     """Write the log slowness of the live attempts in pools that are due.
 
     Returns (host, log slowness) of all live attempts, those of other pools as they were last seen.
@@ -95,25 +103,28 @@ def compare_running(attempts: Records, tasks: Records, stages: Records, pools: R
     host, log_cost, n = np.empty(len(attempts), dtype=np.int64), np.empty(len(attempts)), 0
     for row in range(len(attempts)):
         attempt = attempts[row]
-        if attempt["alive"] and pools[attempt["pool"]]["due"]:
+        if attempt["alive"] and pools_scratch[attempt["pool"]]["due"]:
             rows[n], stage[n], host[n] = row, attempt["stage"], attempt["host"]
-            log_cost[n] = seen_or_foreseen(attempt, tasks[attempt["task"]]["input_bytes"])
+            input_bytes = tasks[attempt["task"]]["input_bytes"]
+            log_cost[n] = seen_or_foreseen(attempts_estimated[row], attempt["work"], input_bytes)
             n += 1
-    slowness = log_slowness(stage[:n], host[:n], log_cost[:n], stages["n_costs"].copy(), stages["log_cost_sum"].copy())
+    finished_n, finished_log_sum = stages_estimated["n_costs"].copy(), stages_estimated["log_cost_sum"].copy()
+    slowness = log_slowness(stage[:n], host[:n], log_cost[:n], finished_n, finished_log_sum)
     for place in range(n):
-        attempts[rows[place]]["log_slowness"] = slowness[place]
-    for attempt in attempts:
-        if attempt["alive"] and not pools[attempt["pool"]]["due"]:
-            host[n], log_cost[n] = attempt["host"], attempt["log_slowness"]
+        attempts_estimated[rows[place]]["log_slowness"] = slowness[place]
+    for row in range(len(attempts)):
+        attempt = attempts[row]
+        if attempt["alive"] and not pools_scratch[attempt["pool"]]["due"]:
+            host[n], log_cost[n] = attempt["host"], attempts_estimated[row]["log_slowness"]
             n += 1
     log_cost[: len(slowness)] = slowness
     return host[:n], log_cost[:n]
 
 
 @rule
-def seen_or_foreseen(attempt: Record, input_bytes: float) -> float:
+def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float) -> float:
     """Log of seconds per byte or record; the foreseen one of an attempt that should long have begun to read."""
-    if not isnan(attempt["log_cost"]) or attempt["too_new"] or attempt["work"] > 0 or isnan(input_bytes):
+    if not isnan(attempt["log_cost"]) or attempt["too_new"] or work > 0 or isnan(input_bytes):
         return attempt["log_cost"]
     return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
 

@@ -10,6 +10,7 @@ from controlplane.compiled import rule
 from controlplane.estimators.spread import Counts, count_from, is_rare
 from controlplane.estimators.work_done import OBSERVED_S, SHORTEST_S, observed_s, seen_size
 from controlplane.model.columns import Record
+from controlplane.model.writers import Estimated, Reported
 
 STARTUP_DEVIATIONS = 4.0
 """Mean deviations beyond the mean start-up at which an attempt without progress is late."""
@@ -66,14 +67,14 @@ def patience_s(is_cold: bool, warm_late_s: float, cold_late_s: float, startup_pr
 
 
 @rule
-def usual_startup_s(is_cold: bool, pool: Record) -> float:
+def usual_startup_s(is_cold: bool, pool: Estimated) -> float:
     """Time to first progress on executors of a kind; 0 where none was seen."""
     startup_s = pool["cold_startup_mean_s"] if is_cold else pool["startup_mean_s"]
     return 0.0 if math.isnan(startup_s) else startup_s
 
 
 @rule
-def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
+def net_age_s(now_s: float, attempt: Reported, pool: Estimated, idle: bool) -> float:
     """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one.
 
     While slots are idle, start-up beyond the usual counts as age. While none is idle, the start-up of a cold attempt
@@ -82,7 +83,7 @@ def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
     startup_s = usual_startup_s(attempt["cold"], pool)
     if not math.isnan(attempt["first_s"]):
         own_s = attempt["first_s"] - attempt["start_s"]
-        if startup_s > 0 and pool["idle"] > 0:
+        if startup_s > 0 and idle:
             startup_s = min(own_s, startup_s)
         else:
             startup_s = max(own_s, startup_s) if attempt["cold"] else own_s
@@ -90,26 +91,28 @@ def net_age_s(now_s: float, attempt: Record, pool: Record) -> float:
 
 
 @rule
-def is_starting(now_s: float, startup_prior_s: float, attempt: Record, pool: Record) -> bool:
+def is_starting(now_s: float, startup_prior_s: float, attempt: Reported, pool: Estimated, idle: bool) -> bool:
     """Whether an attempt may still be starting, or has only just shown progress.
 
     Progress is reported several times a second, so short tasks often show none before they end.
     """
     if not math.isnan(attempt["first_s"]):
         return observed_s(now_s, attempt) < OBSERVED_S
-    deviations = STARTUP_DEVIATIONS if pool["idle"] <= 0 else STARTUP_DEVIATIONS_WHEN_IDLE
+    deviations = STARTUP_DEVIATIONS_WHEN_IDLE if idle else STARTUP_DEVIATIONS
     late_s = patience_s(
         is_cold=attempt["cold"],
         warm_late_s=late_after_s(pool["startup_mean_s"], pool["startup_deviation_s"], deviations),
         cold_late_s=late_after_s(pool["cold_startup_mean_s"], pool["cold_startup_deviation_s"], deviations),
         startup_prior_s=startup_prior_s,
     )
-    least_s = usual_startup_s(attempt["cold"], pool) + (LEAST_LATE_BY_S if pool["idle"] > 0 else LATE_BY_S)
+    least_s = usual_startup_s(attempt["cold"], pool) + (LEAST_LATE_BY_S if idle else LATE_BY_S)
     return now_s - attempt["start_s"] < max(late_s, least_s)
 
 
 @rule
-def is_steady(now_s: float, usual_s: float, attempt: Record, task: Record, stage: Record, pool: Record) -> bool:
+def is_steady(
+    now_s: float, usual_s: float, attempt: Reported, task: Reported, stage: Estimated, pool: Estimated
+) -> bool:
     """Whether a rate has been seen for long enough to be believed; True for an attempt that has shown none.
 
     Programs read by fits and starts, and the first tasks of a stage on an executor become faster as they go. The more
@@ -139,7 +142,7 @@ def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
 
 
 @rule
-def is_busy(now_s: float, attempt: Record) -> bool:
+def is_busy(now_s: float, attempt: Reported) -> bool:
     """Whether an attempt's own thread has computed lately; False where nobody counts its CPU time."""
     return now_s - attempt["busy_s"] < BUSY_WITHIN_S
 
@@ -149,11 +152,11 @@ def is_old(
     now_s: float,
     age_s: float,
     usual_s: float,
-    attempt: Record,
-    task: Record,
-    stage: Record,
+    attempt: Reported,
+    task: Reported,
+    stage: Estimated,
     others: Record,
-    pool: Record,
+    idle: bool,
     durations: Counts,
     ages: Counts,
 ) -> bool:
@@ -164,14 +167,14 @@ def is_old(
     The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
-    late_by_s = min(max(usual_s / 2, LEAST_LATE_BY_S), LATE_BY_S) if pool["idle"] > 0 else LATE_BY_S
+    late_by_s = min(max(usual_s / 2, LEAST_LATE_BY_S), LATE_BY_S) if idle else LATE_BY_S
     if own_s < usual_s + late_by_s:
         return False
     if stage["n_finished"] == 0:
         is_alone = (now_s - attempt["start_s"]) * others["n"] > LONGER_TIMES * others["elapsed_sum_s"]
         return (is_alone or others["n"] == 0) and own_s > stage["prior_late_s"] * (BUSY_TIMES if busy else 1.0)
     n_finished = count_from(durations, 0.0)
-    least_s = own_s / times_longer(n_finished=n_finished, busy=busy, idle=pool["idle"] > 0)
+    least_s = own_s / times_longer(n_finished=n_finished, busy=busy, idle=idle)
     n_running = count_from(ages, least_s) - 1
     return is_rare(n_as_long=count_from(durations, least_s) + n_running, n_known=n_finished + n_running)
 
@@ -179,10 +182,10 @@ def is_old(
 @rule
 def is_silent(
     now_s: float,
-    attempt: Record,
-    task: Record,
-    stage: Record,
-    pool: Record,
+    attempt: Reported,
+    task: Reported,
+    stage: Estimated,
+    pool: Estimated,
     others: Record,
     gaps: Counts,
     silences: Counts,

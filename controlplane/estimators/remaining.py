@@ -159,9 +159,9 @@ class RemainingTimes:
         return float(np.nan_to_num(usual_s[ended.pool], nan=0.0))
 
     def _grow(self, cluster: Cluster) -> None:
-        self._durations = rows_for(self._durations, len(cluster.stages.records))
-        self._cold_durations = rows_for(self._cold_durations, len(cluster.stages.records))
-        self._gaps = rows_for(self._gaps, len(cluster.stages.records))
+        self._durations = rows_for(self._durations, len(cluster.stages.alive))
+        self._cold_durations = rows_for(self._cold_durations, len(cluster.stages.alive))
+        self._gaps = rows_for(self._gaps, len(cluster.stages.alive))
 
     def estimate(self, cluster: Cluster, host_log: Floats, now_s: float) -> None:
         """Write times to go, rates and progress of all live attempts in pools that are due into their columns.
@@ -174,10 +174,13 @@ class RemainingTimes:
             self.startup_prior_s,
             self.history.duration_s(2 * self.startup_prior_s),
             host_log,
-            cluster.attempts.records[: cluster.attempts.size],
-            cluster.tasks.records,
-            cluster.stages.records,
-            cluster.pools.records,
+            cluster.attempts.reported[: cluster.attempts.size],
+            cluster.attempts.estimated,
+            cluster.tasks.reported,
+            cluster.stages.reported,
+            cluster.stages.estimated,
+            cluster.pools.estimated,
+            cluster.pools.scratch,
             self._durations,
             self._cold_durations,
             self._gaps,

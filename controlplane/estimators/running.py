@@ -10,6 +10,7 @@ Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.lateness import is_old, is_silent, is_starting, is_steady, net_age_s, usual_startup_s
@@ -26,7 +27,8 @@ from controlplane.estimators.work_done import (
     tail_of,
     total_work,
 )
-from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.columns import Floats, Record
+from controlplane.model.writers import Estimated, Reported, Scratch
 
 STALL_TAIL_INDEX = 1.25
 """Of silence that is unusual, at most: what has stopped may never go on, however light the tail of durations is."""
@@ -54,10 +56,13 @@ def estimate(
     startup_prior_s: float,
     duration_prior_s: float,
     host_log: Floats,
-    attempts: Records,
-    tasks: Records,
-    stages: Records,
-    pools: Records,
+    attempts: NDArray[Reported],
+    attempts_estimated: NDArray[Estimated],
+    tasks: NDArray[Reported],
+    stages: NDArray[Reported],
+    stages_estimated: NDArray[Estimated],
+    pools_estimated: NDArray[Estimated],
+    pools_scratch: NDArray[Scratch],
     durations: Counts,
     cold_durations: Counts,
     gaps: Counts,
@@ -69,23 +74,27 @@ def estimate(
     """
     running = np.zeros(len(stages), dtype=RUNNING)
     ages, silences = np.zeros_like(durations), np.zeros_like(gaps)
-    for attempt in attempts:
-        if attempt["alive"] and pools[attempt["pool"]]["due"]:
-            stage, task, pool = stages[attempt["stage"]], tasks[attempt["task"]], pools[attempt["pool"]]
-            age_s = net_age_s(now_s, attempt, pool)
+    for at in range(len(attempts)):
+        attempt, estimates = attempts[at], attempts_estimated[at]
+        if attempt["alive"] and pools_scratch[attempt["pool"]]["due"]:
+            stage, task = stages_estimated[attempt["stage"]], tasks[attempt["task"]]
+            idle = pools_scratch[attempt["pool"]]["idle"] > 0
+            age_s = net_age_s(now_s, attempt, pools_estimated[attempt["pool"]], idle)
             cost = running_cost(now_s, total_work(attempt, task, stage), attempt)
-            attempt["log_cost"] = math.log(cost) if counts_as_work(attempt, task) else math.nan
+            estimates["log_cost"] = math.log(cost) if counts_as_work(attempt, task) else math.nan
             is_older = age_s > believed_s(stage, duration_prior_s)
-            add_running(now_s, age_s, is_older, attempt, 1.0, running[attempt["stage"]])
+            add_running(now_s, age_s, is_older, attempt, estimates["log_cost"], 1.0, running[attempt["stage"]])
             ages[attempt["stage"], bin_of(age_s)] += 1
             if attempt["moved_s"] > attempt["start_s"]:
                 silences[attempt["stage"], bin_of(max(attempt["gap_s"], now_s - attempt["moved_s"]))] += 1
-    for attempt in attempts:
-        if attempt["alive"] and pools[attempt["pool"]]["due"]:
-            row = attempt["stage"]
-            stage, task, pool, others = stages[row], tasks[attempt["task"]], pools[attempt["pool"]], running[row]
-            age_s, believed = net_age_s(now_s, attempt, pool), believed_s(stage, duration_prior_s)
-            add_running(now_s, age_s, age_s > believed, attempt, -1.0, others)
+    for at in range(len(attempts)):
+        attempt, estimates = attempts[at], attempts_estimated[at]
+        if attempt["alive"] and pools_scratch[attempt["pool"]]["due"]:
+            row, idle = attempt["stage"], pools_scratch[attempt["pool"]]["idle"] > 0
+            stage, task, pool = stages_estimated[row], tasks[attempt["task"]], pools_estimated[attempt["pool"]]
+            age_s, believed = net_age_s(now_s, attempt, pool, idle), believed_s(stage, duration_prior_s)
+            others, log_cost = running[row], estimates["log_cost"]
+            add_running(now_s, age_s, age_s > believed, attempt, log_cost, -1.0, others)
             n = others["n_costs"] + stage["n_costs"]
             sibling_log = (others["log_cost_sum"] + stage["log_cost_sum"]) / n if n > 0 else stage["prior_log_cost"]
             usual_s = typical_s(
@@ -96,22 +105,38 @@ def estimate(
             is_cold = attempt["cold"] and stage["n_cold"] > 0
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
-            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, pool, siblings, ages[row])
+            is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, pool, others, gaps[row], silences[row])
-            own_log = attempt["log_cost"] - sibling_log - host_log[attempt["host"]]
+            own_log = log_cost - sibling_log - host_log[attempt["host"]]
             kept_times = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
-            write_times(now_s, age_s, usual_s, is_late, is_stuck, sibling_log, kept_times, attempt, task, stage, pool)
-            is_new = is_starting(now_s, startup_prior_s, attempt, pool)
+            write_times(
+                now_s,
+                age_s,
+                usual_s,
+                is_late,
+                is_stuck,
+                sibling_log,
+                kept_times,
+                stages[row]["n_done"],
+                attempt,
+                estimates,
+                task,
+                stage,
+                pool,
+            )
+            is_new = is_starting(now_s, startup_prior_s, attempt, pool, idle)
             is_known = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
-            attempt["too_new"] = is_new or not is_known
-            if not is_new and math.isnan(attempt["estimated_s"]):
+            estimates["too_new"] = is_new or not is_known
+            if not is_new and math.isnan(estimates["estimated_s"]):
                 # What is foretold at first is held against what comes out.
-                attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]
-            add_running(now_s, age_s, age_s > believed, attempt, 1.0, others)
+                estimates["estimated_s"], estimates["foretold_end_s"] = now_s, now_s + estimates["t_rem_s"]
+            add_running(now_s, age_s, age_s > believed, attempt, log_cost, 1.0, others)
 
 
 @rule
-def add_running(now_s: float, age_s: float, is_older: bool, attempt: Record, sign: float, running: Record) -> None:
+def add_running(
+    now_s: float, age_s: float, is_older: bool, attempt: Reported, log_cost: float, sign: float, running: Record
+) -> None:
     """Count an attempt among those of its stage that run, or, with a sign of -1, leave it out."""
     running["n"] += sign
     running["elapsed_sum_s"] += sign * (now_s - attempt["start_s"])
@@ -120,13 +145,13 @@ def add_running(now_s: float, age_s: float, is_older: bool, attempt: Record, sig
     if is_older:
         running["n_older"] += sign
         running["older_sum_s"] += sign * age_s
-    if not math.isnan(attempt["log_cost"]):
+    if not math.isnan(log_cost):
         running["n_costs"] += sign
-        running["log_cost_sum"] += sign * attempt["log_cost"]
+        running["log_cost_sum"] += sign * log_cost
 
 
 @rule
-def believed_s(stage: Record, duration_prior_s: float) -> float:
+def believed_s(stage: Estimated, duration_prior_s: float) -> float:
     """What a task of a stage takes by those that have finished, else by its past, else by that of all stages."""
     if stage["n_finished"] > 0:
         return stage["net_sum_s"] / stage["n_finished"]
@@ -152,10 +177,12 @@ def write_times(
     is_stuck: bool,
     sibling_log: float,
     kept_times: float,
-    attempt: Record,
-    task: Record,
-    stage: Record,
-    pool: Record,
+    n_done: int,
+    attempt: Reported,
+    estimates: Estimated,
+    task: Reported,
+    stage: Estimated,
+    pool: Estimated,
 ) -> None:
     """Fill in t_rem, t_new, rates and progress. A late start's work is still to do.
 
@@ -167,9 +194,9 @@ def write_times(
     tail_s = tail_of(attempt, task, stage)
     by_work_s = total * math.exp(sibling_log) + (0.0 if math.isnan(tail_s) else tail_s)
     work_known = not math.isnan(by_work_s)
-    attempt["relative_size"] = seen_size(attempt, task, stage)
-    needed_s = by_work_s if work_known else usual_s * max(attempt["relative_size"], 1.0)
-    if stage["n_done"] == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
+    estimates["relative_size"] = seen_size(attempt, task, stage)
+    needed_s = by_work_s if work_known else usual_s * max(estimates["relative_size"], 1.0)
+    if n_done == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
         # No task has ended, and others are as old: the stage takes longer than was believed, and so would a copy.
         needed_s = age_s + residual_s(elapsed_s=age_s, tail_index=tail_index)
     silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
@@ -190,9 +217,9 @@ def write_times(
     if is_stuck:
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=min(tail_index, STALL_TAIL_INDEX)))
     size = total if work_known else 1.0
-    attempt["t_rem_s"], attempt["t_new_s"], attempt["progress"] = t_rem_s, startup_s + needed_s * kept_times, progress
-    attempt["rate"] = size / (max(elapsed_s, SHORTEST_S) + t_rem_s)
-    attempt["sibling_rate"] = size / max(startup_s + needed_s, SHORTEST_S)
+    estimates["t_rem_s"], estimates["t_new_s"] = t_rem_s, startup_s + needed_s * kept_times
+    estimates["progress"], estimates["rate"] = progress, size / (max(elapsed_s, SHORTEST_S) + t_rem_s)
+    estimates["sibling_rate"] = size / max(startup_s + needed_s, SHORTEST_S)
 
 
 @rule

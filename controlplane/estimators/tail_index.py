@@ -12,28 +12,36 @@ from math import exp, log
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.writers import Estimated, Reported
 
 _NOTHING = np.empty(0)
 
 
 @kernel
-def relative_ages(now_s: float, attempts: Records, pools: Records) -> tuple[Ints, Floats]:
+def relative_ages(
+    now_s: float,
+    attempts: NDArray[Reported],
+    attempts_estimated: NDArray[Estimated],
+    pools_estimated: NDArray[Estimated],
+) -> tuple[Ints, Floats]:
     """Ages of running attempts over what a fresh one would take, of the pools whose tails are reviewed at `now_s`.
 
     Returns (first, ages): those of a pool are ages[first[pool] : first[pool + 1]].
     """
-    first = np.zeros(len(pools) + 1, dtype=np.int64)
+    first = np.zeros(len(pools_estimated) + 1, dtype=np.int64)
     for attempt in attempts:
-        if attempt["alive"] and pools[attempt["pool"]]["tail_reviewed_s"] == now_s:
+        if attempt["alive"] and pools_estimated[attempt["pool"]]["tail_reviewed_s"] == now_s:
             first[attempt["pool"] + 1] += 1
     first = np.cumsum(first)
     ages, place = np.empty(first[-1]), first.copy()
-    for attempt in attempts:
-        if attempt["alive"] and pools[attempt["pool"]]["tail_reviewed_s"] == now_s:
-            ages[place[attempt["pool"]]] = (now_s - attempt["start_s"]) / attempt["t_new_s"]
+    for row in range(len(attempts)):
+        attempt = attempts[row]
+        if attempt["alive"] and pools_estimated[attempt["pool"]]["tail_reviewed_s"] == now_s:
+            ages[place[attempt["pool"]]] = (now_s - attempt["start_s"]) / attempts_estimated[row]["t_new_s"]
             place[attempt["pool"]] += 1
     return first, ages
 

@@ -9,7 +9,7 @@ import math
 
 from controlplane.compiled import rule
 from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS
-from controlplane.model.columns import Record
+from controlplane.model.writers import Estimated, Reported
 
 REPORT_GAP_S = 0.5
 """Silence shorter than this is only the time between two reports."""
@@ -39,7 +39,7 @@ def share_done(work: float, total: float) -> float:
 
 
 @rule
-def running_cost(now_s: float, total: float, attempt: Record) -> float:
+def running_cost(now_s: float, total: float, attempt: Reported) -> float:
     """Seconds per unit of work since progress began, or since launch where that is too short or cheaper; nan before.
 
     Silence counts while there is more to read. By its age, a report may be older than what was seen before.
@@ -57,31 +57,31 @@ def running_cost(now_s: float, total: float, attempt: Record) -> float:
 
 
 @rule
-def has_read(attempt: Record, total: float) -> bool:
+def has_read(attempt: Reported, total: float) -> bool:
     """Whether an attempt has read all that there is to read, as far as that is known; False where it is not."""
     return attempt["work"] >= total * (NEARLY_DONE_BY_SIBLINGS if attempt["unit"] == UNIT_RECORDS else NEARLY_DONE)
 
 
 @rule
-def observed_s(now_s: float, attempt: Record) -> float:
+def observed_s(now_s: float, attempt: Reported) -> float:
     """For how long progress has been seen: from the first to the latest, and any silence since then."""
     return attempt["advanced_s"] - attempt["first_s"] + silence_s(now_s, attempt)
 
 
 @rule
-def silence_s(now_s: float, attempt: Record) -> float:
+def silence_s(now_s: float, attempt: Reported) -> float:
     """For how long an attempt has been silent, past what is only the time between two reports."""
     return max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
 
 
 @rule
-def size_of(task: Record) -> float:
+def size_of(task: Reported) -> float:
     """A task's input over the mean of its stage; 1 where it is not known."""
     return 1.0 if math.isnan(task["relative_size"]) else task["relative_size"]
 
 
 @rule
-def seen_size(attempt: Record, task: Record, stage: Record) -> float:
+def seen_size(attempt: Reported, task: Reported, stage: Estimated) -> float:
     """A task's size by its input, or by the records or bytes that it has read, whichever is most, over its stage's.
 
     Records alone do not tell: a Python task reads batches, and a group of any size may be one.
@@ -95,13 +95,13 @@ def seen_size(attempt: Record, task: Record, stage: Record) -> float:
 
 
 @rule
-def counts_as_work(attempt: Record, task: Record) -> bool:
+def counts_as_work(attempt: Reported, task: Reported) -> bool:
     """Whether an attempt's work is in the unit of its siblings': records are not where the input's bytes are known."""
     return attempt["unit"] != UNIT_RECORDS or math.isnan(task["input_bytes"])
 
 
 @rule
-def total_work(attempt: Record, task: Record, stage: Record) -> float:
+def total_work(attempt: Reported, task: Reported, stage: Estimated) -> float:
     """What an attempt has to do, in its own unit; nan where that is unknown.
 
     Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest. Where
@@ -120,7 +120,7 @@ def total_work(attempt: Record, task: Record, stage: Record) -> float:
 
 
 @rule
-def tail_of(attempt: Record, task: Record, stage: Record) -> float:
+def tail_of(attempt: Reported, task: Reported, stage: Estimated) -> float:
     """What a task needs after it has read, as siblings of its size did; nan where that is not known. Units: seconds."""
     if stage["n_tails"] > 0:
         return stage["tail_sum_s"] / stage["n_tails"] * seen_size(attempt, task, stage)
@@ -128,7 +128,7 @@ def tail_of(attempt: Record, task: Record, stage: Record) -> float:
 
 
 @rule
-def rows_left_s(now_s: float, attempt: Record, task: Record, stage: Record) -> tuple[float, float]:
+def rows_left_s(now_s: float, attempt: Reported, task: Reported, stage: Estimated) -> tuple[float, float]:
     """(seconds until all its rows have come out, their share that has), by siblings' number of rows; nan if unknown."""
     if stage["n_outs"] == 0 or math.isnan(attempt["first_out_s"]):
         return math.nan, math.nan

@@ -6,8 +6,9 @@ from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.changes import EndedAttempt
 from controlplane.model.cluster import Cluster, StageInfo
-from controlplane.model.columns import NAN, Record
+from controlplane.model.columns import NAN
 from controlplane.model.errors import BadFact
+from controlplane.model.writers import Reported
 
 MOST_AT_ONCE = 64
 """Live attempts of one task, more than any host runs; what is done for each of them looks at the others."""
@@ -229,7 +230,7 @@ def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnd
     attempts.cold[others[is_next]] = True
 
 
-def _tail_s(attempt: Record, fact: f.AttemptEnded, ended_s: float) -> float:
+def _tail_s(attempt: Reported, fact: f.AttemptEnded, ended_s: float) -> float:
     """For how long an attempt ran after its last sign of progress; 0 where it read until its end, nan without one."""
     if not attempt["moved_s"] > attempt["start_s"]:
         return NAN
@@ -280,7 +281,7 @@ def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s
             cold=bool(attempts.cold[row]),
             on_new_executor=bool(attempts.on_new_executor[row]),
             startup_s=float(attempts.first_s[row] - attempts.start_s[row]),
-            tail_s=_tail_s(attempts.records[row], fact, ended_s),
+            tail_s=_tail_s(attempts.reported[row], fact, ended_s),
             gap_s=float(attempts.gap_s[row]),
             input_bytes=float(tasks.input_bytes[task]),
             estimated_s=float(attempts.estimated_s[row]),

@@ -1,6 +1,5 @@
 """Which columns does running work have? One table a kind of thing; `_s` are seconds on the engine's clock."""
 
-from enum import StrEnum
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 
 from controlplane.model.reasons import Reason
 from controlplane.model.table import Column, Table
+from controlplane.model.writers import Writer
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -15,22 +15,9 @@ Flags = NDArray[np.bool_]
 Record = Any
 """One row of an array of records."""
 Records = NDArray[Any]
-"""An array of records: a table's, or of a type that a policy sees or answers."""
+"""An array of records of a type that a policy sees or answers."""
 
 NAN = float("nan")
-
-
-class Writer(StrEnum):
-    """The one part of the control plane that changes a column; `tests/engine/test_writers.py` knows its files."""
-
-    HOST = "host"
-    """`apply`: what hosts have told, and what follows from it at once."""
-    ESTIMATOR = "estimator"
-    """The estimators, and `Learning`, which feeds them: what is believed."""
-    ENGINE = "engine"
-    """The steps of a cycle: what was decided, ordered or noted, kept from cycle to cycle."""
-    CYCLE = "cycle"
-    """The same: what is computed from other columns for the kernels, of pools that are due or jobs that changed."""
 
 
 def ints(empty: int = 0, *, by: Writer = Writer.HOST) -> Ints:

@@ -4,13 +4,15 @@ import math
 from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
 from controlplane.model import facts as f
 from controlplane.model.applying import Applying
 from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE
-from controlplane.model.columns import Floats, Ints, Record, Records
+from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadFact
+from controlplane.model.writers import Reported
 
 AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, ROWS_OUT, CPU_MS = range(
     len(f.PROGRESS_COLUMNS)
@@ -28,14 +30,16 @@ def apply_progress(now: Applying, progress: f.Progress) -> None:
         if values:
             columns[place] = values
     rows = np.fromiter(map(now.source.attempts.get, ids, repeat(-1)), dtype=np.int64, count=len(ids))
-    delays_s = advance(now.received_s, rows, columns, attempts.records, now.cluster.tasks.records)
+    delays_s = advance(now.received_s, rows, columns, attempts.reported, now.cluster.tasks.reported)
     first = np.flatnonzero(~np.isnan(delays_s))
     cold = attempts.cold[rows[first]].tolist()
     now.changes.startups += list(zip(repeat(now.source.row), delays_s[first].tolist(), cold, strict=False))
 
 
 @kernel
-def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tasks: Records) -> Floats:
+def advance(
+    received_s: float, rows: Ints, columns: Ints, attempts: NDArray[Reported], tasks: NDArray[Reported]
+) -> Floats:
     """Bring attempts `rows` up to date, those below 0 left out; returns their delays from launch to first progress.
 
     Work is bytes where the input's size is known, else the host's own share, else records; in a new unit it is counted
@@ -81,7 +85,7 @@ def advance(received_s: float, rows: Ints, columns: Ints, attempts: Records, tas
 
 
 @rule
-def counted(attempt: Record) -> float:
+def counted(attempt: Reported) -> float:
     """All that an attempt has read, written and produced, added up: it grows when any of them does."""
     volume = attempt["bytes_read"] + attempt["bytes_written"] + attempt["records_read"] + attempt["records_written"]
     return volume + max(attempt["rows_out"], 0.0)

@@ -25,7 +25,7 @@ def test_what_fits_is_what_a_full_sort_puts_first(wishes, for_copies, for_restar
     n = len(wishes)
     job, score, copies, kill = (np.array([wish[part] for wish in wishes]) for part in range(4))
     room = np.array([for_copies, np.maximum(for_copies, for_restarts)])
-    rows, tasks = np.arange(n)[::-1].copy(), np.zeros(n, dtype=Tasks().records.dtype)
+    rows, tasks = np.arange(n)[::-1].copy(), np.zeros(n, dtype=Tasks().reported.dtype)
     tasks["job"][rows] = job
     answer = np.zeros(n, dtype=SPECULATION)
     answer["score"], answer["copies"], answer["kill"] = score, copies, kill.astype(bool)

@@ -364,9 +364,9 @@ def test_a_report_that_claims_to_be_older_than_its_attempt_makes_no_cost_negativ
     for now_s, read, age_ms in ((3.0, 100, 0), (3.2, 200, 9000)):
         scenario.now_s = now_s
         scenario.tell(progress=f.Progress(attempt=[0], bytes_read=[read], age_ms=[age_ms]))
-    attempt = scenario.scheduler.cluster.attempts.records[0]
-    assert attempt["advanced_s"] < attempt["start_s"]
-    assert attempt["log_cost"] == pytest.approx(math.log(3.0 / 200))
+    attempts = scenario.scheduler.cluster.attempts
+    assert attempts.advanced_s[0] < attempts.start_s[0]
+    assert attempts.log_cost[0] == pytest.approx(math.log(3.0 / 200))
 
 
 def test_a_copy_starts_up_too_where_all_tasks_were_first_on_their_executors():

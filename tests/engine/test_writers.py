@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from controlplane.model import columns
-from controlplane.model.columns import Writer
 from controlplane.model.table import Column, Table
+from controlplane.model.writers import Writer
 
 pytestmark = pytest.mark.unit
 
@@ -26,11 +26,19 @@ TABLES = {
     for name in (table.__name__.lower(), table.__name__.lower()[:-1])
 }
 """Columns and their writers, by what tables and their records are called in code."""
+ROWS = {writer.capitalize(): writer for writer in Writer}
+"""Writers, by the types of their arrays' rows in the signatures of kernels and rules."""
+TEXTS = {
+    path: path.read_text()
+    for folder in ("model", "estimators", "policies", "deciding", "hosts", "engine", "runtime", "api")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.name != "loading.py"
+}
 
 
-def assigned(text):
-    """(table, column, line) of each assignment to `table.column[...]` or `record["column"]` in a file."""
-    for node in ast.walk(ast.parse(text)):
+def assigned(tree):
+    """(table, column, line) of each assignment to `table.column[...]` or `record["column"]` in a tree."""
+    for node in ast.walk(tree):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         for target in targets:
             for place in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -54,24 +62,76 @@ def word(base):
     return getattr(base, "attr", getattr(base, "id", ""))
 
 
+def functions(text):
+    """Those that a file defines."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+
+
+def writer_of(parameter):
+    """The one that its type names, if it is an array of a table or a row of one."""
+    names = [getattr(node, "id", "") for node in ast.walk(parameter.annotation)] if parameter.annotation else []
+    return next((ROWS[name] for name in names if name in ROWS), None)
+
+
+def handed(function):
+    """Names in a function that stand for a writer's array or row: parameters, and what is taken of them."""
+    found = {each.arg: writer_of(each) for each in function.args.args}
+    for name, value in bound(function):
+        found[name] = found.get(name) or found.get(word(whole(value)))
+    return found
+
+
+def bound(function):
+    """(name, value) of each name that a function assigns or loops over, in order."""
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.For)]
+    for node in sorted(statements, key=lambda node: node.lineno):
+        targets, value = ([node.target], node.iter) if isinstance(node, ast.For) else (node.targets, node.value)
+        for target in targets:
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                yield from zip(map(word, target.elts), value.elts, strict=False)
+            else:
+                yield word(target), value
+
+
+def whole(taken):
+    """What a row or a field is taken of."""
+    while isinstance(taken, ast.Subscript):
+        taken = taken.value
+    return taken
+
+
 def foreign(path, text):
     """Assignments of a file to columns that are not its own."""
     name = path.relative_to(ROOT).as_posix()
-    for table, field, line in assigned(text):
-        by = TABLES.get(table, {}).get(field)
-        if by is not None and not name.startswith(OWN[Writer(by)]):
-            yield f"{name}:{line} {table}.{field} is the {by}'s"
+    places = [
+        (f"{table}.{field}", TABLES.get(table, {}).get(field), n) for table, field, n in assigned(ast.parse(text))
+    ]
+    for function in functions(text):
+        writers = handed(function)
+        places += [(base, writers.get(base), line) for base, _, line in assigned(function)]
+    for place, by, line in dict.fromkeys(places):
+        if by is not None and not name.startswith(OWN[by]):
+            yield f"{name}:{line} {place} is the {by.name.lower()}'s"
 
 
 def test_each_column_has_one_writer():
     """What hosts told, what is believed, what was decided, and a cycle's scratch do not mix."""
-    files = [
-        path
-        for folder in ("model", "estimators", "policies", "deciding", "hosts", "engine", "runtime", "api")
-        for path in (ROOT / folder).rglob("*.py")
-        if path.name != "loading.py"
+    assert [each for path, text in TEXTS.items() for each in foreign(path, text)] == []
+
+
+def test_a_kernel_says_of_each_array_of_a_table_whose_it_is():
+    """A parameter without a writer's type would take the arrays of all of them, and could be written to unseen."""
+    every = [each for text in TEXTS.values() for each in functions(text)]
+    kernels = {each.name: each.args.args for each in every if "kernel" in map(word, each.decorator_list)}
+    calls = [node for text in TEXTS.values() for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    taken = [
+        (word(call.func), kernels[word(call.func)][at])
+        for call in calls
+        for at, argument in enumerate(call.args)
+        if word(call.func) in kernels and word(whole(argument)) in {*Writer}
     ]
-    assert [each for path in files for each in foreign(path, path.read_text())] == []
+    assert dict(taken).keys() >= {"advance", "estimate", "view_tasks"}
+    assert [f"{name}: {parameter.arg}" for name, parameter in taken if not writer_of(parameter)] == []
 
 
 @pytest.mark.parametrize(
@@ -82,6 +142,10 @@ def test_each_column_has_one_writer():
         'attempts[at]["t_rem_s"] = 0.0',
         'pools["slots"][0] += 1',
         "self.cluster.attempts.start_s[row] -= 1",
+        "def f(all: NDArray[Reported], at: int) -> None:\n    all[at]['start_s'] = 0.0",
+        "def f(estimates: Estimated) -> None:\n    estimates['rate'] = 0.0",
+        "def f(all: NDArray[Scratch]) -> None:\n    for one in all:\n        one['idle'] += 1",
+        "def f(all: NDArray[Scratch], n: Ints) -> None:\n    other, one = n[0], all[n[0]]\n    one['idle'] = other",
     ],
 )
 def test_whoever_else_assigns_is_found(line):

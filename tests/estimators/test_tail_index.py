@@ -139,9 +139,9 @@ def test_a_sample_that_counts_no_longer_is_not_corrected():
 
 def test_running_attempts_are_as_old_as_their_age_over_what_a_fresh_one_would_take():
     """By pool, and only of those that are reviewed now."""
-    attempts, pools = np.zeros(3, dtype=Attempts().records.dtype), np.zeros(2, dtype=Pools().records.dtype)
-    attempts["alive"], attempts["pool"] = [True, False, True], [1, 1, 0]
-    attempts["start_s"], attempts["t_new_s"] = 4.0, 2.0
-    pools["tail_reviewed_s"] = [9.0, 10.0]
-    first, ages = relative_ages(10.0, attempts, pools)
+    attempts, pools = Attempts(capacity=3), Pools(capacity=2)
+    attempts.alive[:], attempts.pool[:] = [True, False, True], [1, 1, 0]
+    attempts.start_s[:], attempts.t_new_s[:] = 4.0, 2.0
+    pools.tail_reviewed_s[:] = [9.0, 10.0]
+    first, ages = relative_ages(10.0, attempts.reported, attempts.estimated, pools.estimated)
     assert (first.tolist(), ages.tolist()) == ([0, 0, 1], [3.0])

@@ -353,7 +353,7 @@ def test_progress_never_goes_back():
         told = dict(zip(columns, ([total] for total in totals), strict=False))
         progress = f.Progress(attempt=[0], **told)
         scenario.handle(Report(source=SOURCE, epoch=1, received_s=0.0, facts=[], progress=progress))
-    attempt = scenario.scheduler.cluster.attempts.records[0]
+    attempt = scenario.scheduler.cluster.attempts.reported[0]
     known = ("bytes_read", "bytes_written", "records_read", "records_written", "rows_out", "cpu_s")
     assert [attempt[name] for name in known] == [10, 20, 30, 40, 50, 6.0]
 
@@ -367,7 +367,7 @@ def test_a_report_without_more_work_is_no_progress():
     for now_s, n_bytes in ((1.0, 0), (2.0, 500), (3.0, 500)):
         scenario.now_s = now_s
         scenario.tell(progress={0: n_bytes})
-        attempt = scenario.scheduler.cluster.attempts.records[0]
+        attempt = scenario.scheduler.cluster.attempts.reported[0]
         seen.append((attempt["first_s"], attempt["advanced_s"]))
     assert np.array(seen) == pytest.approx(np.array([(np.nan, 0.0), (2.0, 2.0), (2.0, 2.0)]), nan_ok=True)
 
@@ -381,7 +381,7 @@ def test_work_in_a_new_unit_is_counted_from_the_beginning():
     for now_s, told in ((1.0, {"records_read": [999]}), (2.0, {"records_read": [1000], "bytes_read": [500]})):
         scenario.now_s = now_s
         scenario.tell(progress=f.Progress(attempt=[0], **told))
-        attempt = scenario.scheduler.cluster.attempts.records[0]
+        attempt = scenario.scheduler.cluster.attempts.reported[0]
         seen.append(tuple(attempt[name] for name in ("work", "first_work", "first_s", "advanced_s")))
     assert seen == [(999.0, 999.0, 1.0, 1.0), (500.0, 0.0, 1.0, 2.0)]
 
@@ -431,8 +431,8 @@ def test_a_free_row_names_no_row_of_another_table():
     cluster = scenario.scheduler.cluster
     naming = {"pool", "host", "job", "stage", "task", "newest", "older", "executor"}
     for table in (cluster.executors, cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts):
-        for name in naming & set(table.records.dtype.names):
-            assert set(table.records[name].tolist()) == {-1}, (type(table).__name__, name)
+        for name in naming & {*vars(type(table))}:
+            assert set(getattr(table, name).tolist()) == {-1}, (type(table).__name__, name)
 
 
 def test_what_an_executor_took_along_had_run_until_its_loss_was_heard():
