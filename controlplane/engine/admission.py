@@ -186,7 +186,7 @@ class Admission:
     def _pool_hosts(self, source: SourceState) -> tuple[Ints, Ints, np.ndarray]:
         executors, n_hosts = self._cluster.executors, self._cluster.hosts.size
         if source.row not in self._free:
-            rows = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+            rows = source.executors.rows
             host = executors.host[rows]
             slots = np.bincount(host, weights=executors.slots[rows], minlength=n_hosts).astype(np.int64)
             running = np.bincount(host, weights=executors.running[rows], minlength=n_hosts).astype(np.int64)

@@ -11,6 +11,7 @@ from controlplane.model import facts as f
 from controlplane.model.columns import NAN, Attempts, Executors, Floats, Hosts, Ints, Jobs, Pools, Stages, Tasks
 from controlplane.model.costs import listed
 from controlplane.model.finished import FinishedSample
+from controlplane.model.index import Index
 from controlplane.model.reasons import Reason
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
@@ -134,10 +135,10 @@ class SourceState:
     heard_s: float
     applied_s: float = -math.inf
     """When it last said that it has applied an order."""
-    jobs: dict[str, int] = field(default_factory=dict)
-    stages: dict[tuple[int, int], int] = field(default_factory=dict)
+    jobs: Index[str] = field(default_factory=Index)
+    stages: Index[tuple[int, int]] = field(default_factory=Index)
     attempts: dict[int, int] = field(default_factory=dict)
-    executors: dict[str, int] = field(default_factory=dict)
+    executors: Index[str] = field(default_factory=Index)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
     requests_of: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     """Those of each stage."""
