@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
+from msgspec import Struct
+
 from controlplane.hosts.answers import is_moot
 from controlplane.model.changes import EndedAttempt
 from controlplane.model.cluster import TaskKey
@@ -36,8 +38,7 @@ _OF_JOBS = (LaunchCopy, ContainerGrant)
 _OF_STAGES = (LaunchCopy, RunNext)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenOrder:
+class OpenOrder(Struct, frozen=True, kw_only=True):
     """An order that has not ended yet."""
 
     order: AnyOrder
