@@ -59,7 +59,7 @@ class Admission:
         now_s: float,
     ) -> None:
         self._cluster, self._steering, self._budgets, self._now_s = cluster, steering, budgets, now_s
-        self._on_their_way = ledger.on_their_way(now_s)
+        self._ledger = ledger
         self._bound_for: dict[str, dict[TaskKey, list[int]]] = {}
         self._health = health
         self._free: dict[int, tuple[Ints, Ints, np.ndarray]] = {}
@@ -121,7 +121,7 @@ class Admission:
         """By task, the host rows of the copies that earlier cycles have ordered and that have not started."""
         if source.name not in self._bound_for:
             bound = self._bound_for[source.name] = {}
-            for order in self._on_their_way.get(source.name, ()):
+            for order in self._ledger.on_their_way(source.name, self._now_s):
                 bound.setdefault(order.task, []).append(self._cluster.host_rows[order.host])
         return self._bound_for[source.name]
 
@@ -186,7 +186,7 @@ class Admission:
     def _pool_hosts(self, source: SourceState) -> tuple[Ints, Ints, np.ndarray]:
         executors, n_hosts = self._cluster.executors, self._cluster.hosts.size
         if source.row not in self._free:
-            rows = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+            rows = source.executors.rows
             host = executors.host[rows]
             slots = np.bincount(host, weights=executors.slots[rows], minlength=n_hosts).astype(np.int64)
             running = np.bincount(host, weights=executors.running[rows], minlength=n_hosts).astype(np.int64)

@@ -65,18 +65,19 @@ def shares(
 
 def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:
     jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
-    target, cap, originals = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
-    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = target, cap, originals
+    limits = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
+    jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = limits
     jobs.granted_s[rows] = cycle.now_s
     listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
     ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
-    columns = (column.tolist() for column in (rows, is_new, ordered, target, cap, originals))
+    columns = (column.tolist() for column in (rows, is_new, ordered, *limits))
     for place, (row, records, orders, slots, most, most_originals) in enumerate(zip(*columns, strict=True)):
         order, key = next(cycle.ids) if orders else 0, infos[row].key
         record = _record(cycle, source, claimants[place], row, order) if records else None
         if order:
-            limits = {"cap": _limit(most), "originals": _limit(most_originals)}
-            cycle.send(source, ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, **limits), record)
+            cap, originals = _limit(most), _limit(most_originals)
+            grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=cap, originals=originals)
+            cycle.send(source, grant, record)
 
 
 def _limit(slots: int) -> int | None:

@@ -28,7 +28,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
         return
     if not (source.avoided or cycle.health.sick.any()):
         return
-    of_pool = np.fromiter(source.executors.values(), dtype=np.int64, count=len(source.executors))
+    of_pool = source.executors.rows
     waves, known = _waves(cycle, source, of_pool), source.avoided
     is_stale = bool(waves) and cycle.is_half_over(source.avoided_s)
     if waves == known and not is_stale:

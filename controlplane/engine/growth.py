@@ -5,8 +5,6 @@ For how many copies executors come is the host's rule: see `Kind.copies_to_come`
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from controlplane.engine.applications import listings
 from controlplane.engine.steering import Steering
 from controlplane.hosts import kind_of
@@ -79,7 +77,6 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
 
 def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int:
     """A source's attempts that run, originals that wait, and copies that are ordered."""
-    stages, jobs = cluster.stages, list(source.jobs.values())
-    rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
+    stages, rows = cluster.stages, source.stages.rows
     rows = rows[~stages.closing[rows]]
-    return len(source.attempts) + int(stages.waiting(rows).sum()) + int(ordered_by_job[jobs].sum())
+    return len(source.attempts) + int(stages.waiting(rows).sum()) + int(ordered_by_job[source.jobs.rows].sum())

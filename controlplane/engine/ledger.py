@@ -6,6 +6,10 @@ newer order of its kind has taken its place.
 
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from msgspec import Struct
 
 from controlplane.hosts.answers import is_moot
 from controlplane.model.changes import EndedAttempt
@@ -28,9 +32,13 @@ GRACE_S = 5.0
 SUPERSEDED = "a newer order has taken its place"
 OVER = "what it was about has ended"
 
+_Key = TypeVar("_Key")
+_LEASES = (ContainerGrant, AvoidHosts, CapExecutors, RunNext)
+_OF_JOBS = (LaunchCopy, ContainerGrant)
+_OF_STAGES = (LaunchCopy, RunNext)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenOrder:
+
+class OpenOrder(Struct, frozen=True, kw_only=True):
     """An order that has not ended yet."""
 
     order: AnyOrder
@@ -65,21 +73,22 @@ class OpenOrder:
     @property
     def job(self) -> str:
         """The job that it is about; empty where its kind names none."""
-        return self.order.job if isinstance(self.order, LaunchCopy | ContainerGrant) else ""
+        return self.order.job if isinstance(self.order, _OF_JOBS) else ""
 
     @property
     def lease(self) -> tuple[str, str, str] | None:
         """What the newest order alone holds for: (source, kind, job or stage); None for one that stands for itself."""
-        if isinstance(self.order, RunNext):
-            return (self.source, self.kind, f"{self.order.stage}.{self.order.stage_attempt}")
-        is_lease = isinstance(self.order, ContainerGrant | AvoidHosts | CapExecutors)
-        return (self.source, self.kind, self.job) if is_lease else None
+        order = self.order
+        if not isinstance(order, _LEASES):
+            return None
+        about = f"{order.stage}.{order.stage_attempt}" if isinstance(order, RunNext) else self.job
+        return (self.source, self.kind, about)
 
     @property
     def stage(self) -> tuple[int, int] | None:
         """(stage, stage_attempt) that it is about; None for one that outlasts a stage."""
         order = self.order
-        return (order.stage, order.stage_attempt) if isinstance(order, LaunchCopy | RunNext) else None
+        return (order.stage, order.stage_attempt) if isinstance(order, _OF_STAGES) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +105,10 @@ class Ledger:
 
     def __init__(self) -> None:
         self.open: dict[int, OpenOrder] = {}
+        self._expiring: dict[float, dict[int, OpenOrder]] = {}
+        """The open orders by when they expire; those of one cycle share few moments."""
+        self._bound: dict[str, dict[int, OpenOrder]] = {}
+        """By source, the open launches that name a host."""
         self._leases: dict[tuple[str, str, str], int] = {}
         """The newest open order of each lease."""
         self._kills: dict[tuple[str, TaskKey], dict[int, OpenOrder]] = {}
@@ -105,10 +118,13 @@ class Ledger:
 
     def ordered(self, entry: OpenOrder) -> None:
         """Remember an order that goes out."""
-        order = entry.order.order
+        order, lease = entry.order.order, entry.lease
         self.open[order] = entry
-        if entry.lease:
-            self._leases[entry.lease] = order
+        self._expiring.setdefault(entry.expires_s, {})[order] = entry
+        if entry.host:
+            self._bound.setdefault(entry.source, {})[order] = entry
+        if lease:
+            self._leases[lease] = order
         if entry.kills >= 0:
             self._kills.setdefault((entry.source, entry.task), {})[entry.kills] = entry
 
@@ -126,13 +142,9 @@ class Ledger:
             if order.expires_s > now_s
         }
 
-    def on_their_way(self, now_s: float) -> dict[str, list[OpenOrder]]:
-        """By source, the launches on a named host that have not started yet."""
-        launches: dict[str, list[OpenOrder]] = {}
-        for order in self.open.values():
-            if order.launches and order.host and order.expires_s > now_s:
-                launches.setdefault(order.source, []).append(order)
-        return launches
+    def on_their_way(self, source: str, now_s: float) -> list[OpenOrder]:
+        """The launches of a source on a named host that have not started yet."""
+        return [order for order in self._bound.get(source, {}).values() if order.expires_s > now_s]
 
     def would_copy(self, source: str, task: TaskKey, entry: ShadowCopy) -> None:
         """Remember a copy that shadow mode did not order; the first one of a task counts."""
@@ -161,7 +173,7 @@ class Ledger:
     def ended(self, ended: EndedAttempt) -> Iterator[DecisionOutcome]:
         """An attempt is over: did a copy win or lose, what would a shadow copy have saved?"""
         fact = ended.fact
-        self._forget_kill(ended.source, (fact.stage, fact.stage_attempt, fact.index), fact.attempt)
+        _take_out(self._kills, (ended.source, (fact.stage, fact.stage_attempt, fact.index)), fact.attempt)
         copy = self._copies.pop((ended.source, fact.attempt), None)
         if copy is not None:
             yield DecisionOutcome(
@@ -186,8 +198,12 @@ class Ledger:
                 )
 
     def expire(self, now_s: float, is_over: Callable[[OpenOrder], bool]) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
-        """Orders whose hosts never said what became of them; `is_over` says whether what one is about has ended."""
-        for entry in [entry for entry in self.open.values() if entry.expires_s + GRACE_S < now_s]:
+        """Orders whose hosts never said what became of them, in order of their ids.
+
+        `is_over` says whether what one is about has ended.
+        """
+        past = [orders for expires_s, orders in self._expiring.items() if expires_s + GRACE_S < now_s]
+        for entry in [self.open[order] for order in sorted(chain.from_iterable(past))]:
             result, reason = (Result.MOOT, OVER) if is_over(entry) else (Result.EXPIRED, "no word from the host")
             yield entry, self._close(entry, result, now_s, reason=reason)
 
@@ -226,14 +242,17 @@ class Ledger:
         self, entry: OpenOrder, result: Result, at_s: float, *, reason: str = "", attempt: int = -1
     ) -> DecisionOutcome:
         """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
-        order = entry.order.order
+        order, lease = entry.order.order, entry.lease
         del self.open[order]
-        is_superseded = entry.lease is not None and self._leases.get(entry.lease) != order
-        if entry.lease and not is_superseded:
-            del self._leases[entry.lease]
+        _take_out(self._expiring, entry.expires_s, order)
+        if entry.host:
+            _take_out(self._bound, entry.source, order)
+        is_superseded = lease is not None and self._leases.get(lease) != order
+        if lease and not is_superseded:
+            del self._leases[lease]
         if result is not Result.APPLIED:
             if self._kills.get((entry.source, entry.task), {}).get(entry.kills) is entry:
-                self._forget_kill(entry.source, entry.task, entry.kills)
+                _take_out(self._kills, (entry.source, entry.task), entry.kills)
             if is_superseded:
                 result, reason = Result.MOOT, SUPERSEDED
             elif is_moot(reason):
@@ -248,8 +267,11 @@ class Ledger:
             attempt=attempt,
         )
 
-    def _forget_kill(self, source: str, task: TaskKey, attempt: int) -> None:
-        kills = self._kills.get((source, task), {})
-        kills.pop(attempt, None)
-        if not kills:
-            self._kills.pop((source, task), None)
+
+def _take_out(orders: dict[_Key, dict[int, OpenOrder]], key: _Key, at: int) -> None:
+    """Drop one of the orders under a key, if it is there; a key without orders goes, too."""
+    under = orders.get(key)
+    if under is not None:
+        under.pop(at, None)
+        if not under:
+            del orders[key]

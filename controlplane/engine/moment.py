@@ -56,8 +56,8 @@ def moment(
 ) -> Moment:
     """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time to tell."""
     ordered_hosts: dict[tuple[str, TaskKey], list[str]] = {}
-    for orders in ledger.on_their_way(now_s).values():
-        for order in orders:
+    for source in cluster.sources:
+        for order in ledger.on_their_way(source, now_s):
             ordered_hosts.setdefault((order.source, order.task), []).append(order.host)
     return Moment(
         cluster=cluster,

@@ -8,7 +8,7 @@ calls the same rules and policies (`deciding/`).
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
-from itertools import count
+from itertools import compress, count, repeat
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from controlplane.hosts import KINDS, kind_of
 from controlplane.hosts.answers import NO_SLOT
 from controlplane.model.apply import apply, forget
 from controlplane.model.changes import Changes
-from controlplane.model.cluster import Cluster, SourceState, TaskKey
+from controlplane.model.cluster import Claimed, Cluster, SourceState, TaskKey
 from controlplane.model.decisions import Decision, DecisionOutcome, Report, Stimulus, StockCopy
 from controlplane.model.facts import Fact, Mode, OrderResult
 from controlplane.model.orders import Claim
@@ -206,12 +206,16 @@ class Scheduler:
         return len(source.attempts.keys() & attempts) if source else 0
 
     def claims_of(self, name: str) -> list[Claim]:
-        """The jobs of a source that we speculate for now."""
+        """The jobs of a source that we speculate for now; the same list again while they are the same."""
         source = self.cluster.sources.get(name)
         if source is None:
             return []
-        claimed, lease_ms = self.steering.claimed(self.cluster, source).tolist(), self.settings.lease_ms
-        return [_claim(key, lease_ms) for key, row in source.jobs.items() if claimed[row]]
+        rows, lease_ms, said = source.jobs.rows, self.settings.lease_ms, source.claimed
+        flags = self.steering.claimed(self.cluster, source)[rows]
+        if not (said and said.rows is rows and said.lease_ms == lease_ms and np.array_equal(said.flags, flags)):
+            claims = list(map(_claim, compress(source.jobs, flags.tolist()), repeat(lease_ms)))
+            said = source.claimed = Claimed(rows, flags, lease_ms, claims)
+        return said.claims
 
     def learned(self) -> dict[str, Any]:
         """JSON-able state of all estimators, for the store."""
@@ -234,7 +238,7 @@ class Scheduler:
             mode = self.steering.mode(source)
             if not report.full and mode is source.lease_mode:
                 continue
-            rows = list(source.jobs.values())
+            rows = source.jobs.rows
             infos = [self.cluster.stage_infos[row] for row in source.stages.values()]
             source.avoided_s = source.most_executors_s = jobs.granted_s[rows] = -np.inf
             for info in infos:

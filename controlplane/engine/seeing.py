@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
-from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.cluster import Cluster, SourceState, StageInfo
 from controlplane.model.columns import Floats, Ints, Records, Stages
 from controlplane.model.facts import Mode
+from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
 from controlplane.model.writers import Decided, Estimated, Reported, Scratch
 from controlplane.policies.answer import SPECULATION
@@ -80,7 +81,7 @@ def pool_view(
     Containers are not copied, so an application's virtual size is what it holds and asks for: its tail counts as light.
     """
     jobs = cluster.jobs
-    rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
+    rows = source.jobs.rows
     is_fixed = (jobs.fixed_target[rows] >= 0) & ~jobs.ended[rows]
     rows = rows[(sums.remaining_tasks[rows] > 0) | (sums.running[rows] > 0) | is_fixed]
     rows = rows[np.argsort(jobs.submitted_s[rows], kind="stable")]
@@ -163,9 +164,7 @@ class TaskView:
         """What speculators see, without weights. Finished attempts are left out unless they are asked for."""
         finished = UNKNOWN_FINISHED
         if by_finished:
-            running = np.unique(self.tasks["stage"]).tolist()
-            samples = {row: cluster.stage_infos[row].finished.records for row in running}
-            finished = show_finished(self.tasks, self.stages, samples)
+            finished = show_finished(cluster.stage_infos, self.tasks, self.stages)
         return Seen(pools=self.pools, jobs=self.jobs, stages=self.stages, tasks=self.tasks, finished=finished)
 
     @property
@@ -260,22 +259,27 @@ def view_tasks(
     return n
 
 
-def show_finished(tasks: Records, stages: Records, samples: Mapping[int, Records]) -> Records:
-    """Put the `FINISHED` records of stages, by their rows, one after the other, and write down which are whose.
+def show_finished(infos: Mapping[int, StageInfo], tasks: Records, stages: Records) -> Records:
+    """Put the `FINISHED` records of the tasks' stages one after the other, and write down which are whose.
 
     Where the input of none is known, a stage's tasks count as equal work. Where tasks are done and of none of the
     attempts that did them anything is known, the stage's count as not known.
     """
-    rows = np.array(sorted(samples), dtype=np.int64)
-    records = [samples[row] for row in rows.tolist()]
-    size = np.array([len(each) for each in records], dtype=np.int64)
-    by_input = np.array([len(each) > 0 and each["unit_s"][0] < np.inf for each in records], dtype=np.bool_)
-    finished, last = np.concatenate([UNKNOWN_FINISHED, *records]), np.cumsum(size)
+    rows = np.flatnonzero(np.bincount(tasks["stage"], minlength=len(stages)))
+    samples = [infos[row].finished for row in rows.tolist()]
+    size = np.fromiter(map(len, samples), dtype=np.int64, count=len(samples))
+    # Of thousands of small arrays, joining their bytes takes a twentieth of what numpy's own concatenation takes.
+    finished = np.frombuffer(bytearray().join(each.records.tobytes() for each in samples if len(each)), dtype=FINISHED)
+    last = np.cumsum(size)
+    by_input = size > 0
+    by_input[by_input] = finished["unit_s"][(last - size)[by_input]] < np.inf
     equal = np.repeat(~by_input, size)
     finished["unit_s"][equal] = finished["duration_s"][equal]
     known = (size > 0) | (stages["done"][rows] == 0)
     stages["finished_from"][rows], stages["finished_to"][rows] = np.where(known, last - size, -1), last
-    tasks["work"] = np.where(by_input[np.searchsorted(rows, tasks["stage"])], tasks["work"], 1.0)
+    counts_input = np.zeros(len(stages), dtype=np.bool_)
+    counts_input[rows] = by_input
+    tasks["work"] = np.where(counts_input[tasks["stage"]], tasks["work"], 1.0)
     return finished
 
 

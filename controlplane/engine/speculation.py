@@ -83,7 +83,7 @@ def _prepare(cycle: Cycle, source: SourceState) -> None:
     policy, settings = cycle.steering.speculator(source.name)
     pools.at_start[row] = policy.at_start
     if policy.prepare:
-        rows = np.fromiter(source.stages.values(), dtype=np.int64, count=len(source.stages))
+        rows = source.stages.rows
         load = Load(
             slots=int(pools.slots[row]),
             offered_load=float(pools.offered_load[row]),
@@ -208,7 +208,7 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
         if source.attached.executor_limit:
             growth = growth_of(cycle.cluster, cycle.steering, source, cycle.now_s)
             tasks = tasks_of(cycle.cluster, source, budgets.ordered_by_job)
-            rows = np.fromiter(source.jobs.values(), dtype=np.int64, count=len(source.jobs))
+            rows = source.jobs.rows
             is_fixed = cycle.steering.allocator(source.name)[0].by_fixed & (jobs.fixed_target[rows] >= 0)
             rows = rows[(waiting[rows] == 0) & ~is_fixed]
             to_come[rows] = growth.copies(tasks)

@@ -63,8 +63,7 @@ def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], infos: list[S
     views = [view_waiting(cluster, info) for info in infos]
     waiting, finished = np.concatenate([NO_WAITING, *views]), UNKNOWN_FINISHED
     if policy.by_finished:
-        samples = {info.row: info.finished.records for info in infos}
-        finished = seeing.show_finished(waiting, stages, samples)
+        finished = seeing.show_finished(cluster.stage_infos, waiting, stages)
     seen = Seen(pools=pools, jobs=jobs, stages=stages, finished=finished, waiting=waiting)
     answer, start = policy.precedence(seen, settings), 0
     for info, view in zip(infos, views, strict=True):

@@ -8,9 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from controlplane.model import facts as f
-from controlplane.model.columns import NAN, Attempts, Executors, Floats, Hosts, Ints, Jobs, Pools, Stages, Tasks
+from controlplane.model.columns import NAN, Attempts, Executors, Flags, Floats, Hosts, Ints, Jobs, Pools, Stages, Tasks
 from controlplane.model.costs import listed
 from controlplane.model.finished import FinishedSample
+from controlplane.model.index import Index
+from controlplane.model.orders import Claim
 from controlplane.model.reasons import Reason
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
@@ -122,6 +124,18 @@ class JobInfo:
     """What its queue last told of it; None for a driver's jobs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What was last claimed of a source, and what that followed from."""
+
+    rows: Ints
+    """`Index.rows` of its jobs."""
+    flags: Flags
+    """Whether each of them was claimed."""
+    lease_ms: int
+    claims: list[Claim]
+
+
 @dataclass(slots=True)
 class SourceState:
     """One driver or leaf queue: its pool's row and its ids, each leading to a row."""
@@ -134,10 +148,10 @@ class SourceState:
     heard_s: float
     applied_s: float = -math.inf
     """When it last said that it has applied an order."""
-    jobs: dict[str, int] = field(default_factory=dict)
-    stages: dict[tuple[int, int], int] = field(default_factory=dict)
+    jobs: Index[str] = field(default_factory=Index)
+    stages: Index[tuple[int, int]] = field(default_factory=Index)
     attempts: dict[int, int] = field(default_factory=dict)
-    executors: dict[str, int] = field(default_factory=dict)
+    executors: Index[str] = field(default_factory=Index)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
     requests_of: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     """Those of each stage."""
@@ -155,6 +169,8 @@ class SourceState:
     """When it was told so."""
     most_executors_in: f.Mode | None = None
     """The mode, the lower of its own and its queue's, in which it was told so."""
+    claimed: Claimed | None = None
+    """The claims that it was last told, to be told again while nothing has changed."""
     lease_mode: f.Mode | None = None
     """The mode in which it was last told anything."""
     cluster_unix_ms: int = 0

@@ -222,6 +222,18 @@ def test_copies_on_their_way_take_slots_on_their_hosts():
     assert sorted(order.host for order in orders) == ["h2", "h3"]
 
 
+def test_a_copy_that_its_host_has_refused_takes_no_slot_any_more():
+    """The slot is the next copy's, which would otherwise go to a worse host, or to none."""
+    scenario = Scenario(hosts=3, slots=1)
+    scenario.stage(2)
+    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
+    wishes = [CopyWish(source=SOURCE, stage=1, stage_attempt=0, index=index) for index in range(2)]
+    (refused,) = scenario.handle(wishes[0]).orders[SOURCE]
+    scenario.tell([f.OrderOutcome(order=refused.order, result=f.OrderResult.REFUSED)])
+    (copy,) = scenario.handle(wishes[1]).orders[SOURCE]
+    assert (refused.host, copy.host) == ("h2", "h2")
+
+
 def test_a_second_copy_avoids_the_host_of_the_first_one_that_has_not_started():
     """Two attempts of a task never share a host, also while one is only ordered."""
     scenario = Scenario()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from controlplane.engine.ledger import GRACE_S, Ledger, OpenOrder
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.orders import ContainerGrant
@@ -85,6 +86,18 @@ def test_a_kill_that_nobody_speaks_of_is_moot_once_its_attempt_has_ended(ends, r
     scenario.now_s += 30.0
     (outcome,) = [each for each in scenario.tell().outcomes if each.order == kill.order]
     assert outcome.result is result
+
+
+def test_orders_expire_in_the_order_of_their_ids():
+    """A later one may hold for less time; what is written down of both does not depend on that."""
+    ledger = Ledger()
+    for order, expires_s in ((1, 9.0), (2, 4.0), (3, 9.0), (4, 60.0)):
+        grant = ContainerGrant(order=order, ttl_ms=1, job=f"job-{order}", target=1)
+        task = (-1, -1, -1)
+        ledger.ordered(OpenOrder(order=grant, decision=0, source=SOURCE, task=task, expires_s=expires_s))
+    ended = ledger.expire(9.0 + GRACE_S + 0.1, lambda _: False)
+    assert [outcome.order for _, outcome in ended] == [1, 2, 3]
+    assert list(ledger.open) == [4]
 
 
 def test_a_driver_s_last_words_count_before_it_is_forgotten():

@@ -216,3 +216,27 @@ def test_a_pool_is_reviewed_in_time_whoever_else_reports():
     other = Report(source="spark:other", epoch=1, received_s=0.15, facts=[scenario.attached], full=True)
     _, due_s = scenario.scheduler.handle([other], 0.15)
     assert due_s == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "jobs"),
+    [
+        (lambda scenario: scenario.tell([f.JobSubmitted(job="new")]), ["job", "new"]),
+        (lambda scenario: scenario.tell([f.JobEnded(job="job")]), []),
+        (lambda scenario: scenario.tell([f.JobSubmitted(job="job", copies_enabled=False)]), []),
+        (lambda scenario: scenario.handle(ModeSet(mode=f.Mode.SHADOW)), []),
+        (lambda scenario: scenario.scheduler.configure(replace(CONTROL, lease_ms=500)), ["job"]),
+    ],
+    ids=["new job", "ended", "opted out", "mode", "lease"],
+)
+def test_claims_are_kept_until_something_changes(change, jobs):
+    """Ten thousand of them are said again in every answer."""
+    scenario = Scenario()
+    scenario.stage(8)
+    claims = scenario.tell().claims[SOURCE]
+    assert [claim.job for claim in claims] == ["job"]
+    assert scenario.tell().claims[SOURCE] is claims
+    change(scenario)
+    said = scenario.tell().claims.get(SOURCE, [])
+    assert [claim.job for claim in said] == jobs
+    assert {claim.lease_ms for claim in said} <= {scenario.scheduler.settings.lease_ms}
