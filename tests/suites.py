@@ -73,6 +73,7 @@ LINT = (
     Suite("style", _python("-m", "ruff", "check", "."), 1),
     Suite("layers", (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"), 1),
 )
+PACKAGES = ("controlplane", "spark_listener", "yarn_bridge")
 PROPERTIES = "tests/properties"
 MODELS = ("tests/simulator", PROPERTIES)
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
@@ -81,7 +82,7 @@ UNIT = (
     *LINT,
     Suite("kernels", _python("-m", "controlplane.engine.warming"), 10),
     _pytest("models", "-m", "unit", *MODELS, minutes=20, beside=("doctests", "unit")),
-    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
+    _pytest("doctests", "--doctest-modules", *PACKAGES, "tests/bench", minutes=5),
     _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
 )
 PACKAGED = ("browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "wire", "yarn_bridge")
