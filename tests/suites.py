@@ -3,6 +3,7 @@
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
 Where real daemons share a busy machine, a few tests that failed are tried once more, on daemons of their own; the
 summary names each that passed only then. One that tests/test-full.json names as such already fails.
+`test` and `test-full` end with the share of the code that the measured suites ran, and write build/coverage.json.
 What passed for a commit is remembered, also if the run is killed: `test-full` goes on from there, and writes
 build/test-full.json, which is committed as tests/test-full.json.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from controlplane.processes import write_whole
+from tests.covered import measured, shares
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"
@@ -29,6 +31,8 @@ TESTS_FAILED = 1
 """What pytest ends with when it has come to the end and some tests failed."""
 TIMED_OUT = 124
 """What `timeout` ends with when it has ended a command."""
+COVERED = ".coverage"
+"""What the name of a measured suite's data begins with, after the suite's."""
 AGAIN = "-again"
 """What the name of a suite's second try ends with."""
 FEW = 3
@@ -54,6 +58,11 @@ class Suite:
         name = self.name + AGAIN
         return replace(self, name=name, command=(*self.command, _report(name), "--last-failed"), disturbed=False)
 
+    def measured(self) -> "Suite":
+        """The same, which leaves behind which lines and branches it ran; it may take twice as long."""
+        command = measured(self.command, RESULTS / f"{self.name}{COVERED}")
+        return replace(self, command=command, minutes=2 * self.minutes)
+
 
 def _python(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, *arguments)
@@ -73,15 +82,18 @@ LINT = (
     Suite("style", _python("-m", "ruff", "check", "."), 1),
     Suite("layers", (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"), 1),
 )
+PACKAGES = ("controlplane", "spark_listener", "yarn_bridge")
 PROPERTIES = "tests/properties"
+PLAIN = f"{PROPERTIES}/test_plain.py"
 MODELS = ("tests/simulator", PROPERTIES)
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
 WITHOUT_MODELS = tuple(f"--ignore={folder}" for folder in MODELS)
 UNIT = (
     *LINT,
     Suite("kernels", _python("-m", "controlplane.engine.warming"), 10),
-    _pytest("models", "-m", "unit", *MODELS, minutes=20, beside=("doctests", "unit")),
-    _pytest("doctests", "--doctest-modules", "controlplane", "spark_listener", "yarn_bridge", minutes=5),
+    _pytest("models", "-m", "unit", *MODELS, f"--ignore={PLAIN}", minutes=20, beside=("doctests", "plain", "unit")),
+    _pytest("doctests", "--doctest-modules", *PACKAGES, "tests/bench", "tests/covered.py", minutes=5),
+    _pytest("plain", "-m", "unit", PLAIN, minutes=10),
     _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
 )
 PACKAGED = ("browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "wire", "yarn_bridge")
@@ -89,8 +101,13 @@ OF_THE_WHEEL = [f"tests/{name}" for name in (*PACKAGED, "api/test_rest.py", "sto
 """Tests of what a wheel may lack: commands, pages, tables, traces, jars, and libraries that the rest imports."""
 QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
+MEASURED = ("doctests", "plain", "unit")
+"""Suites whose coverage is measured: it makes them take 1.4 to 1.8 times as long, so `make unit` does without.
+
+Nor is `models` measured: most of its time goes to kernels, which are not seen where they are compiled.
+"""
 TEST = (
-    *UNIT,
+    *(suite.measured() if suite.name in MEASURED else suite for suite in UNIT),
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
@@ -231,6 +248,9 @@ def forget_reports(kept: set[str]) -> None:
     for old in RESULTS.glob("*.xml"):
         if old.stem.removesuffix(AGAIN) not in kept:
             old.unlink()
+    for old in RESULTS.glob(f"*{COVERED}.*"):
+        if old.name.partition(COVERED)[0] not in kept:
+            old.unlink()
     for old in () if "java" in kept else ROOT.glob(SUREFIRE):
         old.unlink()
 
@@ -255,6 +275,8 @@ def main(tier: str) -> int:
     if tier == "test-full":
         record = {"commit": head, "seed": SEED, **found._asdict(), "suites": results}
         (ROOT / "build" / "test-full.json").write_text(json.dumps(record, indent=2) + "\n")
+    if data_files := sorted(RESULTS.glob(f"*{COVERED}.*")):
+        print(*shares(data_files, ROOT / "build" / "coverage.json"), sep="\n")
     if broken:
         print(f"failed suites: {', '.join(broken)}")
     if found.again:

@@ -1,11 +1,12 @@
 """Does the run of all checks tell a test that a busy machine disturbed from one that is broken?"""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
-from tests import conftest, suites
+from tests import conftest, covered, suites
 
 pytestmark = [pytest.mark.unit, pytest.mark.checkout]
 FAILS_ONCE = """
@@ -36,12 +37,22 @@ def test_that_takes_too_long():
     os.kill(os.getpid(), signal.SIGINT)
 """
 
+BRANCHING = """def run(asked=False):
+    if not asked:
+        return 1
+    return 2
+"""
+
+CALL = "from controlplane import run; run()"
+CALL_IN_A_CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CALL!r}], check=True)"
+
 
 @pytest.fixture
 def suite(tmp_path, monkeypatch):
-    """A function from a file's text to the suite of its tests."""
+    """A function from a file's text to the suite of its tests. Plug-ins that take 2 s to load stay out of it."""
     monkeypatch.setattr(suites, "ROOT", tmp_path)
     monkeypatch.setattr(suites, "RESULTS", tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def write(text):
         (tmp_path / "test_it.py").write_text(text)
@@ -121,3 +132,22 @@ def test_a_test_without_a_suite_s_marker_stops_the_collection(tmp_path, capsys):
     asked = (str(tmp_path), "-c", str(suites.ROOT / "pyproject.toml"), "-m", "unit", "--collect-only")
     assert pytest.main(list(asked), plugins=[conftest]) == pytest.ExitCode.USAGE_ERROR
     assert "test_it.py::test_lost" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("runs", [CALL, CALL_IN_A_CHILD], ids=["here", "in a process of its own"])
+def test_the_share_that_a_measured_suite_runs_is_shown(suite, tmp_path, monkeypatch, capsys, runs):
+    """Three statements of four, and one branch of two."""
+    for package in ("controlplane", "spark_listener", "yarn_bridge"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "controlplane" / "__init__.py").write_text(BRANCHING)
+    shutil.copy(covered.ROOT / "pyproject.toml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(suites.TIERS, "unit", (suite(f"def test_it():\n    {runs}\n").measured(),))
+    assert suites.main("unit") == 0
+    assert (
+        covered.line("controlplane", num_statements=4, covered_lines=3, num_branches=2, covered_branches=1)
+        in capsys.readouterr().out.splitlines()
+    )
+    report = json.loads((tmp_path / "build" / "coverage.json").read_text())
+    assert report["files"]["controlplane/__init__.py"]["missing_lines"] == [4]

@@ -61,14 +61,21 @@ def copies_by_stage(copy_rate: int, n_stages: int = 12, scenario: Scenario | Non
     return copies
 
 
+@pytest.fixture(scope="module")
+def slow_data():
+    """Twelve stages whose copies are as slow as their originals, and how many copies each had. Not to be changed."""
+    scenario = Scenario(UNLIMITED)
+    return scenario, copies_by_stage(copy_rate=30, scenario=scenario)
+
+
 def test_copies_go_on_where_they_are_fast():
     """Bad luck and sick hosts are left behind: every straggler gets its copy."""
     assert copies_by_stage(copy_rate=300) == [1] * 12
 
 
-def test_copies_stop_where_they_are_as_slow_as_their_originals():
+def test_copies_stop_where_they_are_as_slow_as_their_originals(slow_data):
     """Slow data is slow for every attempt; a slot for it is a slot lost."""
-    copies = copies_by_stage(copy_rate=30)
+    _, copies = slow_data
     assert copies[0] > 0
     assert copies[-3:] == [0, 0, 0]
 
@@ -93,10 +100,9 @@ def test_an_original_of_common_speed_tells_nothing(pair):
     assert seen(pair, times=100).kept == 0.0
 
 
-def test_the_next_run_of_an_application_knows_from_its_first_straggler():
+def test_the_next_run_of_an_application_knows_from_its_first_straggler(slow_data):
     """A recurring application meets the same slow data again; nor does a restart of the control plane wipe that out."""
-    learned = Scenario(UNLIMITED)
-    copies_by_stage(30, scenario=learned)
+    learned, _ = slow_data
     again = Scenario(UNLIMITED)
     again.scheduler.restore(json.loads(json.dumps(learned.scheduler.learned())))
     assert copies_by_stage(30, n_stages=1, scenario=again) == [0]

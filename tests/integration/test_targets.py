@@ -18,6 +18,20 @@ SICK = "127.0.0.4"
 SUM = TASKS * (TASKS - 1) // 2
 
 
+@pytest.fixture(scope="module")
+def gateway(plane):
+    """It tells the steered driver which hosts to avoid."""
+    with Gateway(plane.address) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def steered(hosts, gateway, tmp_path_factory):
+    """A driver behind the gateway."""
+    with Driver(hosts, tmp_path_factory.mktemp("steered"), **plugged(gateway.address)) as driver:
+        yield driver
+
+
 def held_slots(plane, source, *groups):
     """Running attempts by job."""
     return tuple(len(plane.attempts(source, group)) for group in groups)
@@ -104,27 +118,25 @@ def test_a_cap_that_nobody_renews_expires(plane, driver, gate):
     assert job.result(timeout=JOB_S) == SUM
 
 
-def test_originals_stay_off_the_hosts_that_the_driver_is_told_to_avoid(hosts, plane, gate, tmp_path):
+def test_originals_stay_off_the_hosts_that_the_driver_is_told_to_avoid(plane, gateway, steered, gate):
     """What would end later there than by waiting is not started there, for as long as it is told so."""
-    with Gateway(plane.address) as gateway, Driver(hosts, tmp_path / "driver", **plugged(gateway.address)) as driver:
-        gateway.avoid_hosts = [SICK]
-        job = naps(driver, "avoiding", gate)
-        hold(plane, driver.source, ["avoiding"], (6,))
-        assert SICK not in {attempt["host"] for attempt in plane.attempts(driver.source, "avoiding")}
-        gateway.avoid_hosts = []
-        hold(plane, driver.source, ["avoiding"], (8,))
-        gate.touch()
-        assert job.result(timeout=JOB_S) == SUM
+    gateway.avoid_hosts = [SICK]
+    job = naps(steered, "avoiding", gate)
+    hold(plane, steered.source, ["avoiding"], (6,))
+    assert SICK not in {attempt["host"] for attempt in plane.attempts(steered.source, "avoiding")}
+    gateway.avoid_hosts = []
+    hold(plane, steered.source, ["avoiding"], (8,))
+    gate.touch()
+    assert job.result(timeout=JOB_S) == SUM
 
 
-def test_a_job_that_has_waited_in_vain_for_other_hosts_uses_all_slots(hosts, plane, gate, tmp_path):
+def test_a_job_that_has_waited_in_vain_for_other_hosts_uses_all_slots(hosts, plane, gateway, steered, gate):
     """With nothing but avoided hosts each launch is on one of them, and must not start the wait anew."""
-    with Gateway(plane.address) as gateway, Driver(hosts, tmp_path / "driver", **plugged(gateway.address)) as driver:
-        gateway.avoid_hosts, gateway.patience_ms = list(hosts.hosts), round(2000 * TASK_S)
-        job = naps(driver, "in-vain", gate)
-        hold(plane, driver.source, ["in-vain"], (8,))
-        gate.touch()
-        assert job.result(timeout=JOB_S) == SUM
+    gateway.avoid_hosts, gateway.patience_ms = list(hosts.hosts), round(2000 * TASK_S)
+    job = naps(steered, "in-vain", gate)
+    hold(plane, steered.source, ["in-vain"], (8,))
+    gate.touch()
+    assert job.result(timeout=JOB_S) == SUM
 
 
 @pytest.mark.full
