@@ -1,4 +1,4 @@
-"""How are many rows kept without an object each? One array of records that grows by doubling and reuses free rows."""
+"""How are many rows kept without one object each? One array of records that grows by doubling and reuses free rows."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ class Column(NamedTuple):
 
     kind: type
     empty: float
-    """What an empty cell holds."""
+    """The value of an empty cell."""
     by: str = ""
     """Its one writer, as `columns.Writer`."""
 
