@@ -149,8 +149,8 @@ def test_the_doctor_tells_a_token_that_the_server_does_not_ask_for(other_server:
     address = other_server(b"ok", status_of_posts=409)
     told = [json.loads(doctor("-o", "json", server=address, token=token).stdout) for token in ("any-token", "")]
     given, none = ([(f["severity"], f["message"]) for f in each if f["check"] == "token"] for each in told)
-    assert given == [("note", "one is given, and none is wanted")]
-    assert none == [("ok", "none is given, and none is wanted")]
+    assert given == [("note", "one is given, but the server requires none")]
+    assert none == [("ok", "none is given, and the server requires none")]
 
 
 def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
