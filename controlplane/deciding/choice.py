@@ -7,7 +7,7 @@ from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.policies.selection import quickselect
 
 N_RIVALS = 4
-"""Best tasks of a job that are shown beside the one that was copied."""
+"""Best tasks of a job that are shown with the one that was copied."""
 
 
 @kernel
@@ -17,7 +17,7 @@ def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Recor
     A task none of whose copies fits gets a reason.
 
     `rooms` (2, n_jobs) are for copies and for restarts, `refusal` (n_jobs,) is the reason of those without it; `rivals`
-    (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Of equal scores the upper place goes
+    (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job. Among equal scores the upper place goes
     first; all copies of a task have its score.
     """
     score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
@@ -44,7 +44,7 @@ def choose(rows: Ints, tasks: Records, rooms: Ints, refusal: Ints, answer: Recor
 
 @kernel
 def fitting(job: Ints, score: Floats, room: Ints) -> Flags:
-    """Which tasks are among the best of their job, as many as it has room for; of equal scores the upper ones are.
+    """Which tasks are among the best of their job, as many as it has room for; among equal scores the upper ones are.
 
     >>> fitting(np.array([0, 0, 0, 1]), np.array([3.0, 5.0, 3.0, 1.0]), np.array([2, 0]))
     array([ True,  True, False, False])
@@ -59,7 +59,7 @@ def fitting(job: Ints, score: Floats, room: Ints) -> Flags:
 
 @rule
 def keep_best(place: int, score: Floats, best: Ints) -> None:
-    """Take a place into the list of those with the highest scores, if it is one; -1 is no place."""
+    """Put a place into the list of highest scores, if it belongs there; -1 is no place."""
     at = len(best)
     while at > 0 and (best[at - 1] < 0 or score[best[at - 1]] < score[place]):
         at -= 1
@@ -71,7 +71,7 @@ def keep_best(place: int, score: Floats, best: Ints) -> None:
 
 @kernel
 def least_that_fits(job: Ints, score: Floats, room: Ints) -> tuple[Floats, Ints]:
-    """By job row, the least score with room among its tasks, and how many of just that score have room.
+    """By job row, the least score with room among its tasks, and how many tasks with exactly that score have room.
 
     Found by selection: a job's tasks need not be sorted to know which of them fit.
 

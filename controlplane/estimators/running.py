@@ -1,9 +1,9 @@
-"""What is believed of each running attempt: time to go (t_rem), that of a fresh one (t_new), rates and progress?
+"""How long do running attempts still need (t_rem), and a fresh one (t_new)? Also their rates and progress.
 
-While it reads, its rate tells; a bigger task is then no straggler. Reading alone never means done: in its tail, rows
-that have come out tell, or the tail that siblings had. Where nothing is counted, its age stands against the siblings'
-durations. What has shown no progress yet has all of its work before it. What the attempt itself took is left out of
-what it is compared with.
+While an attempt reads, its rate counts; a bigger task is then no straggler. Reading alone never means done: in its
+tail, rows that have come out count, or the tail that siblings had. If nothing is counted, its age is compared with the
+siblings' durations. Without progress, all of its work is still to do. The attempt's own time is left out of
+the times it is compared with.
 Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
 """
 
@@ -29,7 +29,7 @@ from controlplane.estimators.work_done import (
 from controlplane.model.columns import Floats, Record, Records
 
 STALL_TAIL_INDEX = 1.25
-"""Of silence that is unusual, at most: what has stopped may never go on, however light the tail of durations is."""
+"""Largest tail index for unusual silence: a stopped attempt may never go on, however light the tail is."""
 
 
 RUNNING = np.dtype(
@@ -45,7 +45,7 @@ RUNNING = np.dtype(
     ],
     align=True,
 )
-"""What the running attempts of a stage add up to."""
+"""Sums over the running attempts of a stage."""
 
 
 @kernel
@@ -105,14 +105,14 @@ def estimate(
             is_known = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
             attempt["too_new"] = is_new or not is_known
             if not is_new and math.isnan(attempt["estimated_s"]):
-                # What is foretold at first is held against what comes out.
+                # The first estimate is compared with the outcome.
                 attempt["estimated_s"], attempt["foretold_end_s"] = now_s, now_s + attempt["t_rem_s"]
             add_running(now_s, age_s, age_s > believed, attempt, 1.0, others)
 
 
 @rule
 def add_running(now_s: float, age_s: float, is_older: bool, attempt: Record, sign: float, running: Record) -> None:
-    """Count an attempt among those of its stage that run, or, with a sign of -1, leave it out."""
+    """Count an attempt among its stage's running ones, or, with a sign of -1, leave it out."""
     running["n"] += sign
     running["elapsed_sum_s"] += sign * (now_s - attempt["start_s"])
     running["work_sum"] += sign * attempt["work"]
@@ -127,7 +127,7 @@ def add_running(now_s: float, age_s: float, is_older: bool, attempt: Record, sig
 
 @rule
 def believed_s(stage: Record, duration_prior_s: float) -> float:
-    """What a task of a stage takes by those that have finished, else by its past, else by that of all stages."""
+    """Expected duration of a stage's task by finished ones, else by its past, else by that of all stages."""
     if stage["n_finished"] > 0:
         return stage["net_sum_s"] / stage["n_finished"]
     return duration_prior_s if math.isnan(stage["prior_duration_s"]) else stage["prior_duration_s"]
@@ -135,7 +135,7 @@ def believed_s(stage: Record, duration_prior_s: float) -> float:
 
 @rule
 def typical_s(sum_s: float, n: float, prior_s: float) -> float:
-    """Mean of n durations, with what is believed without them as one more; a prior of nan is none.
+    """Mean of n durations, with the prior as one more; a prior of nan is none.
 
     >>> [typical_s(sum_s=6.0, n=2, prior_s=prior_s) for prior_s in (9.0, math.nan)]
     [5.0, 3.0]
@@ -170,7 +170,7 @@ def write_times(
     attempt["relative_size"] = seen_size(attempt, task, stage)
     needed_s = by_work_s if work_known else usual_s * max(attempt["relative_size"], 1.0)
     if stage["n_done"] == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
-        # No task has ended, and others are as old: the stage takes longer than was believed, and so would a copy.
+        # No task has ended, and others are as old: the stage takes longer than expected, and so would a copy.
         needed_s = age_s + residual_s(elapsed_s=age_s, tail_index=tail_index)
     silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
     progress = share_done(work=attempt["work"], total=total)
@@ -197,7 +197,7 @@ def write_times(
 
 @rule
 def residual_s(elapsed_s: float, tail_index: float) -> float:
-    """Time still needed by something that is late: the mean residual life of a Pareto tail.
+    """Time still needed by a late attempt: the mean residual life of a Pareto tail.
 
     Source: GRASS section 3.1 and formulas of its theorem: w / (tail_index - 1).  Units: seconds.
 
@@ -209,7 +209,7 @@ def residual_s(elapsed_s: float, tail_index: float) -> float:
 
 @rule
 def starting_s(elapsed_s: float, startup_s: float, tail_index: float) -> float:
-    """Time to the first progress of an attempt that has shown none: what is missing from the usual, or the residual.
+    """Time to the first progress of an attempt that has shown none: the rest of the usual time, or the residual.
 
     >>> [starting_s(elapsed_s=elapsed_s, startup_s=4.0, tail_index=1.5) for elapsed_s in (1.0, 6.0)]
     [3.0, 12.0]
