@@ -23,7 +23,7 @@ def late(seen: Seen, settings: Record, answer: Records) -> None:
     """Longest Approximate Time to End: slow tasks without a copy, while the pool has room for copies.
 
     The minimum age and the choice of a host that is not slow are the engine's. A task that has not moved at
-    all while its siblings do has no end in sight and goes first; of equally long ones the upper row goes
+    all while its siblings do has no end in sight and goes first; among equally long ones the upper row goes
     first.
     Source: LATE (OSDI'08), section 4: SpeculativeCap and SlowTaskThreshold.
     """
@@ -52,7 +52,7 @@ def is_slow(tasks: Records, slow_task_share: float) -> Flags:
 
     The percentile is the rate that `slow_task_share` of the tasks lie below. Where so few run that not one
     could lie below (the last task of a stage), a task is slow below three quarters of its siblings' rate
-    instead, for LATE's own percentile runs over finished tasks too.
+    instead, because LATE's own percentile runs over finished tasks too.
     """
     stage, rate = tasks["stage"].copy(), np.maximum(tasks["progress_rate"], 0.0)
     n_running = np.bincount(stage)
