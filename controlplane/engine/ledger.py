@@ -1,6 +1,6 @@
 """What came of each order? Remembers orders until they end, each in one outcome, and copies until their race does.
 
-An order ends `applied`, `refused` or `expired`, or `moot` where nobody is at fault: what it was about has ended, or a
+An order ends `applied`, `refused` or `expired`, or `moot` if nobody is at fault: its subject has ended, or a
 newer order of its kind has taken its place.
 """
 
@@ -35,7 +35,7 @@ class OpenOrder:
 
     order: AnyOrder
     decision: int
-    """0 for a lease that is said again, which no decision records."""
+    """0 for a renewed lease, which no decision records."""
     source: str
     task: TaskKey
     expires_s: float
@@ -64,12 +64,12 @@ class OpenOrder:
 
     @property
     def job(self) -> str:
-        """The job that it is about; empty where its kind names none."""
+        """The job that it is about; empty if its kind names none."""
         return self.order.job if isinstance(self.order, LaunchCopy | ContainerGrant) else ""
 
     @property
     def lease(self) -> tuple[str, str, str] | None:
-        """What the newest order alone holds for: (source, kind, job or stage); None for one that stands for itself."""
+        """What only the newest order holds for: (source, kind, job or stage); None for an order that stands alone."""
         if isinstance(self.order, RunNext):
             return (self.source, self.kind, f"{self.order.stage}.{self.order.stage_attempt}")
         is_lease = isinstance(self.order, ContainerGrant | AvoidHosts | CapExecutors)
@@ -113,7 +113,7 @@ class Ledger:
             self._kills.setdefault((entry.source, entry.task), {})[entry.kills] = entry
 
     def dying(self, source: str, task: TaskKey, now_s: float) -> set[int]:
-        """Attempts of a task that were ordered to end and have not ended; forgotten when the order seems lost."""
+        """Attempts of a task that were ordered to end and have not; forgotten when the order seems lost."""
         kills = self._kills.get((source, task), {})
         return {attempt for attempt, order in kills.items() if order.expires_s > now_s}
 
@@ -186,13 +186,13 @@ class Ledger:
                 )
 
     def expire(self, now_s: float, is_over: Callable[[OpenOrder], bool]) -> Iterator[tuple[OpenOrder, DecisionOutcome]]:
-        """Orders whose hosts never said what became of them; `is_over` says whether what one is about has ended."""
+        """Orders whose hosts never reported an outcome; `is_over` says whether an order's subject has ended."""
         for entry in [entry for entry in self.open.values() if entry.expires_s + GRACE_S < now_s]:
             result, reason = (Result.MOOT, OVER) if is_over(entry) else (Result.EXPIRED, "no word from the host")
             yield entry, self._close(entry, result, now_s, reason=reason)
 
     def abandon(self, at_s: float, reason: str, unsent: Container[int] = ()) -> list[DecisionOutcome]:
-        """End all open orders as moot: nothing will be heard of them any more.
+        """End all open orders as moot: no more news of them will come.
 
         Those in `unsent` never went out, and get no outcome.
         """
@@ -200,7 +200,7 @@ class Ledger:
         return [self._close(entry, Result.MOOT, at_s, reason=reason) for entry in entries]
 
     def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
-        """Drop what is left of stages that are over: shadow copies that won no race, attempts that were given up."""
+        """Drop the rest of stages that are over: shadow copies that won no race, attempts that were given up."""
         if not stages:
             return
         gone = set(stages)
@@ -225,7 +225,7 @@ class Ledger:
     def _close(
         self, entry: OpenOrder, result: Result, at_s: float, *, reason: str = "", attempt: int = -1
     ) -> DecisionOutcome:
-        """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
+        """End an open order. An order that was not applied is moot if it came too late, or if a newer order stands."""
         order = entry.order.order
         del self.open[order]
         is_superseded = entry.lease is not None and self._leases.get(entry.lease) != order
