@@ -274,7 +274,7 @@ def set_up_logs(settings: Settings) -> None:
 
 
 def _harmless_fields(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """What callers have sent may neither steer the reader's terminal nor look like a line of ours; JSON escapes it."""
+    """Callers' text may neither control the reader's terminal nor look like a line of ours; JSON escapes it."""
     return {name: _harmless(value) for name, value in fields.items()}
 
 

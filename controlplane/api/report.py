@@ -127,7 +127,7 @@ class Report(Struct, frozen=True, kw_only=True):
     summary: list[str]
     """The totals in words."""
     total: ApplicationReport
-    """Of all applications."""
+    """Report over all applications."""
     applications: list[ApplicationReport]
     """One entry for each application that had a copy, by its source."""
     errors: list[EstimateError]
@@ -144,7 +144,7 @@ class _Tally:
         self._decided: set[tuple[str, int, int, int, int]] = set()
         """Tasks that would have had a copy."""
         self._judged: set[tuple[str, int, int, int, int]] = set()
-        """Those that have ended."""
+        """Tasks among them that have ended."""
         self.compared = 0
         self.foretold_s = 0.0
         self.seen_s = 0.0

@@ -78,7 +78,7 @@ WORKLOADS: dict[WorkloadName, Source] = {
 TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
 """Tail index of slowdowns if none is given."""
 POLICY = {Model.MASTERWORKER: "none", Model.CLUSTER: "hopper+late"}
-"""Where none is given."""
+"""Policy if none is given."""
 PANELS = {model: f"Only with --model {model}" for model in Model}
 """Headings of the help, each above a model's own options."""
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])

@@ -48,7 +48,7 @@ class Loaded:
     ledger: Ledger
     """Launches on named hosts, and kills, that were on their way."""
     ids: Iterator[int]
-    """Of further orders."""
+    """Ids of further orders."""
 
 
 def load(snapshot: Snapshot) -> Loaded:

@@ -58,7 +58,7 @@ class TransferRatios:
         self._typical = Output()
 
     def observe(self, job_name: str, stage_name: str, shuffled_bytes: float, work_s: float) -> None:
-        """A stage that feeds another has ended after so many slot-seconds; -1 bytes teach nothing."""
+        """Learn from an ended stage that feeds another, by its slot-seconds; -1 bytes teach nothing."""
         if shuffled_bytes < 0 or not work_s > 0:
             return
         for table, key in ((self._recurring, _key(job_name, stage_name)), (self._classes, stage_name)):

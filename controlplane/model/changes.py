@@ -18,7 +18,7 @@ class EndedAttempt:
     host: int
     fact: f.AttemptEnded
     cores: int
-    """That it held."""
+    """Cores that it held."""
     ended_s: float
     won: bool
     """Whether it finished its task; of several attempts only the first does."""

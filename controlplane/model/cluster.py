@@ -198,7 +198,7 @@ class Cluster:
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
         self.n_tasks = 0
-        """Of all stages."""
+        """Tasks of all stages."""
         self.n_listed = 0
         """Numbers and names in the lists of all jobs, stages and requests."""
 

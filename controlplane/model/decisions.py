@@ -117,7 +117,7 @@ class Result(StrEnum):
     REFUSED = "refused"
     EXPIRED = "expired"
     MOOT = "moot"
-    """What it was about had ended, or a newer order had taken its place: no error."""
+    """Its subject had ended, or a newer order had taken its place: no error."""
     WON = "won"
     LOST = "lost"
 

@@ -326,7 +326,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """Everything live, at one moment."""
 
     schema_version: int = 2
-    """Of this document."""
+    """Version of this document."""
     cycle: int
     now_s: float
     """The moment, in seconds on the engine's clock, whose zero means nothing."""

@@ -153,6 +153,6 @@ class Load(NamedTuple):
 
     slots: int
     offered_load: float
-    """Slot time that arrives per slot and second, stragglers included."""
+    """Slot time that arrives per slot and second, including stragglers."""
     tail_index: float
-    """Of attempts' durations."""
+    """Tail index of attempts' durations."""

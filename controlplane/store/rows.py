@@ -148,7 +148,7 @@ def end_orders(connection: Connection, at_ms: int) -> None:
                 order=record.order,
                 result=Result.MOOT,
                 at_s=record.at_s + (end_ms - row.at_ms) / 1000,
-                reason="the control plane was started anew",
+                reason="the control plane was restarted",
             )
             ended.append(outcome_row(outcome, end_ms))
     if ended:

@@ -31,7 +31,7 @@ ENGINE = {
 }  # fmt: skip
 """The example knows no budgets."""
 SPECULATOR = {"sooner_by_s": UNIT_S, "sooner_times": 1.0}
-"""What ends sooner by a unit is copied: two of B's tasks need exactly as long as a copy when A ends, and get none."""
+"""A task is copied if that ends it a unit sooner: two of B's need just as long as a copy when A ends, and get none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ def break_even_s(running_attempts: float, t_rem_s: float) -> float:
 
 @rule
 def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
-    """Whether an attempt needs so much longer than another, or than a fresh one would, that it is killed.
+    """Whether an attempt is killed, because it needs much longer than another, or than a fresh one would.
 
     An unknown time is no evidence.
     Source: Mantri (OSDI'10), section 5.1.  Units: seconds.
