@@ -27,8 +27,8 @@ PACKAGE = Path(__file__).parent
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 """Kernels run without the GIL; a division by zero gives inf or nan, as in numpy, and no exception."""
 RULE_OPTIONS = {**OPTIONS, "_nrt": False, "forceinline": True}
-"""A rule makes no array, so it need not count references to those it is given, which takes longer than most rules. So
-does copying a simulator's state of twenty arrays for a call, so each is inlined: LLVM does not always do it by itself.
+"""A rule makes no array, so it need not count references to those it is given, which takes longer than most rules.
+Copying a simulator's state of twenty arrays for a call does too, so rules are inlined: LLVM does not always do that.
 """
 
 OTHERS = "grasshopper.policies"
@@ -40,7 +40,7 @@ _IMPORT = re.compile(r"^from (controlplane[\w.]*) import (\([^)]*\)|.*)", re.MUL
 
 
 def kernel(function: F) -> F:
-    """Compile a function of numbers and columns. Takes no keyword-only arguments, for numba refuses them."""
+    """Compile a function of numbers and columns. Takes no keyword-only arguments, because numba refuses them."""
     if PLAIN:
         return function
     import numba
@@ -54,7 +54,7 @@ def kernel(function: F) -> F:
 
 
 def rule(function: F) -> F:
-    """Let kernels call a formula of scalars that makes no array; whoever else calls it gets the plain function."""
+    """Let kernels call a formula of scalars that makes no array; other callers get the plain function."""
     if PLAIN:
         return function
     from numba.extending import register_jitable
@@ -63,7 +63,7 @@ def rule(function: F) -> F:
 
 
 def generated(name: str, text: str) -> ModuleType:
-    """The module `name` with kernels in this text. It is a file in the cache, for numba keeps code by file and date."""
+    """The module `name` with kernels in this text. It is a file in the cache, as numba keeps code by file and date."""
     folder = None if PLAIN else cache_folder(of_others=bool(_sources_of_others()))
     path = folder / f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py" if folder else Path(f"<{name}>")
     if folder and not path.exists():
@@ -77,9 +77,9 @@ def generated(name: str, text: str) -> ModuleType:
 
 @cache
 def cache_folder(of_others: bool = False) -> Path | None:
-    """Where compiled code is kept, below XDG_CACHE_HOME or ~/.cache; None where nothing can be written.
+    """Where compiled code is kept, below XDG_CACHE_HOME or ~/.cache; None if nothing can be written there.
 
-    Code that holds policies of other packages is kept apart.
+    Code that holds policies of other packages is kept separately.
     """
     import llvmlite.binding
     import numba
@@ -97,7 +97,7 @@ def cache_folder(of_others: bool = False) -> Path | None:
 
 
 def compiled_sources() -> list[Path]:
-    """Files with kernels or rules, and those of ours that they import, whose constants are compiled in."""
+    """Files with kernels or rules, and our files that they import, whose constants are compiled in."""
     texts = {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
     found = [path for path, text in texts.items() if "from controlplane.compiled import" in text]
     for path in found:
@@ -106,7 +106,7 @@ def compiled_sources() -> list[Path]:
 
 
 def _imported(path: Path, texts: Mapping[Path, str]) -> list[Path]:
-    """The files of our package, of those given, that one of them imports."""
+    """The given files of our package that one of them imports."""
     modules = [
         f"{name.replace('.', '/')}.py"
         for module, names in _IMPORT.findall(texts[path])
@@ -135,7 +135,7 @@ def _calls_others(path: Path) -> bool:
 
 @cache
 def _callers() -> dict[Path, bool]:
-    """Whether each file of ours imports the policies by number, itself or through others."""
+    """Whether each of our files imports the policies by number, directly or through others."""
     texts = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
     found, imports = {PACKAGE / DISPATCH}, {path: _imported(path, texts) for path in texts}
     while more := {path for path in texts if path not in found and not found.isdisjoint(imports[path])}:

@@ -18,12 +18,12 @@ class Severity(StrEnum):
 
 OK, NOTE, WARNING, ERROR = Severity
 HEADINGS = ("", "check", "found", "what to do")
-"""Of the table that `as_rows` fills."""
+"""Columns of the table that `as_rows` fills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: which check, what was found, and what to do about it."""
+    """One finding: which check, what it found, and what to do about it."""
 
     severity: Severity
     check: str
@@ -32,7 +32,7 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings by severity, of equal ones in the order of the checks."""
+    """The findings by severity; equal ones in the order of the checks."""
     order = list(reversed(Severity))
     return sorted(findings, key=lambda each: order.index(each.severity))
 

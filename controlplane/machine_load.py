@@ -10,7 +10,7 @@ def machine_load() -> float:
 
 
 def caution(loads: Collection[float], cores: int) -> str:
-    """What to say beside times taken at these loads one after the other; nothing at loads that were low and alike.
+    """A warning for times measured at these loads one after the other; none if loads were low and similar.
 
     >>> caution([1.5, 1.9], cores=2)
     ''

@@ -40,13 +40,13 @@ from controlplane.store.store import Store
 _log = structlog.get_logger()
 
 GC_THRESHOLDS = (10_000, 20, 50)
-"""The state of 100,000 tasks takes 60 ms to look through and is hardly ever garbage."""
+"""The state of 100,000 tasks takes 60 ms to scan and is hardly ever garbage."""
 
 LATEST_S = 2**32
 """Unix seconds, in the year 2106, from which on a clock is not believed. Half of all ids are left for later runs."""
 
 KEEP_ALIVE_S = 75
-"""An idle connection stays this long: longer than any interval a shim is given, so that it never finds it closed."""
+"""An idle connection stays open this long: longer than any interval of a shim, so it never finds it closed."""
 
 
 def build_app(
@@ -58,7 +58,7 @@ def build_app(
     """The application, not yet started; its lifespan starts the store and the cycles. Tests may bring a clock.
 
     Ids of decisions start with the second of the start, but never below an earlier run's: the wall clock may have been
-    set back. One that is absurdly late is not believed: its ids would stay, and soon be larger than shims take.
+    set back. An absurdly late one is not believed: its ids would stay, and soon be larger than shims accept.
     """
     epoch = time.time_ns() // 1_000_000 if plane_epoch is None else plane_epoch
     url = settings.store_settings().url
@@ -109,7 +109,7 @@ def build_app(
 
 def reload(app: FastAPI) -> None:
     """Reads the file of settings again. What it says of the engine holds from the next cycle on, unless it was changed
-    at run time since; the rest waits for a restart. A file that is not right is refused whole, and nothing changes.
+    at run time since; the rest waits for a restart. A wrong file is refused whole, and nothing changes.
     """
     runtime: Runtime = app.state.runtime
     started: Settings = app.state.settings
@@ -131,9 +131,9 @@ def reload(app: FastAPI) -> None:
 
 
 def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
-    """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the port that was chosen.
+    """Runs until it is told to stop (SIGTERM, Ctrl-C). `on_start` gets the address, with the chosen port.
 
-    It listens only when all kernels are there: one that is compiled while facts wait would keep everybody waiting.
+    It listens only when all kernels are ready: compiling one while facts wait would delay everybody.
     SIGTERM is an end in good order from the first moment on, also as the first process of a container, which would
     not hear it without a handler; the compiler swallows exceptions, and nothing is open yet, so until the kernels are
     there it ends the process at once. Until there is something to reload, SIGHUP must not end the process. A driver
@@ -184,7 +184,7 @@ def build_gate(settings: Settings, runtime: Runtime, most_files: int) -> Gate:
 
 
 class _Server(uvicorn.Server):
-    """Tells where it listens, once it does, and hears SIGHUP."""
+    """Reports where it listens, once it does, and handles SIGHUP."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, on_start: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -193,7 +193,7 @@ class _Server(uvicorn.Server):
         self._operators: Path | None = None
 
     async def startup(self, sockets: Any = None) -> None:
-        """Starts listening, then freezes what start-up left: later collections are rare, and do not look at it."""
+        """Starts listening, then freezes start-up's objects: later collections are rare, and skip them."""
         await super().startup(sockets)
         if not self.started:
             return
@@ -209,7 +209,7 @@ class _Server(uvicorn.Server):
             self._on_start(address)
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Ends what would not end by itself before it waits for the rest."""
+        """Ends whatever would not end by itself, then waits for the rest."""
         runtime: Runtime = self._app.state.runtime
         runtime.feed.close()
         runtime.doorbell.close()
@@ -246,7 +246,7 @@ class _Server(uvicorn.Server):
 def set_up_logs(settings: Settings) -> None:
     """JSON lines, or text for people, on standard error; other libraries only from warnings on.
 
-    Text is coloured on a terminal alone, and not where NO_COLOR (no-color.org) is set.
+    Text is coloured only on a terminal, and not if NO_COLOR (no-color.org) is set.
 
     uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`. Nobody waits for
     who reads the lines, or fails without him; standard error may even be closed.
@@ -274,7 +274,7 @@ def set_up_logs(settings: Settings) -> None:
 
 
 def _harmless_fields(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """What callers have sent may neither steer the reader's terminal nor look like a line of ours; JSON escapes it."""
+    """Callers' text may neither control the reader's terminal nor look like a line of ours; JSON escapes it."""
     return {name: _harmless(value) for name, value in fields.items()}
 
 
@@ -283,7 +283,7 @@ def _harmless(value: Any) -> Any:
 
 
 async def _recall_late(app: FastAPI) -> None:
-    """Tries again to read a store that could not be read at the start, and then recalls."""
+    """Retries reading a store that could not be read at the start, and then recalls."""
     runtime: Runtime = app.state.runtime
     store: Store = runtime.store
     while store.unread:
@@ -294,7 +294,7 @@ async def _recall_late(app: FastAPI) -> None:
 
 
 def _recall(runtime: Runtime, settings: Settings) -> None:
-    """Takes up what was learned, changed and chosen before the restart, as far as the store has been read."""
+    """Recalls what was learned, changed and chosen before the restart, as far as the store could be read."""
     store, stored = runtime.store, runtime.store.settings
     if left_out := runtime.scheduler.restore(store.learned):
         _log.warning("learned_in_part", left_out=left_out)
@@ -309,7 +309,7 @@ def _recall(runtime: Runtime, settings: Settings) -> None:
 
 
 def _tell_left_out(settings: Settings, stored: Mapping[str, Any]) -> None:
-    """Logs what was changed at run time and yet does not hold."""
+    """Logs changes made at run time that do not hold."""
     held = {CHOICES, *holding(settings, stored)}
     if left_out := sorted(name for name, value in stored.items() if value is not None and name not in held):
         _log.warning("changed_settings_not_restored", names=left_out)

@@ -14,7 +14,7 @@ from controlplane.processes import is_loopback, operators_socket
 
 
 def ask(method: str, address: str, **request: Any) -> requests.Response:
-    """The answer by TCP or, where this machine's server takes no more connections, by its socket.
+    """The answer by TCP or, if this machine's server takes no more connections, by its socket.
 
     Raises what requests raises, of TCP where there is no socket.
     """
@@ -32,7 +32,7 @@ def ask(method: str, address: str, **request: Any) -> requests.Response:
 
 
 def _socket_of(address: str) -> Path | None:
-    """The socket beside an address of this machine; None where there is none."""
+    """The socket for an address of this machine; None if there is none."""
     try:
         parts = urlsplit(address)
         path = operators_socket(parts.port or 80)
@@ -53,7 +53,7 @@ class _Connection(HTTPConnection):
 
 
 class _Adapter(HTTPAdapter):
-    """Whatever the address, the socket is asked."""
+    """A connection to the socket, whatever the address."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

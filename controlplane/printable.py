@@ -1,8 +1,8 @@
-"""How is other people's text shown where it could steer the reader's terminal?"""
+"""How is other people's text shown without control over the reader's terminal?"""
 
 
 def harmless(text: str) -> str:
-    r"""Text without what would steer a terminal; lines stay lines.
+    r"""Text without terminal control characters; lines stay lines.
 
     >>> harmless("nightly \x1b[2J report")
     'nightly �[2J report'

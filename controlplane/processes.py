@@ -22,7 +22,7 @@ LISTENED_ON = range(10_000, 30_000)
 """Ports that are chosen to listen on: below those that Linux, macOS and Windows give to outgoing connections."""
 
 COMPILED_ONCE = "compiled once for each version on a machine, which takes a minute, at most three on a busy one"
-"""What there is to say of kernels to whoever waits for them."""
+"""Tells a user who waits for kernels how long they take."""
 
 
 class ClusterError(RuntimeError):
@@ -41,7 +41,7 @@ def java_home() -> Path:
 
 
 def free_port(host: str) -> int:
-    """A TCP port that nobody listens on at this moment, and that no outgoing connection is given before it is used.
+    """A TCP port that nobody listens on now, and that no outgoing connection can take before it is used.
 
     Raises OSError if there is none.
 
@@ -61,7 +61,7 @@ def free_port(host: str) -> int:
 
 
 def require_port(host: str, port: int) -> None:
-    """Raises OSError where nobody could listen on this TCP port now; 0 stands for any."""
+    """Raises OSError if nobody could listen on this TCP port now; 0 stands for any."""
     family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -82,7 +82,7 @@ def is_loopback(host: str) -> bool:
 
 
 def operators_socket(port: int) -> Path:
-    """Where the server of a port listens to whoever runs as the same user, below XDG_CACHE_HOME or ~/.cache."""
+    """The socket on which the server of a port serves its own user, below XDG_CACHE_HOME or ~/.cache."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     return home / "grasshopper" / f"{port}.socket"
 
@@ -109,7 +109,7 @@ def command_line(pid: int) -> str:
 def leaving_files_in(folder: Path) -> dict[str, str]:
     """The environment of a JVM that leaves its temporary files, and Spark's, in a folder, which is made.
 
-    One that is killed removes none of them; without this they stay in /tmp. A user's SPARK_LOCAL_DIRS stays.
+    A killed JVM removes none of them; without this they stay in /tmp. A user's SPARK_LOCAL_DIRS stays.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def exit_on_sigterm() -> None:
 def read_token(path: Path) -> str:
     """The token in a file, without the space around it.
 
-    Raises OSError or UnicodeDecodeError where it cannot be read, or does not end within `LONGEST_TOKEN` characters.
+    Raises OSError or UnicodeDecodeError if it cannot be read, or does not end within `LONGEST_TOKEN` characters.
     """
     with path.open() as file:
         text = file.read(LONGEST_TOKEN + 1)
@@ -138,7 +138,7 @@ def read_token(path: Path) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, with a line's end after the text, so that nobody ever reads a part of it."""
+    """Write a file, with a line end after the text, so that no reader ever sees a part of it."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.write_text(text + "\n")
     draft.replace(path)

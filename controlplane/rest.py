@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 class RestError(RuntimeError):
-    """A server did not answer as it should; says which one, at which path, and what it said."""
+    """A server's wrong answer: which server, at which path, and what it said."""
 
     def __init__(self, server: str, path: str, what: str, *, status: int | None = None) -> None:
         super().__init__(f"{server}{path}: {what}")
@@ -29,7 +29,7 @@ class RestError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the status, the server's clock if it told it, and the whole body."""
+    """An answer: the status, the server's clock if it sent it, and the whole body."""
 
     status: int
     date: str | None
@@ -72,7 +72,7 @@ class RestClient:
         return reply
 
     def read(self, reply: Reply, path: str, parse: Callable[[Any], Answer]) -> Answer:
-        """What `parse` makes of an answer's JSON.  Raises RestError if this is not such a server's answer."""
+        """The result of `parse` on an answer's JSON.  Raises RestError if this is not such a server's answer."""
         try:
             return parse(json.loads(reply.body))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as odd:
@@ -82,7 +82,7 @@ class RestClient:
             ) from odd  # fmt: skip
 
     def get(self, path: str, parse: Callable[[Any], Answer]) -> Answer:
-        """What `parse` makes of the answer's JSON.  Raises RestError."""
+        """The result of `parse` on the answer's JSON.  Raises RestError."""
         return self.read(self.call("GET", path), path, parse)
 
 

@@ -1,7 +1,7 @@
 """Where does every setting come from, and is it allowed?
 
 One YAML file, then the environment (`GRASSHOPPER__SECTION__KEY`), then the command line; a later layer wins. Secrets
-may be given by file. The sections `engine`, `runtime` and `store` are made from the dataclasses that their users
+may be given in files. The sections `engine`, `runtime` and `store` are made from the dataclasses that their users
 define, so no default or range is written twice.
 """
 
@@ -39,13 +39,13 @@ from controlplane.store.parameters import StoreSettings
 
 ENV_PREFIX = "GRASSHOPPER__"
 COMMAND_LINE = "command line"
-"""Origin of what was given there."""
+"""Origin of values given there."""
 HIDDEN = "..."
 """Shown in place of a value that may be a secret."""
 SHORTEST_TOKEN, FEWEST_KINDS = 16, 8
-"""Characters of a token, and different ones among them; random hexadecimal digits of that length have as many."""
+"""Characters of a token, and different ones among them; random hexadecimal digits of that length have that many."""
 _TOGETHER = tuple((name, f"{name}_settings") for name in ("allocator", "speculator", "copy_budget"))
-"""Engine settings that are allowed or not only together."""
+"""Engine settings that are only valid together."""
 _SECRET_SECTIONS = frozenset({"auth", "store"})
 _CLIENT_KEYS = frozenset({"SERVER", "TOKEN", "TOKEN_FILE"})
 """Variables that the command line reads by itself when it talks to a running control plane."""
@@ -61,11 +61,11 @@ _OWN_WORDS = {
     "model_type": _NAMES,
 }
 _PYDANTIC_WORDS = re.compile(r"^\w+ should (be|have) |^Value error, |, unable to .*$")
-"""What pydantic says around what it wants, as in "Input should be a valid integer, unable to parse string"."""
+"""Pydantic's words around the wanted value, as in "Input should be a valid integer, unable to parse string"."""
 
 
 def _no_truth(value: Any) -> Any:
-    """Python takes True for 1; whoever wrote it meant something else."""
+    """Refuses True and False, which Python takes for 1 and 0 but which are never meant as numbers."""
     if isinstance(value, bool):
         raise ValueError("a number")
     return value
@@ -74,11 +74,11 @@ def _no_truth(value: Any) -> Any:
 Whole = Annotated[int, BeforeValidator(_no_truth)]
 Real = Annotated[float, BeforeValidator(_no_truth)]
 _NUMBERS: dict[Any, Any] = {int: Whole, float: Real, Mapping[str, float]: Mapping[str, Real]}
-"""By the type that a dataclass names, the one that takes no truth value."""
+"""A dataclass's type, and the one in its place that takes no truth value."""
 
 
 class Section(BaseModel):
-    """Base of all sections: nothing unknown, nothing changed after it was read."""
+    """Base of all sections: no unknown names, and no changes after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -119,17 +119,19 @@ class ServerSection(Section):
         default=16 * 2**20, ge=1024, le=2**30, description="Largest body, after decompression."
     )
     max_bodies_bytes: Whole = Field(
-        default=64 * 2**20, ge=1024, le=2**34, description="All bodies together that are not answered yet."
+        default=64 * 2**20, ge=1024, le=2**34, description="All bodies together that have not been answered yet."
     )
-    max_connections: Whole = Field(default=20_000, ge=1, le=1_000_000, description="Open at once, if files allow it.")
+    max_connections: Whole = Field(
+        default=20_000, ge=1, le=1_000_000, description="Open connections, if file limits allow."
+    )
     max_connections_per_address: Whole = Field(
-        default=4000, ge=1, le=1_000_000, description="Of those from one address."
+        default=4000, ge=1, le=1_000_000, description="Open connections from one address."
     )
     trusted_proxies: list[str] = Field(
         default=[], description="Addresses or networks of proxies whose X-Forwarded-For is believed."
     )
     demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
-    drain_s: Real = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at the end.")
+    drain_s: Real = Field(default=3.0, ge=0.0, le=600.0, description="How long open requests may take at shutdown.")
 
     @property
     def loopback(self) -> bool:
@@ -138,11 +140,11 @@ class ServerSection(Section):
 
 
 class AuthSection(Section):
-    """Bearer tokens. Operating includes reading; being a shim is apart. None at all: loopback only."""
+    """Bearer tokens. Operating includes reading; the shim's role is separate. Without tokens: loopback only."""
 
-    read_token: SecretStr | None = Field(default=None, description="For who may read pages and REST.")
+    read_token: SecretStr | None = Field(default=None, description="For readers of pages and REST.")
     read_token_file: Path | None = Field(default=None, description="A file that holds it.")
-    operate_token: SecretStr | None = Field(default=None, description="For who may change something, too.")
+    operate_token: SecretStr | None = Field(default=None, description="For operators, who may also make changes.")
     operate_token_file: Path | None = Field(default=None, description="A file that holds it.")
     shim_token: SecretStr | None = Field(default=None, description="For drivers and resource managers.")
     shim_token_file: Path | None = Field(default=None, description="A file that holds it.")
@@ -166,8 +168,8 @@ class AuthSection(Section):
 class LogSection(Section):
     """What is logged and how."""
 
-    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The least that is logged.")
-    format: Literal["json", "console"] = Field(default="json", description="One JSON object a line, or for people.")
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The lowest level logged.")
+    format: Literal["json", "console"] = Field(default="json", description="JSON object per line, or text for people.")
 
 
 class Settings(BaseSettings):
@@ -191,11 +193,11 @@ class Settings(BaseSettings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """Where each value came from, by dotted name; what is not in it is a default."""
+        """Where each value came from, by dotted name; a missing name has its default."""
         return self._origins
 
     def again(self) -> "Settings":
-        """The settings that the same file, environment and command line give by now; raises `BadSettings`."""
+        """The settings that the same file, environment and command line give now; raises `BadSettings`."""
         return load(*self._source)
 
     def shown(self) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def load(path: Path | str | None = None, overrides: Mapping[str, Any] | None = N
 
 
 def check(settings: Settings) -> None:
-    """What no single field can tell: known policies, a usable store, and tokens wherever others can reach us."""
+    """Checks that no single field can make: known policies, a usable store, and tokens wherever others can reach us."""
     check_engine(settings.engine_settings())
     url = settings.store_settings().url
     if not usable(url):
@@ -265,7 +267,7 @@ def check(settings: Settings) -> None:
 
 
 def is_strong(token: str) -> bool:
-    """Whether a token is long enough not to be guessed, as far as its length and letters tell.
+    """Whether a token is too long to be guessed, judging by its length and letters.
 
     >>> is_strong("a"), is_strong("aaaaaaaaaaaaaaaaaaaaaaaa"), is_strong("6c1f0d3b9e7a4825")
     (False, False, True)
@@ -296,8 +298,8 @@ def change_engine(engine: EngineSettings, change: Mapping[str, Any]) -> EngineSe
 def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None) -> EngineSettings:
     """The engine's settings: file and environment, then what was changed at run time, then the command line.
 
-    A mode that an operator has chosen holds until another one is chosen; one from the command line is the most that
-    it may be. So a kill switch outlives a restart whatever the new start says, and a start with `--mode off` is off.
+    A mode that an operator has chosen holds until another one is chosen; one from the command line limits it.
+    So a kill switch survives a restart whatever the command line says, and a start with `--mode off` is off.
     """
     configured = settings.engine_settings()
     mode = chosen or configured.mode
@@ -307,10 +309,10 @@ def in_force(settings: Settings, changed: Mapping[str, Any], chosen: Mode | None
 
 
 def holding(settings: Settings, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the settings changed at run time that still hold, by name.
+    """The settings changed at run time that still hold, by name.
 
-    Not what was taken back (None), what the command line tells, or what the file no longer goes with; of that only
-    the one setting is left out, a policy together with its own settings.
+    Left out are settings that were reset (None), that the command line gives, or that no longer fit the file; in the
+    last case only that one setting is left out, or a policy together with its own settings.
     """
     names = [field.name for field in dataclasses.fields(EngineSettings) if field.name != "mode"]
     wanted = {
@@ -363,7 +365,7 @@ def _read_environment() -> dict[str, Any]:
 
 
 class _Environment(EnvSettingsSource):
-    """Takes lists and mappings as JSON. What is no JSON stays as it is, and is then refused by its name."""
+    """Takes lists and mappings as JSON. Text that is not JSON stays as it is, and is then refused by its name."""
 
     def decode_complex_value(self, field_name: str, field: Any, value: Any) -> Any:
         try:
@@ -386,9 +388,9 @@ def _read_secret(field: str, path: Path) -> str:
 def bad_settings(
     problems: Iterable[Mapping[str, Any]], prefix: str = "", model: type[BaseModel] | None = None
 ) -> Iterator[BadSetting]:
-    """What pydantic found wrong, told as we tell it: the field, what was given, and what it wants.
+    """What pydantic found wrong, in our words: the field, the given value, and what the field wants.
 
-    For a name that there is not, the one of the model that may have been meant.
+    An unknown name comes with the name of the model that may have been meant.
     """
     for problem in problems:
         place, kind = ([prefix] if prefix else []) + [str(part) for part in problem["loc"]], problem["type"]
@@ -399,7 +401,7 @@ def bad_settings(
 
 
 def _near(model: type[BaseModel], place: Sequence[str]) -> list[str]:
-    """The name of the section that is most like one that there is not, if any is."""
+    """The section's name that is most like an unknown one, if any is."""
     fields: Any = model.model_fields
     for section in place[:-1]:
         fields = fields[section].annotation.model_fields
@@ -407,7 +409,7 @@ def _near(model: type[BaseModel], place: Sequence[str]) -> list[str]:
 
 
 class _Absent:
-    """What was given for a field that is missing."""
+    """The value shown for a missing field."""
 
     def __repr__(self) -> str:
         return "nothing"

@@ -1,4 +1,4 @@
-"""What does a settings file say, and on which line? YAML of sections; whether it may say so, `settings` knows."""
+"""What does a settings file say, and on which line? YAML of sections; `settings` decides whether it is allowed."""
 
 import dataclasses
 import re
@@ -22,7 +22,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """The names and values. Of a name that is there twice YAML keeps the last; we keep none of them."""
+        """The names and values. YAML keeps the last value of a duplicate name; we refuse it."""
         seen: set[str] = set()
         for name in [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]:
             if name.value in seen:
@@ -44,7 +44,7 @@ def read(path: Path) -> str:
 
 
 def parse(path: Path | None, text: str) -> dict[str, Any]:
-    """The sections of a YAML file. What is wrong is told without the text around it, which may hold secrets.
+    """The sections of a YAML file. Errors leave out the text around them, which may hold secrets.
 
     Raises `BadSettings`.
     """
@@ -65,7 +65,7 @@ def parse(path: Path | None, text: str) -> dict[str, Any]:
 def placed(
     problems: Iterable[BadSetting], path: Path | None, text: str, origins: Mapping[str, str]
 ) -> tuple[BadSetting, ...]:
-    """The problems, each with its line where the value came from the file."""
+    """The problems, each with its line if the value came from the file."""
     document = yaml.compose(text, Loader=yaml.SafeLoader)
     lines = [(problem, _line(document, problem.field.split("."))) for problem in problems]
     return tuple(
@@ -77,7 +77,7 @@ def placed(
 
 
 def _line(node: yaml.Node | None, names: list[str]) -> int:
-    """The line of a setting in a YAML document; 0 where it is not there."""
+    """The line of a setting in a YAML document; 0 if it is not there."""
     line = 0
     for name in names:
         pairs = node.value if isinstance(node, yaml.MappingNode) else []

@@ -85,7 +85,7 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
 
 @contextmanager
 def reading(server: str) -> Iterator[None]:
-    """Says so where an answer is JSON, but not what Grasshopper would say."""
+    """Ends the command if an answer is JSON, but not Grasshopper's."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
@@ -106,12 +106,12 @@ def token_from_file() -> str | None:
 
 
 def note(message: str) -> None:
-    """A line for people beside the result, on standard error."""
+    """A line for people next to the result, on standard error."""
     typer.echo(harmless(f"grasshopper: {message}"), err=True)
 
 
 def say(line: str) -> None:
-    """A line of the result, which may hold what users have written."""
+    """A line of the result, which may hold users' text."""
     typer.echo(harmless(line))
 
 
@@ -143,7 +143,7 @@ def print_table(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
 
 def print_findings(findings: list[Finding], output: Output) -> None:
-    """What a doctor has found; ends the command with REFUSED where one of the findings is an error."""
+    """Prints a doctor's findings; ends the command with REFUSED if one of them is an error."""
     if output is Output.JSON:
         print_json([asdict(finding) for finding in findings])
     else:

@@ -19,7 +19,7 @@ def attach(
     mode: str | None = None,
     token: str | None = None,
 ) -> SparkSession.Builder:
-    """Add Grasshopper to a session builder, before `getOrCreate()`; what was set on the builder is kept.
+    """Add Grasshopper to a session builder, before `getOrCreate()`; the builder's own settings are kept.
 
     `server` is the control plane's address; None for the builder's own, else `DEFAULT_SERVER`.
     `mode` is the most this application allows (`off`, `shadow`, `control`); None leaves it to the server.

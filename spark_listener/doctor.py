@@ -1,6 +1,6 @@
-"""Is a Spark application fit for Grasshopper, before or after attaching? Findings, each with what to do.
+"""Is a Spark application ready for Grasshopper, before or after attaching? Findings, each with its fix.
 
-Every check is a function from what was read to findings; only an error makes the doctor fail.
+Every check is a function from the examination to findings; only an error makes the doctor fail.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = tuple(READINGS)
-"""What the shim reads of the configuration, under `spark.grasshopper.`."""
+"""Keys that the shim reads from the configuration, under `spark.grasshopper.`."""
 LOCAL_PROPERTIES = ("copies.enabled", "deadline", "error.bound", "weight")
-"""What it reads of a job's local properties only; `mode` and `late.job` are read of both."""
+"""Keys that it reads only from a job's local properties; `mode` and `late.job` are read from both."""
 SORT_SHUFFLES = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
 LOCAL_SHUFFLE_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
 SQL_PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
@@ -40,17 +40,17 @@ S3A_COMMITTERS = {
 }
 """By the name that `fs.s3a.committer.name` gives them."""
 CLASSES = {"spark.plugins": PLUGIN_CLASS, "spark.extraListeners": LISTENER_CLASS}
-"""What of ours each of these keys may name."""
+"""Our class that each of these keys may name."""
 SILENT_S = 10.0
 """A driver reports at least every few seconds."""
 THREE_LINES = "use attach(), or set spark.jars, spark.plugins and spark.grasshopper.server as README says"
-READ_TOKEN = "give a token that may read: --token, or doctor(spark, token=...)"  # noqa: S105
+READ_TOKEN = "give a token with the read role: --token, or doctor(spark, token=...)"  # noqa: S105
 
 
 def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:
-    """Prints what is right and wrong with a live session, worst first, and returns it; changes nothing.
+    """Prints and returns findings about a live session, worst first; changes nothing.
 
-    `token` is for reading over REST, where the server wants one; the shim's own is in the session's configuration.
+    `token` is for reading over REST, if the server requires one; the shim's own is in the session's configuration.
     """
     findings = diagnose(examine_session(spark, token=token))
     print_table(HEADINGS, as_rows(findings))
@@ -60,8 +60,15 @@ def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:
 def diagnose(seen: Examined) -> list[Finding]:
     """All findings, worst first, otherwise in the order of the checks."""
     if seen.is_connect:
-        message = "this is a Spark Connect session: there is no SparkContext in this process to look at or to attach to"
-        return [Finding(ERROR, "session", message, "attach where the Connect server starts, and run the doctor there")]
+        message = "this is a Spark Connect session: there is no SparkContext in this process to check or to attach to"
+        return [
+            Finding(
+                ERROR,
+                "session",
+                message,
+                "attach on the host where the Connect server starts, and run the doctor there",
+            )
+        ]
     return worst_first(finding for check in CHECKS for finding in check(seen))
 
 
@@ -78,10 +85,10 @@ def _spark_version(seen: Examined) -> Iterator[Finding]:
 def _way_in(seen: Examined) -> Iterator[Finding]:
     misspelt = [(key, name) for key in CLASSES for name in seen.items(key) if _is_meant_for_ours(key, name)]
     for key, name in misspelt:
-        message = f"{key} names {name}, which is none of Grasshopper's there: Spark does not start"
+        message = f"{key} names {name}, which is not a class of Grasshopper's for this key: Spark does not start"
         yield Finding(ERROR, "way in", message, f"did you mean {CLASSES[key]}?")
     if seen.has_plugin:
-        beside = "; beside it the listener does nothing" if seen.has_listener else ""
+        beside = "; with it the listener does nothing" if seen.has_listener else ""
         yield Finding(OK, "way in", f"plug-in, progress from the executors{beside}")
     elif seen.has_listener:
         interval = seen.text("spark.executor.heartbeatInterval", "10s")
@@ -97,12 +104,12 @@ def _way_in(seen: Examined) -> Iterator[Finding]:
     if seen.shim_is_on is False:
         yield Finding(
             ERROR, "way in", "the shim has switched itself off in this driver",
-            "look for Grasshopper in the driver's log, which says why, and start the driver anew"
+            "look for Grasshopper in the driver's log, which says why, and restart the driver"
         )  # fmt: skip
 
 
 def _is_meant_for_ours(key: str, name: str) -> bool:
-    """Whether a class is none that may stand there, but so near to ours that one of them is meant."""
+    """Whether a class is not valid there, but so similar to ours that one of them is meant."""
     full = name if "." in name else f"{PLUGIN_CLASS.rpartition('.')[0]}.{name}"
     return name != CLASSES[key] and bool(difflib.get_close_matches(full, CLASSES.values(), n=1, cutoff=0.8))
 
@@ -122,7 +129,7 @@ def _jar(seen: Examined) -> Iterator[Finding]:
         try:
             jar = read_jar(str(jar_path()))
         except FileNotFoundError as missing:
-            yield Finding(ERROR, "jar", str(missing), "install the wheel, which holds it, or build it")
+            yield Finding(ERROR, "jar", str(missing), "install the wheel, which contains it, or build it")
             return
         place = f"{jar.place}, which attach() takes"
     if jar is not None and jar.fault and seen.shim_is_on is None:
@@ -135,7 +142,7 @@ def _jar(seen: Examined) -> Iterator[Finding]:
     elif version != __version__:
         yield Finding(
             WARNING, "jar", f"{place or 'loaded'} is {version}, this Python package {__version__}",
-            "take the jar that `grasshopper jars` prints"
+            "use the jar that `grasshopper jars` prints"
         )  # fmt: skip
     else:
         yield Finding(OK, "jar", f"{place or 'loaded'}, version {version}")
@@ -155,7 +162,7 @@ def _keys(seen: Examined) -> Iterator[Finding]:
             continue
         if name in LOCAL_PROPERTIES:
             yield Finding(
-                WARNING, "settings", f"{key} is a local property of jobs; in the configuration nobody reads it",
+                WARNING, "settings", f"{key} is a local property of jobs; nothing reads it in the configuration",
                 f'sparkContext.setLocalProperty("{key}", ...) before the job'
             )  # fmt: skip
             continue
@@ -167,11 +174,11 @@ def _keys(seen: Examined) -> Iterator[Finding]:
         yield Finding(ERROR, "settings", message, "correct it, or leave it out")
     for name, value in _given(seen).items():
         if not READINGS[name](value) and (odd := out_of_range(name, value)):
-            yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "take a value of this range, or leave it out")
+            yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "use a value in this range, or leave it out")
 
 
 def _unreadable(seen: Examined) -> list[tuple[str, str]]:
-    """The settings whose values the shim cannot read, and why."""
+    """The settings with values that the shim cannot read, and why."""
     return [(name, fault) for name, value in _given(seen).items() if (fault := READINGS[name](value))]
 
 
@@ -195,7 +202,7 @@ def _server(seen: Examined) -> Iterator[Finding]:
         message = f"the application reports to {named}, not to {seen.server}"
         yield Finding(NOTE, "server", message, f"leave --server out, or set {PREFIX}server")
     if plane.fault:
-        fix = f"start `grasshopper serve` there, or correct {PREFIX}server; until then Spark is as without us"
+        fix = f"start `grasshopper serve` there, or correct {PREFIX}server; until then Spark is as configured"
         yield Finding(ERROR, "server", plane.fault, fix)
         return
     if plane.troubles:
@@ -221,10 +228,10 @@ def _token(seen: Examined) -> Iterator[Finding]:
         fix = f"set {PREFIX}token or {PREFIX}token.file to the server's shim token"
         yield Finding(ERROR, "token", seen.plane.token_fault, fix)
     elif seen.plane.takes_anybody:
-        fix = "leave it out, or set the server's auth.shim_token; without tokens it serves everybody on its machine"
-        yield Finding(NOTE, "token", "one is given, and none is wanted", fix)
+        fix = "leave it out, or set the server's auth.shim_token; without tokens it serves every user of its machine"
+        yield Finding(NOTE, "token", "one is given, but the server requires none", fix)
     else:
-        yield Finding(OK, "token", "accepted" if has_one else "none is given, and none is wanted")
+        yield Finding(OK, "token", "accepted" if has_one else "none is given, and the server requires none")
 
 
 def _mode(seen: Examined) -> Iterator[Finding]:
@@ -269,12 +276,12 @@ def _heard(seen: Examined) -> Iterator[Finding]:
 
 
 def _places(seen: Examined) -> Iterator[Finding]:
-    """Whether a copy has anywhere to go."""
+    """Whether a copy has any place to run."""
     master = seen.text("spark.master")
     attached = seen.plane.attached if seen.plane else None
-    more = "for copies, run on two hosts; README says how to have two on one machine"
+    more = "for copies, run on two hosts; the README says how to have two on one machine"
     if re.fullmatch(r"local(\[[^]]*\])?", master):
-        message = f"{master} is one JVM, and a copy needs another executor: you see decisions (no_other_host) alone"
+        message = f"{master} is one JVM, and a copy needs another executor: you see only decisions (no_other_host)"
         yield Finding(WARNING, "places", message, more)
         return
     alone = "one executor: a copy needs another one, so there are none"
@@ -300,7 +307,7 @@ def _sinks(seen: Examined) -> Iterator[Finding]:
         if word == "safe":
             yield Finding(OK, "sinks", f"{message}; copied where it pays")
         else:
-            fix = "as it should be, if its output could be written twice; README says what is copied"
+            fix = "correct, if its output could be written twice; the README says what is copied"
             yield Finding(NOTE, "sinks", f"{message}; never copied ({word})", fix)
     coordinated = seen.flag("spark.hadoop.outputCommitCoordination.enabled", True)
     for what, committers in _file_writes(seen):
@@ -316,7 +323,7 @@ def _sinks(seen: Examined) -> Iterator[Finding]:
             yield Finding(NOTE, "sinks", f"{what}: {found.because}; never copied ({found.label})", fix)
         else:
             message = f"{what}: {found.because} ({', '.join(committers)}); never copied ({found.label})"
-            yield Finding(NOTE, "sinks", message, f"for copies of writes take {SQL_PROTOCOL} with {FILE_COMMITTER}")
+            yield Finding(NOTE, "sinks", message, f"for copies of writes use {SQL_PROTOCOL} with {FILE_COMMITTER}")
     if seen.text("spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version") == "2":
         yield Finding(
             NOTE, "sinks", "commit algorithm 2 moves files task by task: a driver that dies leaves some, copies or not",
@@ -329,7 +336,7 @@ def _sinks(seen: Examined) -> Iterator[Finding]:
 
 
 def _file_writes(seen: Examined) -> list[tuple[str, list[str]]]:
-    """What writes of files there are, with the commit protocol and the committer that the configuration gives them."""
+    """The kinds of file writes, with the commit protocol and the committer that the configuration gives them."""
     protocol = seen.text("spark.sql.sources.commitProtocolClass", SQL_PROTOCOL)
     if protocol == PATH_PROTOCOL:
         name = seen.text("spark.hadoop.fs.s3a.committer.name", "file")
@@ -346,7 +353,7 @@ def _shuffle(seen: Examined) -> Iterator[Finding]:
     if foreign:
         yield Finding(
             WARNING, "shuffle", f"{foreign} is not Spark's own; copies of map stages need it to keep attempts apart",
-            f"ask its makers if it bears spark.speculation; the local property {PREFIX}copies.enabled opts jobs out"
+            f"ask its maker if it supports spark.speculation; the local property {PREFIX}copies.enabled opts jobs out"
         )  # fmt: skip
     else:
         yield Finding(OK, "shuffle", "Spark's own, which keeps attempts apart")
@@ -361,20 +368,20 @@ def _executors(seen: Examined) -> Iterator[Finding]:
         message = f"dynamic, at most {most}: a copy needs a second one"
         yield Finding(WARNING, "executors", message, "raise spark.dynamicAllocation.maxExecutors")
     elif seen.flag("spark.shuffle.service.enabled"):
-        yield Finding(OK, "executors", "dynamic, with an external shuffle service: a copy asks for one if need be")
+        yield Finding(OK, "executors", "dynamic, with an external shuffle service: a copy asks for one if necessary")
     elif seen.flag("spark.dynamicAllocation.shuffleTracking.enabled", True):
         message = "dynamic, without an external shuffle service: those with shuffle output stay; a copy asks for one"
         yield Finding(OK, "executors", message)
     else:
         yield Finding(
             WARNING, "executors", "dynamic, with neither a shuffle service nor tracking: only Spark decides which go",
-            "turn spark.dynamicAllocation.shuffleTracking.enabled on, or run an external shuffle service"
+            "set spark.dynamicAllocation.shuffleTracking.enabled to true, or run an external shuffle service"
         )  # fmt: skip
 
 
 def _speculation(seen: Examined) -> Iterator[Finding]:
-    on = "Spark's own is on: it rests where Grasshopper decides, and stands in where not, in shadow mode everywhere"
-    off = "Spark's own is off: where Grasshopper does not decide, nobody copies"
+    on = "Spark's own is on: it is paused where Grasshopper decides, and active elsewhere, in shadow mode everywhere"
+    off = "Spark's own is off: where Grasshopper does not decide, there are no copies"
     yield Finding(OK, "speculation", on if seen.flag("spark.speculation") else off)
 
 
@@ -395,7 +402,7 @@ def _reaper(seen: Examined) -> Iterator[Finding]:
     else:
         yield Finding(
             WARNING, "task reaper", f"a beaten attempt that has not ended after {timeout} takes its executor with it",
-            "spark.task.reaper.killTimeout=-1, or a time that your tasks keep"
+            "set spark.task.reaper.killTimeout to -1, or to a time within which your tasks end"
         )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyCounts:
-    """What speculation did and cost in one application."""
+    """The results and costs of speculation in one application."""
 
     launched: int
     won: int

@@ -1,6 +1,6 @@
-"""What can be read of a Spark application's configuration, its jar and its control plane, that tells how it will do?
+"""What do a Spark application's configuration, its jar and its control plane reveal about how it will run?
 
-Needs no running driver; of one, its configuration is read through the session. Nothing here changes anything.
+Needs no running driver; a running driver's configuration is read through the session. Nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LISTENER_CLASS = "io.grasshopper.spark.GrasshopperListener"
 _JAR = re.compile(re.escape(JAR_NAME.removesuffix(".jar")) + r"[^/]*\.jar$")
 _GLOB = re.compile(r"[*?\[{]")
 _NOBODY = DoorbellRequest(protocol=PROTOCOL, source=Source(kind="spark", id="doctor", epoch=0), wait_ms=0)
-"""A question that changes nothing: it is refused to whoever has not reported, after the token has been looked at."""
+"""A request that changes nothing: after checking the token, it is refused to sources that have not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,9 @@ class Jar:
 
     place: str
     version: str | None = None
-    """By its manifest; None where it cannot be read from here."""
+    """The manifest's version; None if it cannot be read from here."""
     fault: str = ""
-    """Why it cannot be loaded from there; empty where it can, as far as is known."""
+    """Why it cannot be loaded from there; empty if it can, or if nothing is known against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,27 +59,27 @@ class Attached:
     shim_version: str
     last_heard_s: float
     hosts: tuple[str, ...]
-    """One for each of its executors."""
+    """The host of each of its executors."""
     verdicts: tuple[tuple[str, str, int], ...]
-    """(verdict, what it rests on, number of its stages)."""
+    """(verdict, its basis, number of its stages)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """What the control plane says; None is not shown to us, or is not known."""
+    """The control plane's answers; None means not shown to us, or not known."""
 
     fault: str = ""
-    """Why it does not answer; empty where it does."""
+    """Why it does not answer; empty if it does."""
     troubles: str = ""
-    """What is wrong in it, by its own word."""
+    """Its own report of what is wrong."""
     token_fault: str = ""
-    """Why it does not take the shim's token; empty where it does."""
+    """Why it does not accept the shim's token; empty if it does."""
     takes_anybody: bool = False
-    """Whether a token is given, and the shim would be served without it, too."""
+    """Whether a token is given although the shim would also be served without it."""
     version: str | None = None
     mode: Mode | None = None
     chosen: Mode | None = None
-    """The least that operators have chosen for everybody or for this application; None where they chose nothing."""
+    """The lowest mode that operators have chosen for everybody or for this application; None if they chose none."""
     attached: Attached | None = None
 
 
@@ -89,16 +89,16 @@ class Examined:
 
     conf: Mapping[str, str]
     application: str = ""
-    """Id of a live session's; empty where there is only configuration."""
+    """Id of a live session's application; empty if there is only configuration."""
     is_connect: bool = False
     spark_version: str | None = None
     shim_is_on: bool | None = None
-    """By the shim's own word; None where there is no live one."""
+    """The shim's own report; None if there is no live one."""
     jar: Jar | None = None
     missing_jars: tuple[str, ...] = ()
-    """Others that `spark.jars` names on this machine's disk, and that are not there."""
+    """Other jars that `spark.jars` names on this machine's disk and that do not exist."""
     token_file_fault: str = ""
-    """Why the file that `token.file` names cannot be read; empty where it can."""
+    """Why the file that `token.file` names cannot be read; empty if it can."""
     server: str = ""
     """The one that was asked; empty for none."""
     plane: Plane | None = None
@@ -148,7 +148,7 @@ def read_properties(text: str) -> dict[str, str]:
 
 
 def examine(conf: Mapping[str, str], *, server: str = "", token: str | None = None) -> Examined:
-    """Reads what a driver with this configuration would meet; `server` is asked instead of the configuration's own.
+    """Examines what a driver with this configuration would meet; `server` is asked instead of the configuration's own.
 
     `token` is for reading over REST; the shim's is in the configuration.
     """
@@ -180,14 +180,14 @@ def find_jar(conf: Mapping[str, str], home: str | None) -> Jar | None:
 
 
 def missing_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """Jars other than the shim's that `spark.jars` names on this machine's disk, and that are not there."""
+    """Jars other than the shim's that `spark.jars` names on this machine's disk and that do not exist."""
     places = [place.strip() for place in conf.get("spark.jars", "").split(",")]
     paths = {place: _local_path(place) for place in places if place and not _JAR.search(place)}
     return tuple(place for place, path in paths.items() if path and not _GLOB.search(path) and not Path(path).exists())
 
 
 def read_jar(place: str) -> Jar:
-    """What a jar says of itself; one on another machine's disk says nothing."""
+    """The jar's own description; a jar on another machine's disk has none."""
     path = _local_path(place)
     if path is None:
         return Jar(place=place)
@@ -203,13 +203,13 @@ def read_jar(place: str) -> Jar:
 
 
 def _local_path(place: str) -> str | None:
-    """The path of a file on this machine's disk; None for one that is elsewhere."""
+    """The path of a file on this machine's disk; None if it is elsewhere."""
     address = urlsplit(place)
     return unquote(address.path) if address.scheme in ("", "file", "local") else None
 
 
 def _examined(seen: Examined, server: str, token: str | None) -> Examined:
-    """The same with its jar, and with what its control plane says."""
+    """The same with its jar and its control plane's answers."""
     seen = replace(
         seen,
         jar=find_jar(seen.conf, os.environ.get("SPARK_HOME")),
@@ -242,14 +242,14 @@ def _ask(seen: Examined, token: str | None) -> Plane:
 
 
 def _chosen(said: Any, seen: Examined) -> Mode | None:
-    """The least mode that operators have chosen for everybody or for this application."""
+    """The lowest mode that operators have chosen for everybody or for this application."""
     places = ("", f"spark:{seen.application}")
     chosen = [Mode(each["value"]) for each in said["choices"] if each["what"] == "mode" and each["source"] in places]
     return lowest(*chosen) if chosen else None
 
 
 def _token_fault(server: str, token: str) -> str:
-    """Why a server does not take a shim with this token, empty for none; empty where it does."""
+    """Why a server does not accept a shim with this token, which may be empty; empty if it does."""
     rest = RestClient(server, what="Grasshopper server", timeout_s=TIMEOUT_S, token=token)
     headers = {"Content-Type": "application/json"}
     try:
@@ -260,7 +260,7 @@ def _token_fault(server: str, token: str) -> str:
 
 
 def _shim_token(seen: Examined) -> tuple[str, str]:
-    """The shim's token, empty for none, and why its file cannot be read, empty where it can."""
+    """The shim's token, empty for none, and why its file cannot be read, empty if it can."""
     file = seen.text(f"{PREFIX}token.file")
     try:
         return read_token(Path(file)) if file else seen.text(f"{PREFIX}token"), ""
@@ -288,11 +288,11 @@ def _attached(rest: RestClient, seen: Examined) -> Attached:
 
 
 def _shim_is_on(spark: SparkSession) -> bool | None:
-    """What the shim in the driver says of itself; None where there is none."""
+    """The status of the shim in the driver; None if there is none."""
     jvm: Any = spark._jvm
     try:
         return json.loads(jvm.io.grasshopper.spark.GrasshopperPlugin.status()).get("on")
-    except TypeError:  # To py4j, a class that is not there is a package, and no package can be called.
+    except TypeError:  # To py4j, a missing class is a package, and a package cannot be called.
         return None
 
 
@@ -303,7 +303,7 @@ def _installed() -> str | None:
 
 
 def _shown(read: Callable[[], Shown]) -> Shown | None:
-    """What a server may keep to itself; None if it does."""
+    """The answer of a server that may refuse it; None if it does."""
     with contextlib.suppress(RestError):
         return read()
     return None

@@ -74,7 +74,7 @@ class LocalCluster:
 
     @property
     def master_url(self) -> str:
-        """What drivers connect to."""
+        """The address that drivers connect to."""
         return f"spark://{MASTER_HOST}:{self._port}"
 
     @property

@@ -20,7 +20,7 @@ RANGES: Mapping[str, tuple[str, str]] = {
 UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
 
 Reading = Callable[[str], str]
-"""What is wrong with a value; empty where it can be read."""
+"""What is wrong with a value; empty if it can be read."""
 
 
 def number(value: str) -> str:
@@ -76,7 +76,7 @@ def flag(value: str) -> str:
 
 
 def address(value: str) -> str:
-    """An address of http or https. It is not told, for somebody may have put a secret there.
+    """An address of http or https. It is not repeated, because it may contain a secret.
 
     >>> address("127.0.0.1:7272"), address("ftp://plane"), address("http://plane:7272")
     ('is not an address: no protocol', 'is not an address of http or https', '')
@@ -113,7 +113,7 @@ READINGS: Mapping[str, Reading] = {
 
 
 def out_of_range(key: str, value: str) -> str:
-    """What a value that can be read counts as, where that is another one; empty where it is in its key's range.
+    """The value used for a readable one outside its key's range; empty if it is in the range.
 
     >>> out_of_range("copies.max", "500"), out_of_range("progress.interval", "1s"), out_of_range("mode", "off")
     ('is 500, want 0 to 100; it counts as 100', '', '')

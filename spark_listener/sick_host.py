@@ -12,7 +12,7 @@ from collections.abc import Callable
 class SickHost:
     """Duty-cycles processes with SIGSTOP and SIGCONT, as a context manager; afterwards all of them run.
 
-    The pids are asked for anew in each period, because executors come and go.  Stopped processes do no work at
+    The pids are read again in each period, because executors come and go.  Stopped processes do no work at
     all, so what they work on progresses at `duty` times its speed, and their reports pause with them.
     """
 

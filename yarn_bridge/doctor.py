@@ -1,6 +1,6 @@
-"""Is a live ResourceManager fit for Grasshopper, and does the plug-in work in it? Findings, each with what to do.
+"""Is a live ResourceManager ready for Grasshopper, and does the plug-in work in it? Findings, each with its fix.
 
-Every check is a function from what was read to findings; only an error makes the doctor fail.
+Every check is a function from the examination to findings; only an error makes the doctor fail.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from yarn_bridge.rm_client import Queue
 
 TRIED_VERSIONS = ((3, 3), (3, 4), (3, 5))
 ASYNCHRONOUS_SINCE = (3, 5)
-"""From this version on the CapacityScheduler schedules asynchronously unless it is told otherwise."""
+"""From this version on the CapacityScheduler schedules asynchronously by default."""
 CLOCK_LIMIT_S = 5.0
 PLAN_LIMIT_S = 5.0
-"""The plug-in asks twice a second, and by default no grant lives longer: an older plan is not in force any more."""
+"""The plug-in asks twice a second, and by default no grant lives longer: an older plan is no longer in force."""
 
 
 def diagnose(seen: Examined) -> list[Finding]:
@@ -32,7 +32,7 @@ def _version(seen: Examined) -> Iterator[Finding]:
         yield Finding(OK, "version", f"Hadoop {version}")
     else:
         tried = ", ".join(f"{major}.{minor}" for major, minor in TRIED_VERSIONS)
-        message = f"Hadoop {version}; the plug-in is tried on {tried}"
+        message = f"Hadoop {version}; the plug-in was tried on {tried}"
         yield Finding(WARNING, "version", message, "try it on a test cluster of this version first")
 
 
@@ -62,7 +62,7 @@ def _scheduler(seen: Examined) -> Iterator[Finding]:
 
 
 def _scheduling_mode(seen: Examined) -> str:
-    """Whether containers are given in the nodes' heartbeats or by threads; seen, or else the version's default."""
+    """Whether nodes' heartbeats or threads assign containers; as seen, else the version's default."""
     if seen.threads is None:
         mode = "asynchronous" if _major_minor(seen.info.version) >= ASYNCHRONOUS_SINCE else "synchronous"
         return f"CapacityScheduler, {mode} unless configured otherwise"
@@ -112,7 +112,7 @@ def _coverage(seen: Examined) -> Iterator[Finding]:
     if others:
         yield Finding(
             WARNING, "queues",
-            f"not covered: {_paths(others)}; a driver whose id is named in no queue may be theirs, so it is believed",
+            f"not covered: {_paths(others)}; a driver whose id no queue lists may be theirs, so it is believed",
             "cover them too, so that only ids that the resource manager gave get orders"
         )  # fmt: skip
     if greedy:
@@ -129,7 +129,7 @@ def _am_share(seen: Examined) -> Iterator[Finding]:
                 WARNING, "AM share",
                 f"{queue.path}: {queue.pending} applications wait to become active; application masters hold "
                 f"{queue.am_used_mb} of the {queue.am_limit_mb} MB that one user's may",
-                "raise yarn.scheduler.capacity.maximum-am-resource-percent: no order helps who is not active"
+                "raise yarn.scheduler.capacity.maximum-am-resource-percent: no order helps an inactive application"
             )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _recovery(seen: Examined) -> Iterator[Finding]:
     if seen.conf and seen.conf[RECOVERY_KEY] != "true":
         yield Finding(
             WARNING, "recovery",
-            "off: restarting the resource manager, which installing takes, ends every application",
+            "off: restarting the resource manager, which installation requires, ends every application",
             f"set {RECOVERY_KEY}, or restart when nothing runs"
         )  # fmt: skip
 
@@ -190,7 +190,7 @@ def _plane(seen: Examined) -> Iterator[Finding]:
 
 
 def _plan(queue: Queue, attached: AttachedQueue | None, busy: frozenset[str]) -> Finding:
-    """How old news of a covered queue are, and its plan; where nobody asks, or in shadow mode, it needs none."""
+    """Age of a covered queue's last report and plan; without asks, or in shadow mode, it needs no plan."""
     if attached is None:
         return Finding(
             ERROR, "plan", f"the control plane has never heard from {queue.path}",
@@ -199,7 +199,7 @@ def _plan(queue: Queue, attached: AttachedQueue | None, busy: frozenset[str]) ->
     message = f"{queue.path}: last heard {attached.last_heard_s:.1f} s ago, mode {attached.mode}"
     if attached.last_heard_s > PLAN_LIMIT_S:
         return Finding(
-            ERROR, "plan", f"{message}; its plan has expired and stock order counts",
+            ERROR, "plan", f"{message}; its plan has expired and stock order applies",
             "is the resource manager up, and can it reach the server?"
         )  # fmt: skip
     if attached.mode != "control" or attached.source not in busy:
@@ -207,7 +207,7 @@ def _plan(queue: Queue, attached: AttachedQueue | None, busy: frozenset[str]) ->
     if attached.plan_age_s is None or attached.plan_age_s > PLAN_LIMIT_S:
         since = "never" if attached.plan_age_s is None else f"last {attached.plan_age_s:.0f} s ago"
         return Finding(
-            ERROR, "plan", f"{message}; a grant was applied {since}, and stock order counts",
+            ERROR, "plan", f"{message}; a grant was applied {since}, and stock order applies",
             "look for grasshopper in the RM's log; engine.grant_ttl_ms of the server may be at most twice plan-ttl-ms"
         )  # fmt: skip
     return Finding(OK, "plan", f"{message}, newest grant {attached.plan_age_s:.1f} s old")

@@ -1,4 +1,4 @@
-"""What can be read of a live ResourceManager, and of the control plane, that tells how Grasshopper does there?
+"""What do a live ResourceManager and the control plane reveal about Grasshopper there?
 
 Everything comes over REST.  What a site does not show to everybody (/conf, /jmx, /stacks) stays unknown.
 """
@@ -25,7 +25,7 @@ CONF_KEYS = (MONITOR_KEY, POLICIES_KEY, SERVER_KEY, RECOVERY_KEY, PRIORITY_KEY, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What was read from a resource manager and, if one was named, from the control plane; None is not shown to us."""
+    """Answers of a resource manager and, if one was named, of the control plane; None means not shown to us."""
 
     cluster: str
     info: ClusterInfo
@@ -37,7 +37,7 @@ class Examined:
     attached: list[AttachedQueue] | None = None
     """The queues that the control plane hears from; None if it was not asked or did not answer."""
     busy: frozenset[str] = frozenset()
-    """The sources of those queues in which some application holds or asks for containers."""
+    """The sources of queues in which some application holds or asks for containers."""
     plane_fault: str = ""
 
     @property
@@ -76,7 +76,7 @@ def examine(rm: RmClient, plane: PlaneClient | None = None, server: str = "") ->
 
 
 def _shown(read: Callable[[], Shown]) -> Shown | None:
-    """What a site may keep to itself; None if it does."""
+    """The answer of a site that may refuse it; None if it does."""
     with contextlib.suppress(RestError):
         return read()
     return None

@@ -26,7 +26,7 @@ def jars_folder(version: str, cache: Path = CACHE) -> Path:
 def hadoop_jars(version: str, cache: Path = CACHE, pom: Path = POM) -> Path:
     """The folder with the jars that `pom` names of one version, fetched if it is not there.  Raises ClusterError.
 
-    A folder appears under its name only when it is whole, so an interrupted download leaves none behind.
+    A folder appears under its name only when it is complete, so an interrupted download leaves none behind.
     """
     folder = jars_folder(version, cache)
     if folder.is_dir():

@@ -1,7 +1,7 @@
-"""Which changes bring the plug-in into a ResourceManager, and which take it out again? In the order to make them.
+"""Which changes install the plug-in in a ResourceManager, and which remove it again? In the order to make them.
 
 The order matters: a resource manager whose configuration names a class that it cannot load does not start.  So the
-jar comes first and leaves last.
+jar is added first and removed last.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SchedulerKind(StrEnum):
 
 
 class Base(StrEnum):
-    """The stock order that counts where Grasshopper has nothing to say."""
+    """The stock order that applies without a grant."""
 
     FIFO = "fifo"
     FAIR = "fair"
@@ -94,7 +94,7 @@ def install(
             commands=("yarn --daemon stop resourcemanager && yarn --daemon start resourcemanager",),
         ),
         Step(
-            do="Look whether all is well.",
+            do="Check that everything works.",
             commands=(f"grasshopper yarn doctor --rm {rm_url or 'RM_URL'} --server {server}",),
         ),
     ]
@@ -103,9 +103,9 @@ def install(
 def uninstall(
     queues: tuple[str, ...], *, kind: SchedulerKind = SchedulerKind.CAPACITY, kept_policies: tuple[str, ...] = ()
 ) -> list[Step]:
-    """The steps that take the plug-in out: stock order at once, without a restart; configuration before jar.
+    """The steps that remove the plug-in: stock order at once, without a restart; configuration before jar.
 
-    `kept_policies` are the scheduler monitor's policies in use; without them the site has to look for others itself.
+    `kept_policies` are the scheduler monitor's policies in use; without them the site has to find others itself.
     """
     check(queues, DEFAULT_SERVER)
     others = [policy for policy in kept_policies if policy != EDIT_POLICY]
@@ -136,7 +136,7 @@ def uninstall(
 
 
 def rm_properties(server: str, kept_policies: tuple[str, ...] = ()) -> dict[str, object]:
-    """What yarn-site.xml must say.
+    """The properties for yarn-site.xml.
 
     >>> rm_properties("http://plane:7272")["yarn.resourcemanager.scheduler.monitor.policies"]
     'io.grasshopper.yarn.GrasshopperEditPolicy'
@@ -150,7 +150,7 @@ def rm_properties(server: str, kept_policies: tuple[str, ...] = ()) -> dict[str,
 
 
 def queue_properties(queues: tuple[str, ...], base: Base = Base.FIFO) -> dict[str, object]:
-    """What capacity-scheduler.xml must say.
+    """The properties for capacity-scheduler.xml.
 
     >>> list(queue_properties(("root.batch",)).values())
     ['io.grasshopper.yarn.GrasshopperOrderingPolicy', 'fifo']
@@ -163,7 +163,7 @@ def queue_properties(queues: tuple[str, ...], base: Base = Base.FIFO) -> dict[st
 
 
 def fair_queues(queues: tuple[str, ...], policy: str = FAIR_POLICY) -> str:
-    """The queues as they stand in fair-scheduler.xml, each with its scheduling policy.
+    """The queues as written in fair-scheduler.xml, each with its scheduling policy.
 
     >>> print(fair_queues(("root.prod.etl",), policy="fair"))
     <queue name="prod">
@@ -249,7 +249,7 @@ def _uncover(queues: tuple[str, ...], kind: SchedulerKind) -> Step:
         )
     return Step(
         do="Give the leaf queues their stock order back (or fair, if that is what they had), also in templates, and "
-        "remove the sub-keys of ordering-policy. It counts from the refresh on.",
+        "remove the sub-keys of ordering-policy. It takes effect with the refresh.",
         file="capacity-scheduler.xml",
         properties={f"yarn.scheduler.capacity.{queue}.ordering-policy": "fifo" for queue in queues},
         commands=("yarn rmadmin -refreshQueues",),
@@ -257,7 +257,7 @@ def _uncover(queues: tuple[str, ...], kind: SchedulerKind) -> Step:
 
 
 def _shown_jar() -> str:
-    """Where the jar lies, or how it is called where it has not been built."""
+    """The jar's path, or its name if it has not been built."""
     try:
         return str(plugin_jar())
     except FileNotFoundError:

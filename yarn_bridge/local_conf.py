@@ -1,4 +1,4 @@
-"""What must the files of a local YARN say? Every daemon has a folder of its own; all ports are given.
+"""What must the files of a local YARN say? Every daemon has its own folder; all ports are given.
 
 Facts behind the choices: node ids are addresses (there is no name for 127.0.0.x), so a host's processes and its
 nodes agree; containers of a few hundred megabytes need a small minimum allocation; a full development disk would
@@ -17,7 +17,7 @@ Properties = Mapping[str, object]
 
 RM_HOST = "127.0.0.10"
 RM_NAMES = ("rm", "rm2")
-"""The resource manager, and its standby where there is one."""
+"""The resource manager, and its standby if there is one."""
 RM_SERVICES = ("address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address")
 NM_SERVICES = ("address", "localizer.address", "webapp.address", "collector-service.address")
 CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
@@ -101,7 +101,7 @@ def write_capacity_scheduler(layout: Layout, properties: Properties) -> None:
 
 
 def recovery(layout: Layout) -> dict[str, object]:
-    """What lets a restarted resource manager find its applications again."""
+    """Properties by which a restarted resource manager finds its applications again."""
     return {
         "yarn.resourcemanager.recovery.enabled": True,
         "yarn.resourcemanager.store.class": (
@@ -139,7 +139,7 @@ def _addresses(ports: Mapping[str, int], suffix: str = "") -> dict[str, object]:
 
 
 def _pair(layout: Layout) -> dict[str, object]:
-    """Two resource managers, of which an administrator makes one active; everybody finds out soon which one it is."""
+    """Two resource managers, one of which an administrator makes active; clients soon find out which one."""
     conf: dict[str, object] = {
         "yarn.resourcemanager.cluster-id": "local",
         "yarn.resourcemanager.ha.enabled": True,

@@ -125,7 +125,7 @@ class LocalYarn:
 
     @property
     def conf_dir(self) -> Path:
-        """What HADOOP_CONF_DIR must be for clients."""
+        """The clients' HADOOP_CONF_DIR."""
         return self._layout.conf("client")
 
     @property
@@ -155,13 +155,13 @@ class LocalYarn:
             return 0
 
     def kill_rm(self) -> None:
-        """The active resource manager is gone at once; nodes and containers run on."""
+        """Kill the active resource manager; nodes and containers run on."""
         killed = self._daemons.pop(self._active)
         killed.kill()
         killed.wait()
 
     def restart_rm(self, timeout_s: float = START_S) -> None:
-        """A new resource manager in the place of the old one; returns when all nodes have found it."""
+        """Start a resource manager in place of the old one; returns when all nodes have found it."""
         self.kill_rm()
         self._start_rm(self._active)
         self._wait_ready(timeout_s)
@@ -176,7 +176,7 @@ class LocalYarn:
         self._wait_ready(timeout_s)
 
     def configure_queues(self, extra: Properties) -> None:
-        """Write capacity-scheduler.xml anew with extra properties; `refresh_queues` lets it count."""
+        """Rewrite capacity-scheduler.xml with extra properties; `refresh_queues` puts them into effect."""
         write_capacity_scheduler(self._layout, capacity_scheduler(self._queues) | dict(extra))
 
     def refresh_queues(self) -> None:
@@ -187,7 +187,7 @@ class LocalYarn:
         """End nodes, containers and the resource manager, in this order; only what this object started is touched."""
         end_all(self.folder)
         for daemon in self._daemons.values():
-            daemon.kill()  # nothing to one that has ended
+            daemon.kill()  # no effect on one that has ended
             daemon.wait()
         self._daemons.clear()
 
@@ -216,7 +216,7 @@ class LocalYarn:
         self._spawn(rm, RM_CLASS, "-Xmx768m", f"{self._layout.conf(rm)}:{plugin}{self.jars}/*")
 
     def _is_activated(self) -> bool:
-        """Whether a resource manager that may just have been started is active from here on."""
+        """Whether a resource manager that may just have been started is active now."""
         with contextlib.suppress(ClusterError):
             self._admin("-transitionToActive", self._active)
             return True
@@ -251,7 +251,7 @@ class LocalYarn:
             self._write_state()
 
     def _write_state(self) -> None:
-        """Leave behind what somebody else needs to end all this, whatever becomes of this process."""
+        """Record what another process needs to end all this, whatever becomes of this one."""
         state = {
             "version": self.version,
             "rm_url": self.rm_url,
@@ -263,7 +263,7 @@ class LocalYarn:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back meanwhile: between a start and its record they would leave a process behind."""
+    """Hold back Ctrl-C and SIGTERM meanwhile: between a start and its record they would leave a process behind."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # which alone runs handlers of signals
         yield
@@ -282,7 +282,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:
-    """What `folder` says about its YARN, or None if there is none."""
+    """The record of the YARN in `folder`, or None if there is none."""
     try:
         return json.loads((folder / STATE_FILE).read_text())
     except FileNotFoundError:
@@ -292,9 +292,9 @@ def read_state(folder: Path) -> dict[str, Any] | None:
 
 
 def fresh_folder(folder: Path) -> Path:
-    """`folder` without what an earlier local YARN left.  Raises ClusterError if one is up, or if it is not ours."""
+    """`folder` without an earlier local YARN's leftovers.  Raises ClusterError if one is up, or if it is not ours."""
     if is_up(folder):
-        raise ClusterError(f"a local YARN is up already in {folder}; `grasshopper yarn local down` ends it")
+        raise ClusterError(f"a local YARN is already up in {folder}; `grasshopper yarn local down` ends it")
     if folder.exists() and not (folder / "conf" / "rm" / "yarn-site.xml").exists():
         raise ClusterError(f"{folder} holds something else; move it away")
     shutil.rmtree(folder, ignore_errors=True)
@@ -344,12 +344,12 @@ def end(
 
 
 def _alive(pids: Iterable[int], folder: Path) -> list[int]:
-    """Those that still run and are still the same program: a pid may have been given to another."""
+    """The processes that still run and are still the same program: a pid may have been given to another."""
     return [pid for pid in pids if f"{folder}/" in command_line(pid)]
 
 
 def containers(folder: Path) -> list[int]:
-    """Processes that the nodes of `folder` started: YARN tells each of its containers where its local files are."""
+    """Processes that the nodes of `folder` started: YARN gives each container the place of its local files."""
     mark = f"LOCAL_DIRS={folder.absolute()}/".encode()
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):

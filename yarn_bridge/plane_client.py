@@ -26,7 +26,7 @@ class AttachedQueue:
     mode: str
     last_heard_s: float
     plan_age_s: float | None
-    """Since its resource manager last applied a grant; None for never."""
+    """Seconds since its resource manager last applied a grant; None for never."""
 
     def is_queue(self, cluster: str, path: str) -> bool:
         """Whether this is the queue of that path in that cluster."""
@@ -35,7 +35,7 @@ class AttachedQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """How many containers an application should hold, and what that rests on; a cap of -1 is none."""
+    """How many containers an application should hold, and why; a cap of -1 is none."""
 
     source: str
     """`yarn:CLUSTER:PATH`."""
@@ -47,7 +47,7 @@ class Grant:
     pending: int
     virtual_size: float | None
     driver: str
-    """The source by whose jobs it counts; empty where it counts by its containers."""
+    """The source by whose jobs it counts; empty if it counts by its containers."""
     why: str
 
 

@@ -1,4 +1,4 @@
-"""How can targets count where no jar may be added? As application priorities, set over the ResourceManager's REST.
+"""How can targets take effect where no jar may be added? As application priorities, set over the RM's REST.
 
 The CapacityScheduler's stock order looks at priority first, so an application below its target goes before one that
 has reached it.  That is all: priorities keep no slot free and move no running container.  Each change is written to
@@ -39,7 +39,7 @@ class Change:
 
 
 def wanted_priority(running: int, target: int, highest: int) -> int:
-    """The priority of an application that runs so many containers besides its master's: the more due, the higher.
+    """The priority of an application by its containers without its master's: the more are due, the higher.
 
     >>> [wanted_priority(running=running, target=3, highest=10) for running in (2, 3, 4)]
     [10, 5, 0]
@@ -72,7 +72,7 @@ def highest_priority(rm: RmClient) -> int:
 
 
 class PriorityDriver:
-    """Brings priorities near what targets want, a few changes a minute, and can put back what it found."""
+    """Brings priorities close to the targets, a few changes a minute, and can restore the original ones."""
 
     def __init__(
         self,

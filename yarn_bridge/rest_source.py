@@ -1,4 +1,4 @@
-"""How does a queue reach the control plane where no jar may be added? Over the ResourceManager's REST, told by us.
+"""How does a queue reach the control plane where no jar may be added? We read it over the ResourceManager's REST.
 
 One source per leaf queue, as the plug-in has it: a whole snapshot of the queue goes up, the grants in force come back.
 The control plane must be in control mode to give any.
@@ -19,7 +19,7 @@ from yarn_bridge.rm_client import Application, Node, Queue, RmClient
 
 MIB = 1 << 20
 LONGEST_TEXT = 1024
-"""What the protocol takes; names are user input, and one of them must not cost the whole report."""
+"""The protocol's limit; names are user input, and one of them must not cost the whole report."""
 
 
 class RestSources:
@@ -36,7 +36,7 @@ class RestSources:
         self._outcomes: dict[str, list[OrderOutcome]] = {}
 
     def targets(self) -> dict[str, int]:
-        """Containers besides the master's, by application, as far as grants are in force.
+        """Containers without the master's, by application, for grants in force.
 
         Raises RestError once every queue was tried.
         """
@@ -76,7 +76,7 @@ class RestSources:
 
 
 def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[Node]) -> QueueDemand:
-    """What a queue holds and asks for.  Its slots are what it holds and what nodes and queue have room for besides."""
+    """A queue's demand.  Its slots are the containers it holds and those that nodes and queue have room for."""
     applications = list(applications)
     ask_mb = max((each.ask_mb for each in applications if each.due), default=0)
     held = sum(each.held for each in applications)

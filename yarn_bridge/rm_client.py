@@ -26,7 +26,7 @@ class ClusterInfo:
     state: str
     ha_state: str
     clock_ahead_s: float
-    """The RM's wall clock minus ours, as exact as one second and the round trip allow."""
+    """The RM's wall clock minus ours, as exactly as one second and the round trip allow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Queue:
     pending: int
     """Applications that wait to become active."""
     am_limit_mb: int
-    """What application masters of one user may hold together."""
+    """Memory that application masters of one user may hold together."""
     am_used_mb: int
 
 
@@ -65,7 +65,7 @@ class Application:
     user: str
     type: str
     queue: str
-    """Its path; Hadoop 3.3's CapacityScheduler gives the leaf's name only."""
+    """Its path; Hadoop 3.3's CapacityScheduler gives only the leaf's name."""
     state: str
     priority: int
     age_ms: int
@@ -99,7 +99,7 @@ class Node:
 class RmClient:
     """One resource manager, or one of a pair: a standby's redirect is followed.  Every method may raise RestError.
 
-    With simple authentication `user` is who asks; a site with Kerberos needs a proxy that authenticates.
+    With simple authentication `user` is the caller; a site with Kerberos needs a proxy that authenticates.
     """
 
     def __init__(self, rm_url: str, *, user: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
@@ -148,7 +148,7 @@ class RmClient:
             raise
 
     def cluster_id(self) -> str:
-        """What the plug-in calls this cluster; the RM's start where the configuration is not shown to us."""
+        """The plug-in's name for this cluster; the RM's start if the configuration is not shown to us."""
         try:
             name = self.conf("yarn.resourcemanager.cluster-id") or self.conf("yarn.resourcemanager.address")
         except RestError:
@@ -164,7 +164,7 @@ class RmClient:
         return self._rest.call("GET", "/stacks").body.decode(errors="replace")
 
     def set_priority(self, application: str, priority: int) -> int:
-        """Change an application's priority; returns the one that counts."""
+        """Change an application's priority; returns the effective one."""
         path = f"/ws/v1/cluster/apps/{application}/priority"
         reply = self._rest.call("PUT", path, json={"priority": priority})
         return self._rest.read(reply, path, lambda said: int(said["priority"]))
@@ -180,7 +180,7 @@ def items(collection: Any, name: str) -> list[Any]:
 
 
 def clock_ahead_s(reply: Reply, unix_s: float) -> float:
-    """How far a server's clock is ahead of ours, which showed `unix_s`; 0 if the server does not tell its time.
+    """How far a server's clock is ahead of ours, which showed `unix_s`; 0 if the server does not send its time.
 
     A Date has whole seconds, so on average the clock showed half a second more.
 

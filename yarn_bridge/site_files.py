@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 
 def property_elements(properties: Mapping[str, object]) -> str:
-    """`<property>` elements, one under the other, as they stand inside `<configuration>`.
+    """`<property>` elements, one under the other, as written inside `<configuration>`.
 
     >>> print(property_elements({"yarn.acl.enable": True}))
       <property>

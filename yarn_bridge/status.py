@@ -1,4 +1,4 @@
-"""What happens in a YARN at this moment? Queues and applications, with the control plane's grants where it has any."""
+"""What happens in a YARN at this moment? Queues and applications, with the control plane's grants if it has any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Status:
     grants: list[Grant]
 
     def mode(self, queue: Queue) -> str | None:
-        """The mode of a queue that the control plane hears from; None where it does not."""
+        """The mode of a queue that the control plane hears from; None if it does not."""
         return next((each.mode for each in self.attached if each.is_queue(self.cluster, queue.path)), None)
 
     def grant(self, application: Application) -> Grant | None:

@@ -17,12 +17,12 @@ _shown: dict[str, Any] = {"Problem": Problem}
 
 
 class Page(Struct, Generic[Item], frozen=True, kw_only=True):
-    """Some of many; `cursor` asks for the next page and is null on the last one."""
+    """One page of many items; `cursor` asks for the next page and is null on the last one."""
 
     items: list[Item]
-    """Those on this page."""
+    """The items on this page."""
     cursor: str | None = None
-    """What to ask the next page with; null on the last one."""
+    """The `cursor` for the next page; null on the last one."""
     complete: bool = True
     """False while the store cannot be read, so older items may be missing."""
 
@@ -37,7 +37,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def shows(kind: Any, *problems: int, status: int = 200) -> dict[str, Any]:
-    """Keyword arguments of a route that answers with `kind`, or with one of these problems."""
+    """Keyword arguments of a route that answers with `kind` or with one of these problems."""
     (reference,), definitions = msgspec.json.schema_components((kind,), ref_template="#/components/schemas/{name}")
     _shown.update(dict.fromkeys(definitions, kind))
     responses: dict[int, Any] = {

@@ -1,4 +1,4 @@
-"""Which parts make up the web application, in which order do they see a request, and what does OpenAPI say of them?"""
+"""Which parts make up the web application, in which order do they see a request, and how does OpenAPI describe them?"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -19,7 +19,7 @@ from controlplane.runtime.live import Runtime
 from controlplane.wire import schema
 
 REST_BODY_BYTES = 2**20
-"""No operator's wish is longer."""
+"""Longest request of an operator."""
 
 
 def build(

@@ -1,9 +1,9 @@
-"""How does one application get a token that is good for it alone? Derived from the shim token; nothing is stored.
+"""How does one application get a token that is good only for it? Derived from the shim token; nothing is stored.
 
 A token reads `gha1.<application>.<end>.<proof>`: the application's name or id in base64url, the second (Unix time) in
-which it ends, and HMAC-SHA256 of both under the shim token. Whoever has the shim token can issue and check them; from
+which it ends, and HMAC-SHA256 of both under the shim token. Anybody with the shim token can issue and check them; from
 an application's token nobody learns the shim token, unless that can be guessed, which is why short ones are refused.
-A token is withdrawn by its end, or by another shim token, which withdraws all of them.
+A token ends at its time, or with a new shim token, which withdraws all of them.
 """
 
 import base64
@@ -25,7 +25,7 @@ def issue(secret: str, application: str, end_unix_s: int) -> str:
 
 
 def application_of(secret: str, token: bytes, now_unix_s: float) -> str | None:
-    """The application that a token is for; None where it is no such token, is not of this secret, or has ended.
+    """The application that a token is for; None if it is no such token, is from another secret, or has ended.
 
     >>> token = issue("secret", "nightly", 2000).encode()
     >>> application_of("secret", token, now_unix_s=2000.0) is application_of("other", token, now_unix_s=0.0) is None

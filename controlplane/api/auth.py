@@ -2,7 +2,7 @@
 
 With tokens: reading needs the `read` or `operate` token, changing needs `operate`, `/shim` needs `shim`. Browsers may
 send the token as the password of HTTP Basic. A token of one application is a shim's, for that application alone; who
-may speak for which source is `runtime/sources.py`'s to say. Wrong tokens are counted, logged, and answered the later
+may speak for which source is `runtime/sources.py`'s to say. Wrong tokens are counted, logged, and answered later
 the more of them come from one address. Without tokens only this machine is served, and only under a loopback
 name, so that no web page can reach us by a name of its own (DNS rebinding). A change is refused when a browser says
 that another site asked for it.
@@ -28,9 +28,9 @@ from controlplane.runtime.sources import Caller
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 _ASKING_PATHS = frozenset({"/api/v1/decide"})
-"""Questions too long for an address; nothing comes of them."""
+"""Questions too long for an address; they change nothing."""
 DELAY_S = 0.25
-"""Delay of the answer to an address's first wrong token; each further one adds as much."""
+"""Delay of the answer to an address's first wrong token; each further one adds the same."""
 MOST_DELAY_S = 5.0
 FORGIVEN_AFTER_S = 60.0
 """Without another wrong token from there."""
@@ -40,7 +40,7 @@ _ROLES_OF = {"read": {"read"}, "operate": {"read", "operate"}, "shim": {"shim"}}
 
 
 class Auth:
-    """ASGI middleware that refuses what the caller may not do.
+    """ASGI middleware that refuses requests that the caller may not make.
 
     `scope["role"]` is the role in which it does it, `scope["caller"]` who it is to the shim's endpoint.
     """
@@ -73,8 +73,8 @@ class Auth:
             roles = ["shim"]
         if not roles:
             challenge = 'Bearer realm="grasshopper", Basic realm="grasshopper"'
-            fault = "the token is not the one that is wanted" if given else "a token is wanted"
-            return problem(401, f"{fault}, the {needed} token", headers={"www-authenticate": challenge})
+            fault = "invalid token" if given else "no token"
+            return problem(401, f"{fault}; this needs the {needed} token", headers={"www-authenticate": challenge})
         if needed not in set().union(*(_ROLES_OF[role] for role in roles)):
             return problem(403, f"the {roles[0]} token may not do this; {needed} may")
         scope["role"] = needed
@@ -138,7 +138,7 @@ def address_of(scope: Scope) -> str:
 
 
 def _split(address: str) -> SplitResult:
-    """The parts of an address; one that is none has the host name `invalid.`, which nobody has."""
+    """The parts of an address; text that is no address has the host name `invalid.`, which nobody has."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -159,7 +159,7 @@ def needed_role(method: str, path: str) -> str:
 
 
 def bearer(authorization: bytes) -> bytes:
-    """The token of an Authorization header, empty where there is none.
+    """The token of an Authorization header, empty if there is none.
 
     >>> bearer(b"Bearer secret"), bearer(b"Basic YW5uOnNlY3JldA=="), bearer(b"nonsense")
     (b'secret', b'secret', b'')

@@ -22,7 +22,7 @@ HEAD_S = 10.0
 PIPELINED = 16
 """Requests of a connection that wait while an earlier one is answered; drivers, browsers and scripts send none."""
 BODY_S = 30.0
-"""Time for a whole body, trailers included, from its head on; a shim has given up long before."""
+"""Time for a whole body, including trailers, from its head on; a shim gives up long before."""
 CRUMBS = 1000
 """Pieces in which any body may come: each costs as much as kilobytes in one piece do."""
 CRUMB_BYTES = 256
@@ -32,7 +32,7 @@ UNWANTED_BYTES = 16 * 2**20
 RESERVED_FILES = 128
 """Files that no connection takes: the store's, the log's, the operators'."""
 FEW = 32
-"""With less room for connections than this, the log says so at the start: a driver holds two."""
+"""With room for fewer connections than this, the log says so at the start: a driver holds two."""
 OPERATORS = 32
 """Connections of operators by the socket in the file system."""
 
@@ -47,7 +47,7 @@ _TOLD = {
 
 
 class Gate:
-    """Counts the connections of one listener, by address and in all, and tells of those that are turned away."""
+    """Counts the connections of one listener, by address and in total, and reports those that are turned away."""
 
     def __init__(self, *, most: int, most_of_address: int, metrics: Metrics, complaints: Complaints) -> None:
         self._most = most
@@ -58,7 +58,7 @@ class Gate:
         self._open_of: Counter[str] = Counter()
 
     def enter(self, address: str) -> str:
-        """Takes a connection in; returns the reason where it must stay out, else nothing."""
+        """Takes a connection in; returns the reason if it must stay out, else nothing."""
         if self._open >= self._most:
             return "server_full"
         if self._open_of[address] >= self._most_of_address:
@@ -68,7 +68,7 @@ class Gate:
         return ""
 
     def leave(self, address: str) -> None:
-        """A connection that was taken in is gone."""
+        """Counts an accepted connection as gone."""
         self._open -= 1
         self._open_of[address] -= 1
         if not self._open_of[address]:
@@ -85,7 +85,7 @@ class _Enough(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol behind a gate, with bounds on whatever no reader of a body sees."""
+    """uvicorn's protocol behind a gate, with bounds on everything that no reader of a body sees."""
 
     def __init__(self, *args: Any, gate: Gate, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -113,7 +113,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Gives its place back, and tells whoever is answering, also where later requests wait for that."""
+        """Gives its place back and notifies the request that is being answered, even if later ones wait for it."""
         if self._inside:
             self._gate.leave(self._address)
         self._end_deadline()
@@ -134,7 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_deadline()
 
     def on_headers_complete(self) -> None:
-        """The head is whole: its request is answered, or waits, unless too many do."""
+        """The head is complete: its request is answered, or waits, unless too many do."""
         self._unparsed = 0
         self._end_deadline()
         if len(self.pipeline) >= PIPELINED:
@@ -144,7 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._pieces = self._body_bytes = self._unwanted_bytes = 0
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body; how large that may be in all is its reader's to say, while it has one."""
+        """A piece of the body; its reader, while there is one, limits the total size."""
         self._unparsed = 0
         self._pieces += 1
         self._body_bytes += len(body)
@@ -157,7 +157,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """The request is complete."""
         self._unparsed = 0
         self._in_body = False
         self._end_deadline()
@@ -193,7 +193,7 @@ class BoundedProtocol(HttpToolsProtocol):
         raise _Enough
 
     def _refuse(self, reason: str) -> None:
-        """Closes the connection, with a word to whoever is not in the middle of an answer."""
+        """Closes the connection, with a refusal to a client that is not in the middle of an answer."""
         if self.transport.is_closing():
             return
         self._gate.refused(reason, self._address)

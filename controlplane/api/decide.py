@@ -1,6 +1,6 @@
-"""What would a policy do with this snapshot? The same question as `grasshopper decide`; nothing is changed by it.
+"""What would a policy do with this snapshot? The same question as `grasshopper decide`; it changes nothing.
 
-Some answers take seconds, for a search per pool; so they are found on a thread of their own, one after the other, and
+Some answers take seconds, with a search per pool; so they are computed on their own thread, one after the other, and
 keep no driver waiting.
 """
 

@@ -1,4 +1,4 @@
-"""What was decided, from what, and what came of it? And why was this attempt copied, or not?"""
+"""What was decided, on which inputs, and what came of it? And why was this attempt copied, or not?"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/v1")
 
 Wanted = Annotated[int | None, Query(ge=0, le=2**53)]
 OneRun = Annotated[int | None, Query(ge=0, le=2**53, description="Only this run of the source, by its epoch.")]
-_NEWEST = "Of this run of the source, by its epoch; by default that in which it runs, else the newest with a decision."
+_NEWEST = "This run of the source, by its epoch; by default the one in which it runs, else the newest with a decision."
 RunOfTask = Annotated[int | None, Query(ge=0, le=2**53, description=_NEWEST)]
 if TYPE_CHECKING:
     ActionName = str
@@ -51,7 +51,7 @@ async def decisions(
     attempt: Wanted = None,
     action: Annotated[ActionName | None, Query()] = None,
     reason: Annotated[ReasonName | None, Query()] = None,
-    outcome: Annotated[OutcomeName | None, Query(description="What was heard of its order; pending: nothing.")] = None,
+    outcome: Annotated[OutcomeName | None, Query(description="The news of its order; pending: none yet.")] = None,
     cursor: Annotated[int | None, Query(ge=0, le=2**62, description="The `cursor` of the page before.")] = None,
     limit: Size = 100,
 ) -> Response:
@@ -105,7 +105,7 @@ async def why_task(
 async def why_attempt(
     request: Request, live: LiveTasks, source: str, attempt: Number, epoch: RunOfTask = None
 ) -> Response:
-    """Why this attempt's task was copied, or why it was not; also for attempts that ended lately."""
+    """Why this attempt's task was copied, or why it was not; also for attempts that ended recently."""
     runtime = runtime_of(request)
     found = await _task_of(runtime, live, source, attempt, epoch)
     if found is None:
@@ -144,7 +144,7 @@ async def _why(runtime: Runtime, live: Snapshot, source: str, key: TaskKey, epoc
     task = next((t for t in pool.tasks if (t.stage, t.stage_attempt, t.index) == key), None) if pool else None
     run = pool.epoch if pool and task else await runtime.store.newest_epoch(which)
     if run is None:
-        kept = "it does not run, and what goes without saying (on schedule, mode off) is told only while it does"
+        kept = "it does not run, and reasons that are not recorded (on schedule, mode off) are shown only while it does"
         nothing = f"nothing is on record about task {index} of stage {stage}.{stage_attempt}{_in_epoch(epoch)}: {kept}"
         raise await _not_known(runtime, live, source, nothing)
     which = replace(which, epoch=run)
@@ -173,7 +173,7 @@ def _in_epoch(epoch: int | None) -> str:
 
 
 async def _not_known(runtime: Runtime, live: Snapshot, source: str, what: str) -> HTTPException:
-    """The 404 about something of a source, or about the source where that is not known either.
+    """The 404 about something of a source, or about the source if that is not known either.
 
     Only drivers have tasks, so an id alone is taken for a driver's.
     """

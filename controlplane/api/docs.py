@@ -30,7 +30,7 @@ async def docs(request: Request) -> Response:
         f"<title>Grasshopper API</title><style>{_STYLE}</style><h1>Grasshopper API</h1>"
         "<p>Parameters, bodies and answers: <a href='/api/v1/openapi.json'>OpenAPI document</a>."
         " Back to the <a href='/'>decision page</a>.</p>"
-        "<p>An id stands in a path as one segment, percent-encoded: the job <code>a/b</code> of"
+        "<p>An id is one segment of a path, percent-encoded: the job <code>a/b</code> of"
         " <code>spark:app-1</code> is <code>/api/v1/jobs/spark:app-1/a%2Fb</code>.</p>"
         f"<table>{rows}</table></html>"
     )

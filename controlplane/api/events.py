@@ -1,4 +1,4 @@
-"""How does one hear of decisions without asking again and again? Server-sent events, one per recorded decision."""
+"""How does a client follow decisions without polling? Server-sent events, one per recorded decision."""
 
 import asyncio
 from typing import Any
@@ -18,7 +18,7 @@ from controlplane.store.recent import RecordedDecision
 router = APIRouter(prefix="/api/v1")
 
 STILL_HERE_S = 15.0
-"""A quiet stream says so this often, so that nobody in between takes it for dead."""
+"""A quiet stream says so this often, so that no proxy takes it for dead."""
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _SHOWN: dict[int | str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ class EventStream(Response):
 
 @router.get("/events", responses=_SHOWN, response_class=Response)
 async def events(request: Request) -> Response:
-    """Decisions as they are recorded, as server-sent events. Who does not keep up is cut off and may come again."""
+    """Decisions as they are recorded, as server-sent events. A client that lags is cut off and may reconnect."""
     return EventStream(runtime_of(request).feed)
 
 

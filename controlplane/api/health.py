@@ -10,7 +10,7 @@ from controlplane.api.reads import runtime_of
 router = APIRouter()
 
 _FATAL = frozenset({"engine"})
-"""Checks without which nothing can be decided. A store that does not record is told, but stops no decision."""
+"""Checks without which nothing can be decided. A store that does not record is reported, but stops no decision."""
 
 
 @router.get("/livez", response_class=PlainTextResponse)

@@ -1,4 +1,4 @@
-"""How large may the body of a request be that no route has looked at yet?"""
+"""How large may a request's body be before any route has looked at it?"""
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,7 +8,7 @@ from controlplane.api.problems import problem
 
 
 class BodyLimit:
-    """ASGI middleware that refuses bodies beyond a bound: by their stated length, else while they come in."""
+    """ASGI middleware that refuses bodies beyond a bound: by their stated length, else as they arrive."""
 
     def __init__(self, app: ASGIApp, *, max_body_bytes: int) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What does each field of an answer mean? The string below it in its struct says so, else what it always means.
+"""What does each field of an answer mean? The string below it in its struct says so, else its usual meaning.
 
 The OpenAPI document and the snapshot's page are made from these texts.
 """
@@ -14,16 +14,16 @@ from typing import Any, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 ALWAYS = {
-    "action": "What was decided to do, in one word.",
-    "age_s": "Seconds since it began: was submitted, was added, or asked.",
-    "application": "The host's id of the application; of a leaf queue, its cluster's and its own name.",
+    "action": "The action that was decided on, in one word.",
+    "age_s": "Seconds since it began: since it was submitted or added, or since it asked.",
+    "application": "The host's id of the application; for a leaf queue, its cluster's and its own name.",
     "at_unix_ms": "When, by the wall clock: milliseconds since 1970.",
     "attempt": "Id of the attempt, which its source never uses twice; -1 for none.",
-    "attempt_number": "Which attempt of its task it is, as the host counts them, from 0.",
+    "attempt_number": "Number of the attempt in its task, as the host counts them, from 0.",
     "bytes_read": "Bytes that it has read so far; 0 where unknown.",
     "bytes_written": "Bytes that it has written so far; 0 where unknown.",
     "cap": "Slots that the job may hold at most; -1, or null in an order, for no cap.",
-    "capabilities": "What the source's host can do for us.",
+    "capabilities": "The orders that the source's host can carry out.",
     "copies_launched": "Copies of its tasks that have started so far.",
     "copies_lost": "Copies of its tasks that have ended without being the first to succeed.",
     "copies_won": "Copies of its tasks that were the first to succeed.",
@@ -36,62 +36,62 @@ ALWAYS = {
     "epoch": "The source's own start, in milliseconds since 1970; it grows with every restart.",
     "error_bound": "Share of its input tasks that may stay undone; 0 for an exact job.",
     "executor": "The host's id of the executor.",
-    "executors": "Those that it has now.",
-    "host": "Name of the machine; empty where it is about none.",
+    "executors": "Executors that it has now.",
+    "host": "Name of the machine; empty if it is about none.",
     "host_version": "Version of Spark or Hadoop.",
     "index": "Number of the task in its stage, from 0; -1 for none.",
-    "inputs": "The numbers that the sentence is made of, by name; null where one is not known.",
+    "inputs": "The numbers in the sentence, by name; null where one is not known.",
     "job": "Id of the job in its source: SQL execution, else job group, else Spark job; in a queue, application.",
     "jobs": "Live jobs of the source.",
     "kill_late": "Whether its user lets it be ended once it cannot meet its deadline.",
     "last_heard_s": "Seconds since the source's last report.",
-    "leased": "Whether Grasshopper speculates for it at present, so that the host's own speculation rests.",
+    "leased": "Whether Grasshopper speculates for it at present, so that the host's own speculation is paused.",
     "listed": "What leaf queues say of the application; null where none reports.",
     "losing_core_s": "Core-seconds of copies that Grasshopper ordered and that lost.",
     "mode": "How much Grasshopper may do here: the lower of what user and server allow.",
-    "n_copies": "Copies that run.",
-    "n_running": "Attempts that run, copies included; in a leaf queue the application's containers.",
-    "name": "As its user or its host named it; may be empty.",
+    "n_copies": "Running copies.",
+    "n_running": "Running attempts, including copies; in a leaf queue, the application's containers.",
+    "name": "Name given by its user or its host; may be empty.",
     "order": "Id of the order; 0 for none.",
-    "outcome": "How it ended; null while it runs, or where that is not told.",
+    "outcome": "How it ended; null while it runs, or if that is not reported.",
     "plan_age_s": "Seconds since the source last applied an order, or a queue's newest grant's age; null for never.",
     "policy": "The allocator and the speculator, as in `hopper+ras`.",
-    "queued": "What it is besides as an application of a leaf queue; null for a driver's job.",
-    "reason": "Code of why so; docs/reasons.md lists them.",
+    "queued": "Its further fields as an application of a leaf queue; null for a driver's job.",
+    "reason": "Code of the reason; docs/reasons.md lists them.",
     "records_read": "Records that it has read so far; 0 where unknown.",
     "records_written": "Records that it has written so far; 0 where unknown.",
     "remaining_tasks": "Tasks not done of the stages submitted so far; in a leaf queue, containers held and asked for.",
     "running": "Slots that are in use.",
-    "running_attempts": "Live attempts of the task, copies included.",
-    "sentence": "Why so, in words.",
+    "running_attempts": "Live attempts of the task, including copies.",
+    "sentence": "The reason in words.",
     "shim_version": "Version of the Grasshopper shim in the host.",
     "slots": "Attempts or containers that there is room for at once.",
     "source": "The driver or leaf queue, as kind and id: `spark:app-1`, `yarn:cluster:root.queue`.",
     "speculative": "Whether it is a copy.",
     "stage": "Id of the stage in its source; -1 for none.",
-    "stage_attempt": "Which submission of the stage, from 0; -1 for none.",
+    "stage_attempt": "Number of the stage's submission, from 0; -1 for none.",
     "startup_s": "Seconds from an attempt's launch to its first progress, as learned; 0 where unknown.",
-    "stock_speculation": "Whether the host's own speculation stands in where we do not decide.",
+    "stock_speculation": "Whether the host's own speculation takes over where we do not decide.",
     "t_new_s": "Seconds that a fresh copy would take, as estimated; null where unknown.",
     "t_rem_s": "Seconds that it still needs, as estimated; null where unknown.",
-    "tail_index": "Tail index of task durations: stragglers are the worse the lower it is; null where unknown.",
-    "tail_samples": "Durations that the tail index rests on.",
+    "tail_index": "Tail index of task durations: the lower it is, the worse stragglers are; null where unknown.",
+    "tail_samples": "Number of durations behind the tail index.",
     "target": "Slots that the job should hold.",
     "total_core_s": "Core-seconds of all attempts that have ended.",
     "transfer_ratio": "Transfer left to do downstream over the work left upstream; null where unknown.",
     "ttl_ms": "Milliseconds that the order may take effect for, from the moment the host receives it.",
-    "type": "Which kind of order it is.",
+    "type": "Kind of order.",
     "ui_url": "Address of the host's own web pages; may be empty.",
-    "user": "Whose it is; may be empty.",
+    "user": "The user that it belongs to; may be empty.",
     "user_mode": "The most that the application's user allows.",
     "virtual_size": "Slots that the job wants once its copies are counted; null where unknown.",
     "weight": "Its share against other jobs of the pool; 1 is usual.",
 }
-"""What a field of this name means wherever its struct says nothing else."""
+"""The meaning of a field with this name unless its struct says otherwise."""
 
 
 def meaning(kind: type, field: str) -> str:
-    """What a struct's field means, with its unit; empty where nothing says so.
+    """The meaning of a struct's field, with its unit; empty if nothing says it.
 
     >>> from controlplane.model.snapshot import ExecutorState, HostState
     >>> meaning(HostState, "confidence"), meaning(ExecutorState, "slots")
@@ -104,7 +104,7 @@ def meaning(kind: type, field: str) -> str:
 
 
 def described(schemas: dict[str, Any], kinds: Iterable[Any]) -> dict[str, Any]:
-    """The schemas of these structs and of what they hold, by name, with every field described."""
+    """The schemas of these structs and of the structs they hold, by name, with every field described."""
     by_name = {each.__name__: each for kind in kinds for each in _structs(kind)}
     for name, schema in schemas.items():
         kind = by_name.get(name.partition("_")[0])

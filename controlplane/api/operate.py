@@ -28,7 +28,7 @@ from controlplane.store.store import AuditEntry
 router = APIRouter(prefix="/api/v1")
 
 LONGEST_REASON = 1000
-"""Characters of the audit log for why somebody changed something."""
+"""Characters of a reason in the audit log."""
 
 IfMatch = Annotated[str | None, Header(description="Refuse the change if the ETag is no longer this.")]
 _WORDS = StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON)
@@ -73,7 +73,7 @@ class CopyBody(_Wish):
 
 
 class SettingsWish(_Wish):
-    """Engine settings to change; those left out stay, and null takes back what was changed at run time."""
+    """Engine settings to change; those left out stay, and null resets a change made at run time."""
 
     engine: dict[str, Any]
 
@@ -88,7 +88,7 @@ class ModeState(Struct, frozen=True, kw_only=True):
     choices: list[Choice]
     """What operators have chosen, oldest first."""
     recorded: bool
-    """False while the store cannot record what was chosen: it is in force, and is written when the store recovers."""
+    """False while the store cannot record the choice: it is in force, and is written when the store recovers."""
 
 
 class SettingsState(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class SettingsState(Struct, frozen=True, kw_only=True):
 
 
 class WishAnswer(Struct, frozen=True, kw_only=True):
-    """The cycle that saw the wish, and what it decided for the source."""
+    """The cycle that saw the request, and its decisions for the source."""
 
     cycle: int
     decisions: list[DecisionView]
@@ -172,7 +172,7 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
 
 @router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
-    """Gives one pool back to the policy of all."""
+    """Returns one pool to the common policy."""
     await _find(request, lambda live: find_pool(live, source))
     return await _set_policy(request, source, "", reason)
 
@@ -189,7 +189,7 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
 
 @router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
-    """Takes a fixed target back."""
+    """Removes a fixed target."""
     await _find(request, lambda live: find_job(live, source, job))
     return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason)
 
@@ -227,12 +227,12 @@ async def audit(request: Request, limit: Size = 100) -> Response:
 
 
 def etag(state: Any) -> str:
-    """A short name of a state's content."""
+    """A short fingerprint of a state."""
     return f'"{hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:16]}"'
 
 
 async def _find(request: Request, look: Callable[[Snapshot], Any]) -> None:
-    """Raises the 404 for what is in neither the published nor a fresh state: it may have just begun."""
+    """Raises the 404 if it is in neither the published nor a fresh state: it may have just begun."""
     runtime = runtime_of(request)
     try:
         look(await runtime.snapshot())
@@ -269,7 +269,7 @@ async def _set_policy(request: Request, source: str, policy: str, reason: str) -
 
 
 async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, action: str, reason: str) -> Response:
-    """The answer to a wish, which is audited with all of its fields."""
+    """The answer to a request, which is audited with all of its fields."""
     _audit(request, action, **msgspec.structs.asdict(stimulus) | {"reason": reason})
     decision = await runtime_of(request).post(stimulus)
     status = 202 if isinstance(stimulus, KillWish | CopyWish) else 200
@@ -277,7 +277,7 @@ async def _post(request: Request, stimulus: TargetSet | KillWish | CopyWish, act
 
 
 async def _decided(request: Request, decision: Decision, source: str, status: int = 200) -> Response:
-    """What a cycle decided for the source of a wish."""
+    """A cycle's decisions for the source of a request."""
     store = runtime_of(request).store
     of_source = [record.id for record in decision.records if record.source == source]
     decisions = [decision_view(found) for each in of_source if (found := await store.decision(each))]

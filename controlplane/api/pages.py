@@ -75,7 +75,7 @@ _templates.globals |= {
     "assets_version": hashlib.sha256(b"".join(_ASSETS[name] for name in sorted(_ASSETS))).hexdigest()[:12],
 }
 _compiled = {name: _templates.get_template(name) for name in _templates.list_templates()}
-"""Compiled before the server starts, so that the first reader holds no decision up."""
+"""Compiled before the server starts, so that the first reader delays no decision."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -115,7 +115,7 @@ async def job_page(
     decisions, _ = await read.decisions(about, limit=DECISIONS)
     if live is None and record is None and not decisions:
         return await _missing(
-            request, read, f"No job {job} of {source}", "It was never seen, or is no longer remembered."
+            request, read, f"No job {job} of {source}", "It was never seen or is no longer remembered."
         )
     tasks = [task for task in pool.tasks if task.job == job] if pool else []
     sick = {host.host for host in snapshot.hosts if host.sick} | (record.sick_hosts if record else set())
@@ -174,7 +174,7 @@ async def _run_shown(read: Reader, source: str, job: str, epoch: int | None) -> 
 async def _why(
     read: Reader, job: JobRecord | None, attempt: int | None, tasks: list[TaskState], sick: set[str], now_s: float
 ) -> Why | None:
-    """The explanation of the chosen attempt, None where none is chosen or known."""
+    """The explanation of the chosen attempt, None if none is chosen or known."""
     if job is None or attempt is None or attempt not in job.attempts:
         return None
     chosen = job.attempts[attempt]
@@ -263,7 +263,7 @@ async def decision_page(
     """One decision; the address stays good for as long as the decision is kept."""
     shown = await read.decision(decision)
     if shown is None:
-        return await _missing(request, read, f"No decision {decision}", "It was never made, or is no longer kept.")
+        return await _missing(request, read, f"No decision {decision}", "It was never made or is no longer kept.")
     return await _page(request, read, "decision.html", decision=shown)
 
 

@@ -1,4 +1,4 @@
-"""How does an id that holds a slash stand in an address? Percent-encoded, as one segment that stays one.
+"""How is an id with a slash written in an address? Percent-encoded, as one segment that stays one.
 
 Ids of sources and jobs are their users' own text: a job may be called `a/history`. Servers hand out paths decoded, so
 that its slash looks like the address's own. Here paths are matched as they were sent, and a parameter `{name:id}` is
@@ -65,7 +65,7 @@ def segment(text: str) -> str:
 
 
 def place(*parts: str) -> str:
-    """Several ids as one text that is different for different ids, to order lists by and to go on from.
+    """Several ids as one text, different for different ids, by which lists are ordered and continued.
 
     >>> place("spark:a/b", "c") == place("spark:a", "b/c")
     False

@@ -35,7 +35,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     """What kind of problem, for programs."""
     type: str = "about:blank"
-    """A URI, which says nothing more here."""
+    """A URI; it carries no information here."""
     detail: str = ""
     """What happened, for people."""
     errors: list[FieldProblem] = []
@@ -43,10 +43,10 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-"""How OpenAPI speaks of the body of any problem."""
+"""OpenAPI's description of any problem's body."""
 
 UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-"""What decoding says of a body that is no JSON, or not the one that is wanted."""
+"""Errors of decoding for a body that is not JSON, or not the expected JSON."""
 
 _MOST_SAID = 1000
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
@@ -87,7 +87,7 @@ def problem(
 
 
 def sayable(text: str) -> str:
-    """What a caller sent, as it may be said back: not at any length, and without halves of characters.
+    """Text of a caller that is safe to repeat: cut to a length, and without halves of characters.
 
     >>> sayable("\\ud800"), len(sayable("9" * 5000))
     ('\\\\ud800', 1001)
@@ -118,7 +118,7 @@ def field_and_detail(text: str) -> tuple[str, str]:
 
 
 def not_found(what: str) -> HTTPException:
-    """To be raised where something does not exist."""
+    """The error to raise if something does not exist."""
     return HTTPException(404, what)
 
 
@@ -132,7 +132,7 @@ def install(app: FastAPI) -> None:
 
 
 def of_error(error: Exception) -> Response | None:
-    """The response for an error that is raised on purpose; None for any other."""
+    """The response for an error raised on purpose; None for any other."""
     handler = _HANDLERS.get(type(error))
     return handler(None, error) if handler else None
 
@@ -149,7 +149,7 @@ def _validation(_request: Request, error: Exception) -> Response:
 
 
 def _field(kind: str, place: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without the part of the request that it is in, unless that is all there is to name."""
+    """The place without the part of the request that it is in, unless there is no other name."""
     return place[:1] if kind == "json_invalid" else place[1:] or place
 
 

@@ -1,6 +1,6 @@
 """What is live? Lists and single items of the published snapshot; none of these requests changes anything.
 
-A snapshot is frozen, so who reads it does so on a thread of the web framework and holds no report up.
+A snapshot is frozen, so readers use a thread of the web framework and delay no report.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ async def application(live: Live, source: str) -> Response:
 
 @router.get("/applications/{source:id}/verdicts", **shows(Page[VerdictView], 404, 422))
 async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = None, limit: Size = 100) -> Response:
-    """Which verdicts the stages got that an attached application has run lately: may they be copied, and why?"""
+    """Verdicts on the stages that an attached application has run recently: may they be copied, and why?"""
     find_pool(live, source)
     found = await asyncio.to_thread(Counter, runtime_of(request).history.verdicts(source))
     shown = [VerdictView(verdict=word.label, because=word.because, stages=stages) for word, stages in found.items()]
@@ -141,7 +141,7 @@ def jobs(
 
 @router.get("/jobs/{source:id}/{job:id}/history", **shows(JobHistory, 404, 422))
 async def job_history(request: Request, source: str, job: str) -> Response:
-    """One job with all attempts that are remembered, also when it has ended; times on the engine's clock."""
+    """One job with all remembered attempts, even after its end; times on the engine's clock."""
     found = runtime_of(request).history.job(source, job)
     if found is None:
         raise not_found(f"job {job!r} of {source!r} is not remembered")
@@ -191,7 +191,7 @@ def attempts(
     cursor: Cursor = None,
     limit: Size = 100,
 ) -> Response:
-    """Live attempts with their progress and what is believed of them."""
+    """Live attempts with their progress and estimates."""
     found = (
         attempt
         for pool in pools_of(live, source)
@@ -212,7 +212,7 @@ def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit:
 def grants(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
-    """Container grants: how many slots each job should hold, and whether that is in force."""
+    """Container grants: how many slots each job should hold, and whether the grant is in force."""
     found = map(views.grant_view, _jobs(live, source, job))
     return answer(page(found, lambda grant: place(grant.source, grant.job), cursor, limit))
 
@@ -225,7 +225,7 @@ def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
 
 @router.get("/state:dump", **shows(Snapshot))
 def state_dump(live: LiveTasks) -> Response:
-    """Everything that is live, in one document; encoded by pool, for nothing else runs meanwhile."""
+    """Everything live, in one document; encoded by pool, because nothing else runs meanwhile."""
     pools = [msgspec.Raw(msgspec.json.encode(pool)) for pool in live.pools]
     return answer(msgspec.structs.asdict(live) | {"pools": pools})
 

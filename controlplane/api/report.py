@@ -29,7 +29,7 @@ Sums = TypeVar("Sums", bound=Struct)
 router = APIRouter(prefix="/api/v1")
 
 MOST_DECISIONS = 100_000
-"""Of more, a report reads the newest."""
+"""Most decisions of a report; it reads the newest."""
 _PER_READ = 1000
 _RACED = (Result.WON, Result.LOST)
 _COUNTED_AS = {
@@ -41,7 +41,7 @@ _COUNTED_AS = {
     Result.WON: "won",
     Result.LOST: "lost",
 }
-"""As which field of `OrderedCopies` an order counts, by the newest that was heard of it."""
+"""The field of `OrderedCopies` in which an order counts, by its newest news."""
 _UNITS_S = {"m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"^[1-9][0-9]{0,4}[mhd]$")
 
@@ -60,14 +60,14 @@ Since = Annotated[
 
 
 class ShadowCopies(Struct, kw_only=True):
-    """Copies that were decided on and not ordered. What they would have brought is an estimate."""
+    """Copies that were decided on but not ordered. Their value is an estimate."""
 
     copies: int = 0
     """Tasks that would have had one, however often that was decided."""
     without_outcome: int = 0
-    """Those of them that have not ended: nothing is counted for them."""
+    """The tasks among them that have not ended: nothing is counted for them."""
     estimated_saved_s: float = 0.0
-    """Estimate: seconds that their tasks would have ended earlier, added up over tasks."""
+    """Estimate: seconds by which their tasks would have ended earlier, summed over tasks."""
     estimated_cost_core_s: float = 0.0
     """Estimate: core-seconds that they would have run for, whether they had won or lost."""
 
@@ -78,17 +78,17 @@ class OrderedCopies(Struct, kw_only=True):
     copies: int = 0
     """Copies ordered."""
     without_outcome: int = 0
-    """Those that run, or of whose order nothing has been heard."""
+    """Copies that run, or whose order has no news yet."""
     not_launched: int = 0
-    """Those that the host refused, or could not launch in time."""
+    """Copies that the host refused or could not launch in time."""
     won: int = 0
-    """Those that ended before the attempt they were to beat."""
+    """Copies that ended before the attempt they were to beat."""
     lost: int = 0
-    """Those that were beaten."""
+    """Copies that were beaten."""
     estimated_saved_s: float = 0.0
-    """Estimate: seconds that tasks ended earlier, added up over tasks, by what beaten attempts still seemed to need."""
+    """Estimate: seconds by which tasks ended earlier, summed over tasks, from what beaten attempts still needed."""
     losing_core_s: float = 0.0
-    """Core-seconds of those that lost; measured."""
+    """Core-seconds of losing copies; measured."""
 
 
 class ApplicationReport(Struct, kw_only=True):
@@ -97,54 +97,54 @@ class ApplicationReport(Struct, kw_only=True):
     source: str = ""
     """The driver, as kind and id; empty for all."""
     name: str = ""
-    """As its user named it; empty where it is not attached any more."""
+    """Name given by its user; empty if it is no longer attached."""
     shadow: ShadowCopies = field(default_factory=ShadowCopies)
-    """Copies that were not ordered, for the mode allowed none."""
+    """Copies that were not ordered, because the mode allowed none."""
     control: OrderedCopies = field(default_factory=OrderedCopies)
     """Copies that were ordered."""
     stock: StockTally = StockTally()
-    """What the host's own speculation did meanwhile, without an order of ours."""
+    """The host's own speculation meanwhile, without orders of ours."""
 
 
 class EstimateError(Struct, frozen=True, kw_only=True):
-    """How one kind of estimate came out."""
+    """The accuracy of one kind of estimate."""
 
     estimate: str
     """What was estimated."""
     samples: int
-    """How many were compared with what came out."""
+    """How many were compared with the outcome."""
     ratio: float | None
-    """Estimated over what came out: above 1 is too much; null where nothing is known yet."""
+    """Estimate over outcome: above 1 is too much; null if nothing is known yet."""
     spread: float | None
-    """The factor around it within which two thirds of them lie; null where nothing is known, and for sums."""
+    """The factor around it within which two thirds of them lie; null if nothing is known, and for sums."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What copies were worth since some time ago."""
+    """What copies were worth since a given time."""
 
     since_unix_ms: int
-    """From when on, by the wall clock: milliseconds since 1970."""
+    """Start of the period by the wall clock: milliseconds since 1970."""
     summary: list[str]
     """The totals in words."""
     total: ApplicationReport
-    """Of all applications."""
+    """Report over all applications."""
     applications: list[ApplicationReport]
-    """Of each that had a copy, by its source."""
+    """One entry for each application that had a copy, by its source."""
     errors: list[EstimateError]
-    """How earlier estimates came out: t_rem and t_new over the latest attempts, savings over this report's copies."""
+    """Accuracy of earlier estimates: t_rem and t_new over the latest attempts, savings over this report's copies."""
     complete: bool
-    """False while the store cannot be read, or where more was decided than a report reads."""
+    """False while the store cannot be read, or if there are more decisions than a report reads."""
 
 
 class _Tally:
-    """Adds decisions up, by application, and what was foretold of the ordered ones."""
+    """Sums decisions by application, with the predictions for the ordered ones."""
 
     def __init__(self) -> None:
         self.applications: dict[str, ApplicationReport] = {}
         self._decided: set[tuple[str, int, int, int, int]] = set()
         """Tasks that would have had a copy."""
         self._judged: set[tuple[str, int, int, int, int]] = set()
-        """Those that have ended."""
+        """Tasks among them that have ended."""
         self.compared = 0
         self.foretold_s = 0.0
         self.seen_s = 0.0
@@ -184,7 +184,7 @@ class _Tally:
 
 @router.get("/report", **shows(Report, 422))
 async def report_of(request: Request, since: Since = "24h") -> Response:
-    """What copies were worth: shadow mode's by estimate, ours as they came out, and the hosts' own."""
+    """What copies were worth: shadow mode's by estimate, ours by their outcome, and the hosts' own."""
     return answer(await report(runtime_of(request), since))
 
 
@@ -226,7 +226,7 @@ def duration_s(text: str) -> int:
 
 
 async def _read_launches(store: Store, since_ms: int, tally: _Tally) -> bool:
-    """Adds up all decisions to launch a copy since then, newest first; False where some could not be read."""
+    """Sums all decisions to launch a copy since then, newest first; False if some could not be read."""
     which, cursor, complete = DecisionFilter(action=Action.LAUNCH_COPY), None, True
     for _ in range(MOST_DECISIONS // _PER_READ):
         page = await store.decisions(which, before=cursor, limit=_PER_READ)
@@ -265,11 +265,11 @@ def _sum_fields(kind: type[Sums], parts: list[Sums]) -> Sums:
 
 def _shadow_sentence(copies: ShadowCopies) -> str:
     if not copies.copies:
-        return "Shadow mode has decided on no copy."
+        return "Shadow mode has not decided on any copy."
     judged = copies.copies - copies.without_outcome
     launched = f"Shadow mode would have launched {counted(copies.copies, 'copy')}"
     if not judged:
-        return f"{launched}; none of the tasks has ended yet, so what they are worth is not known."
+        return f"{launched}; none of the tasks has ended yet, so their value is not known."
     return (
         f"{launched}, {copies.without_outcome} of them for tasks that have not ended yet. "
         f"Estimate for the other {judged}: {seconds(copies.estimated_saved_s)} of task time saved, "
@@ -298,7 +298,7 @@ def _stock_sentence(copies: StockTally) -> str:
 
 
 def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
-    """Of an estimate that is compared all the time with what comes out."""
+    """The accuracy of an estimate that is always compared with the outcome."""
     return EstimateError(
         estimate=ESTIMATES[kind],
         samples=int(accuracy.get(f"{kind}_samples", 0)),
@@ -308,14 +308,14 @@ def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
 
 
 def _foretold_error(tally: _Tally) -> EstimateError:
-    """Savings of ordered copies: the estimate of the decision over that of the win, which is 0 where the copy lost."""
+    """Savings of ordered copies: the decision's estimate over the win's, which is 0 if the copy lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
     name = "Saving by ordered copies, as estimated at the order over as estimated at the end (0 where one lost)"
     return EstimateError(estimate=name, samples=tally.compared, ratio=ratio, spread=None)
 
 
 def _shadow_error(total: ApplicationReport) -> EstimateError:
-    """Of what a copy saves by shadow mode's reckoning, beside what ordered ones have saved, of whatever jobs."""
+    """A copy's saving as shadow mode estimates it, compared with what ordered ones have saved, over all jobs."""
     judged, raced = total.shadow.copies - total.shadow.without_outcome, total.control.won + total.control.lost
     per_copy_s = total.control.estimated_saved_s / raced if raced else 0.0
     return EstimateError(

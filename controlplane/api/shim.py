@@ -30,17 +30,17 @@ from controlplane.wire.envelope import (
 PATH = "/shim/v1/sync"
 DOORBELL_PATH = "/shim/v1/doorbell"
 LARGE_BYTES = 256 * 1024
-"""Decoding a larger body keeps everybody waiting for milliseconds: one at a time, and then a rest."""
+"""Decoding a larger body delays everybody by milliseconds: one at a time, each followed by a pause."""
 LARGE_REST = 4.0
-"""Times as long as decoding it took, before the next one is."""
+"""The pause before the next one, as a multiple of the time that decoding took."""
 LARGE_SHARE = 0.75
 """Share of the memory for bodies that large ones may fill, so that they never keep small ones out."""
 SMALL_GZIP_BYTES = 4096
-"""What is unpacked at once; more goes to a thread."""
+"""Bytes that are unpacked at once; more goes to a thread."""
 DOORBELL_BYTES = 4096
-"""No question for orders is longer."""
+"""Longest question at the doorbell."""
 REFUSED_S = 0.05
-"""After which a refusal is told, so that who asks again at once does not ask all the time."""
+"""Delay before a refusal is sent, so that a client that retries at once does not retry all the time."""
 _JSON = re.compile(rb"^application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
 
 
@@ -56,7 +56,7 @@ _decode_version = msgspec.json.Decoder(_Version).decode
 
 
 class _Refused(Exception):
-    """Carries the response of a request that is not even tried."""
+    """Carries the response to a request that is not even tried."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -114,7 +114,7 @@ class ShimEndpoint:
         return encode_reply(await self._runtime.sync(request, scope["caller"]))
 
     async def _wait_for_orders(self, body: bytes, scope: Scope, receive: Receive) -> bytes:
-        """Waits no longer than there is somebody to tell; to nobody it says nothing."""
+        """Waits only while the client is there; without a client it sends nothing."""
         if len(body) > DOORBELL_BYTES:
             raise _Refused(problem(413, f"more than {DOORBELL_BYTES} bytes"))
         asked = self._runtime.wait_for_orders(_decoded(body, decode_doorbell), scope["caller"])
@@ -143,7 +143,7 @@ class ShimEndpoint:
             raise _Refused(problem(503, limit, headers={"retry-after": "1"}))
 
     async def _body(self, scope: Scope, receive: Receive, held: "_Held") -> bytes:
-        """The whole body, decompressed, within the bound; how slowly it may come is the connection's to say."""
+        """The whole body, decompressed, within the bound; the connection limits how slowly it may arrive."""
         if scope["method"] != "POST":
             raise _Refused(problem(405, "POST it", headers={"allow": "POST"}))
         if not _JSON.match(header(scope, b"content-type")):
@@ -174,14 +174,14 @@ class ShimEndpoint:
 
 
 class _Held:
-    """What one exchange holds of the memory for bodies, from its first byte until it is answered."""
+    """One exchange's part of the memory for bodies, from its first byte until it is answered."""
 
     def __init__(self, endpoint: ShimEndpoint) -> None:
         self._endpoint = endpoint
         self._bytes = 0
 
     def more(self, n_bytes: int) -> None:
-        """So many bytes have come; raises where bodies take too many."""
+        """Counts received bytes; raises if bodies take too many."""
         self._bytes += n_bytes
         self._endpoint.hold(n_bytes, self._bytes)
 
@@ -191,7 +191,7 @@ class _Held:
 
 
 async def disconnected(receive: Receive) -> None:
-    """Returns once the client has gone; it has nothing more to say."""
+    """Returns once the client has gone; it sends nothing more."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -221,7 +221,7 @@ def _decoded(body: bytes, decode: Callable[[bytes], _Request]) -> _Request:
 
 
 def _explain(body: bytes, error: Exception) -> Response:
-    """Names the field; another protocol version is told first, since its fields may well look wrong to us."""
+    """Names the field; another protocol version is reported first, since its fields may well look wrong to us."""
     try:
         protocol = _decode_version(body).protocol
     except UNREADABLE:

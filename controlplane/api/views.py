@@ -34,7 +34,7 @@ class PoolSummary(Struct, frozen=True, kw_only=True):
 
 
 class ApplicationView(Struct, frozen=True, kw_only=True):
-    """Who is attached, and what its host can do."""
+    """An attached application, and what its host can do."""
 
     source: str
     epoch: int
@@ -98,13 +98,13 @@ class JobHistory(Struct, frozen=True, kw_only=True):
     attempts: list[AttemptRecord]
     """In order of arrival."""
     attempts_left_out: int
-    """How many are no longer kept."""
+    """Number of attempts that are no longer kept."""
     containers: list[Holding]
-    """Of an application of a leaf queue, as they changed; empty for a driver's job."""
+    """Container counts of an application of a leaf queue, as they changed; empty for a driver's job."""
 
 
 class GrantView(Struct, frozen=True, kw_only=True):
-    """What one claimant should hold; a cap of -1 is none."""
+    """The slots that one claimant should hold; a cap of -1 is none."""
 
     source: str
     job: str
@@ -117,18 +117,18 @@ class GrantView(Struct, frozen=True, kw_only=True):
 
 
 class VerdictView(Struct, frozen=True, kw_only=True):
-    """What the write-safety gate said of some of an application's stages."""
+    """A verdict of the write-safety gate on some of an application's stages."""
 
     verdict: str
     """`safe`: may be copied; `unsafe` and `unknown`: never is."""
     because: str
-    """What the verdict rests on."""
+    """The basis of the verdict."""
     stages: int
-    """How many of the remembered stages got it, ended ones included."""
+    """How many of the remembered stages got it, including ended ones."""
 
 
 class DecisionView(Struct, frozen=True, kw_only=True):
-    """A decision with what it was made from, what else there was, and what came of it."""
+    """A decision with its inputs, its alternatives and its outcome."""
 
     id: int
     """Grows with time; never used twice."""
@@ -141,7 +141,7 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     reason: str
     sentence: str
     severity: int
-    """How much it matters: 0 (as it should be) to 3 (acted)."""
+    """Severity: 0 (as it should be) to 3 (acted)."""
     source: str
     epoch: int
     """The start of the source's run that it belongs to, in milliseconds since 1970; 0 where it was not recorded."""
@@ -154,16 +154,16 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     host: str
     """Machine of that attempt; empty for none."""
     to_host: str
-    """Machine that a copy was ordered to; empty where the host's scheduler may choose."""
+    """Machine that a copy was ordered to; empty if the host's scheduler may choose."""
     order: int
     """Id of the order that went out for it; 0 for none."""
     inputs: dict[str, float | None]
     alternatives: list[tuple[str, float | None]]
-    """What else there was, each with its score, best first; higher is better, null is not known."""
+    """The alternatives, each with its score, best first; higher is better, null is not known."""
     result: Result | None
-    """The newest outcome; null where nothing was to be ordered."""
+    """The newest outcome; null if nothing was to be ordered."""
     outcomes: list["OutcomeView"]
-    """What was heard of it later, oldest first."""
+    """Later news of it, oldest first."""
 
 
 class OutcomeView(Struct, frozen=True, kw_only=True):
@@ -174,11 +174,11 @@ class OutcomeView(Struct, frozen=True, kw_only=True):
     after_s: float
     """Seconds since the decision."""
     reason: str
-    """What the host said of it; may be empty."""
+    """The host's answer; may be empty."""
     attempt: int
     """The attempt that was launched or ended; -1 for none."""
     saved_s: float
-    """Seconds that the task ended earlier, by estimate; no more than the beaten attempt had run."""
+    """Estimated seconds by which the task ended earlier; no more than the beaten attempt had run."""
     cost_core_s: float
     """Core-seconds that a losing copy took, or a copy in shadow mode would have taken."""
 
@@ -198,10 +198,10 @@ class WhyView(Struct, frozen=True, kw_only=True):
     fate: str
     """In words, what came of the decision to copy it, or that there was none."""
     reason: str
-    """Why so: of that decision, else the present or last one against a copy."""
+    """The reason of that decision, else the present or last one against a copy."""
     sentence: str
     since: str
-    """What has spoken against another copy since; empty where nothing has."""
+    """The reason against another copy since; empty if there is none."""
     inputs: dict[str, float | None]
     decisions: list[DecisionView]
     complete: bool
@@ -209,7 +209,7 @@ class WhyView(Struct, frozen=True, kw_only=True):
 
 
 def copy_fields(kind: type[Struct], state: Struct, **more: Any) -> Any:
-    """A view made of the fields that it shares with a state; numbers that JSON cannot say become null."""
+    """A view made from the fields that it shares with a state; numbers that JSON cannot express become null."""
     shared = {name: getattr(state, name) for name in kind.__struct_fields__ if hasattr(state, name)}
     return kind(**{name: finite(value) for name, value in (shared | more).items()})
 
@@ -267,7 +267,7 @@ def decision_view(decision: RecordedDecision) -> DecisionView:
 
 
 def result_of(decision: RecordedDecision) -> Result | None:
-    """The newest outcome; None where nothing is to be ordered: a refusal, or a target that the host cannot hold."""
+    """The newest outcome; None if nothing is to be ordered: a refusal, or a target that the host cannot hold."""
     record = decision.record
     if decision.outcomes:
         return decision.outcomes[-1].result

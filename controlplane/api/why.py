@@ -11,7 +11,7 @@ _FATES: dict[Result | None, str] = {
     Result.WON: "was copied, and the copy won",
     Result.APPLIED: "was copied",
     Result.LOST: "was copied, and the copy lost",
-    Result.PENDING: "was to be copied, but nothing has been heard of the order yet",
+    Result.PENDING: "was to be copied, but there is no news of the order yet",
     Result.EXPIRED: "was to be copied, but the order expired",
     Result.REFUSED: "was to be copied, but the host refused",
     Result.MOOT: "was to be copied, but the order came to nothing",

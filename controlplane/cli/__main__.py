@@ -1,4 +1,4 @@
-"""`python -m controlplane.cli`: what `grasshopper` does, where it is not on the path."""
+"""`python -m controlplane.cli`: the same as `grasshopper`, if it is not on the path."""
 
 from controlplane.cli.app import app
 

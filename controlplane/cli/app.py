@@ -63,7 +63,7 @@ class World(StrEnum):
 
 
 _MOST_LISTED = 1000
-"""What one answer of the REST API holds at most."""
+"""Most items in one answer of the REST API."""
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")]
 
@@ -80,7 +80,7 @@ def grasshopper(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """What stands before any command."""
+    """The options before any command."""
 
 
 @app.command()
@@ -90,14 +90,14 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = None,
     port_file: Annotated[Path | None, typer.Option(help="Write the port here once the server listens.")] = None,
     store: Annotated[str | None, typer.Option(help="SQLAlchemy URL or path of an SQLite file.")] = None,
-    mode_name: Annotated[Mode | None, typer.Option("--mode", help="What is allowed at start.")] = None,
+    mode_name: Annotated[Mode | None, typer.Option("--mode", help="The mode at the start.")] = None,
     allocator: Annotated[str | None, typer.Option(help="How many slots may each job hold?")] = None,
     speculator: Annotated[str | None, typer.Option(help="Which attempts deserve a copy?")] = None,
     log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
 ) -> None:
     """Run the control plane until Ctrl-C or SIGTERM; prints its address once it listens.
 
-    SIGHUP reads the file of settings again: what it says of the engine holds from then on, the rest after a restart.
+    SIGHUP reads the settings file again: its engine section takes effect at once, the rest after a restart.
     """
     given: dict[str, dict[str, Any]] = {
         "server": {"host": host, "port": port},
@@ -112,13 +112,13 @@ def serve(
     }
     settings = _load(config_file, overrides)
     if port_file and not os.access(port_file.parent, os.W_OK):
-        fail(f"--port-file: {port_file.parent} is no folder that can be written to", USAGE)
+        fail(f"--port-file: {port_file.parent} is not a writable folder", USAGE)
     _require_port(settings.server.host, settings.server.port)
 
     def tell(address: str) -> None:
         if port_file:
             write_whole(port_file, address.rpartition(":")[2])
-        with suppress(OSError):  # The disk that it goes to may be full: that is no reason not to serve.
+        with suppress(OSError):  # Its disk may be full: that is no reason not to serve.
             typer.echo(f"Grasshopper listens on {address}")
 
     from controlplane import main
@@ -161,17 +161,17 @@ def demo_yarn(
 
 
 def _require_port(host: str, port: int) -> None:
-    """Ends the command before anything is loaded or opened where nobody could listen."""
+    """Ends the command before anything is loaded or opened if nobody could listen there."""
     try:
         require_port(host, port)
     except OSError as error:
-        taken = "is taken, perhaps by another `grasshopper serve`; --port chooses another one"
+        taken = "is in use, perhaps by another `grasshopper serve`; --port chooses another port"
         fault = taken if error.errno == errno.EADDRINUSE else f"cannot be listened on: {error.strerror}"
         fail(f"{host}:{port} {fault}", REFUSED)
 
 
 def _run_demo(run: Callable[[], None]) -> None:
-    """A demo; exit code 1 says what it lacks."""
+    """Runs a demo; ends with exit code 1 and a message if something is missing."""
     try:
         run()
     except ModuleNotFoundError as missing:
@@ -220,12 +220,12 @@ def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) 
 @app.command()
 def decide(
     policy: Annotated[str, typer.Option(help="Allocator and speculator, as in hopper+ras.")],
-    snapshot: Annotated[Path, typer.Option(help="What GET /api/v1/state:dump returned.")],
+    snapshot: Annotated[Path, typer.Option(help="The output of GET /api/v1/state:dump.")],
     seed: Annotated[int, typer.Option(help="For policies that draw by chance; none of today's does.", min=0)] = 0,
     config_file: ConfigOption = None,
     output: AsOption = Output.TABLE,
 ) -> None:
-    """Say what a policy would do about a dumped state. Needs no server, and does nothing."""
+    """Say what a policy would do about a dumped state. Needs no server, and orders nothing."""
     import msgspec
 
     from controlplane.engine import decide as engine
@@ -266,12 +266,12 @@ def status(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token
         else:
             note("nothing is attached at the moment")
         if found["cursor"]:
-            note(f"more than {_MOST_LISTED} are attached; the first of them are listed")
+            note(f"more than {_MOST_LISTED} are attached; only the first are listed")
 
 
 @config.command("validate")
 def validate_config(config_file: Annotated[Path, typer.Argument(help="A YAML file of settings.")]) -> None:
-    """Check a file of settings together with the environment, and change nothing."""
+    """Check a settings file together with the environment, and change nothing."""
     _load(config_file, {})
     typer.echo(f"{config_file} is right")
 
@@ -300,7 +300,7 @@ def show_config(
 
 @mode.command("get")
 def get_mode(output: AsOption = Output.TABLE, server: ServerOption = SERVER, token: TokenOption = None) -> None:
-    """Print the mode everywhere and of each source."""
+    """Print the mode for everybody and for each source."""
     with reading(server):
         _print_mode(call(server, token, "GET", "/mode"), output)
 
@@ -315,9 +315,9 @@ def set_mode(
     server: ServerOption = SERVER,
     token: TokenOption = None,
 ) -> None:
-    """Set the mode. `off` is the kill switch: copies that run are killed, so on a terminal it asks first."""
+    """Set the mode. `off` is the kill switch: running copies are killed, so on a terminal it asks first."""
     if name is Mode.OFF and not yes and is_interactive():
-        typer.confirm("Copies that run will be killed. Go on?", abort=True)
+        typer.confirm("Running copies will be killed. Continue?", abort=True)
     wish = {"mode": name.value, "source": source, "reason": reason}
     with reading(server):
         _print_mode(call(server, token, "PUT", "/mode", json=wish), output)
@@ -326,10 +326,10 @@ def set_mode(
 @token.command("issue")
 def issue_token(
     application: Annotated[str, typer.Option(help="Its name (spark.app.name) or its id.")],
-    ttl: Annotated[int, typer.Option(help="Days that it is good for.", min=1, max=3650)] = 30,
+    ttl: Annotated[int, typer.Option(help="Days that it is valid.", min=1, max=3650)] = 30,
     config_file: ConfigOption = None,
 ) -> None:
-    """Print a token that is good for one application's driver alone, for `spark.grasshopper.token`.
+    """Print a token that is valid only for one application's driver, for `spark.grasshopper.token`.
 
     It is made from the server's shim token, which comes from the same settings as the server's; no server is asked.
     """
@@ -339,9 +339,7 @@ def issue_token(
 
     secret = _load(config_file, {}).auth.token("shim")
     if secret is None:
-        fail(
-            "auth.shim_token or auth.shim_token_file must be set: the server checks tokens of applications by it", USAGE
-        )
+        fail("auth.shim_token or auth.shim_token_file must be set: the server checks application tokens with it", USAGE)
     typer.echo(issue(secret, application, int(time.time()) + ttl * 86_400))
 
 
@@ -391,7 +389,7 @@ def _print_advice(advice: Any) -> None:
         )
         if pool.waiting:
             print_table(
-                ("stage", "waiting tasks, the first first"),
+                ("stage", "waiting tasks in starting order"),
                 [(f"{w.stage}.{w.stage_attempt}", " ".join(map(str, w.indices))) for w in pool.waiting],
             )
 

@@ -34,7 +34,7 @@ def list_decisions(
     action: Annotated[str, typer.Option(help="Only this action, for example launch_copy.")] = "",
     reason: Annotated[str, typer.Option(help="Only this reason, for example cheaper_to_wait.")] = "",
     outcome: Annotated[
-        str, typer.Option(help="Only what came of the order: pending, applied, refused, expired, moot, won, lost.")
+        str, typer.Option(help="Only this outcome of the order: pending, applied, refused, expired, moot, won, lost.")
     ] = "",
     limit: Annotated[int, typer.Option(help="How many, newest first.", min=1, max=1000)] = 20,
     output: AsOption = Output.TABLE,
@@ -86,7 +86,7 @@ def why_attempt(
     epoch: Annotated[
         int | None,
         typer.Option(
-            help="Of this run of the source, as `list` prints it; else of the newest that it is known in.", min=0
+            help="This run of the source, as `list` prints it; by default the newest in which it is known.", min=0
         ),
     ] = None,
     output: AsOption = Output.TABLE,
@@ -126,7 +126,7 @@ def _why_path(source: str, what: str) -> str:
 
 
 def _about(decision: dict[str, Any]) -> dict[str, str]:
-    """What it is about, as other commands want it; empty where there is no such thing."""
+    """What it is about, as other commands take it; empty if there is no such thing."""
     stage = f"{decision['stage']}.{decision['stage_attempt']}" if decision["stage_attempt"] > 0 else decision["stage"]
     return {
         "source": decision["source"],

@@ -1,4 +1,4 @@
-"""Is an application attached rightly, and what were copies worth? `grasshopper doctor` and `report`."""
+"""Is an application attached correctly, and what were copies worth? `grasshopper doctor` and `report`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,24 +27,22 @@ app = typer.Typer()
 
 @app.command()
 def doctor(
-    spark: Annotated[bool, typer.Option("--spark", help="Look at a Spark application's configuration.")] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Check a Spark application's configuration.")] = False,
     conf: Annotated[list[str], typer.Option("--conf", help="KEY=VALUE, as for spark-submit; may be repeated.")] = [],  # noqa: B006
-    properties_file: Annotated[
-        Path | None, typer.Option(help="A spark-defaults.conf; --conf goes before what it says.")
-    ] = None,
+    properties_file: Annotated[Path | None, typer.Option(help="A spark-defaults.conf; --conf overrides it.")] = None,
     server: Annotated[
         str | None,
-        typer.Option(help="Ask this control plane, not the configuration's."),
+        typer.Option(help="Ask this control plane instead of the configuration's."),
     ] = None,
     token: TokenOption = None,
     output: AsOption = Output.TABLE,
 ) -> None:
     """Say what is right and wrong with a Spark application's configuration; fails (1) only for errors.
 
-    It needs no driver. In one, spark_listener.doctor(spark) looks at the live session.
+    It needs no driver. Inside a driver, spark_listener.doctor(spark) checks the live session.
     """
     if not spark:
-        fail("say what to look at: --spark, or `grasshopper yarn doctor` for a resource manager", USAGE)
+        fail("say what to check: --spark, or `grasshopper yarn doctor` for a resource manager", USAGE)
     from spark_listener.doctor import diagnose
     from spark_listener.examination import examine, read_properties
 
@@ -68,7 +66,7 @@ def report(
     server: ServerOption = SERVER,
     token: TokenOption = None,
 ) -> None:
-    """Say what copies were worth: those that shadow mode did not order, ours, and the hosts' own."""
+    """Say what copies were worth: shadow mode's, which were not ordered, ours, and the hosts' own."""
     with reading(server):
         found = call(server, token, "GET", "/report", params={"since": since})
         if output is Output.JSON:
@@ -78,9 +76,9 @@ def report(
 
 
 def _print_report(found: dict[str, Any]) -> None:
-    """The totals in words, then the applications, and how earlier estimates came out."""
+    """The totals in words, then the applications, and the accuracy of earlier estimates."""
     if not found["complete"]:
-        note("not everything could be read, so this is a part of it")
+        note("not everything could be read, so this report is incomplete")
     for sentence in found["summary"]:
         typer.echo(sentence)
     if found["applications"]:

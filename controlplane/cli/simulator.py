@@ -33,7 +33,7 @@ from controlplane.simulator.statistics import Estimate, Summary
 from controlplane.terminal import REFUSED, UNREACHABLE, USAGE, AsOption, Output, fail, note, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-experiment = typer.Typer(help="Do the papers' figures and tables come out here?", no_args_is_help=True)
+experiment = typer.Typer(help="Can the papers' figures and tables be reproduced here?", no_args_is_help=True)
 app.add_typer(experiment, name="experiment")
 
 OPTIONS = {
@@ -51,7 +51,7 @@ OPTIONS = {
     "engine.allocator": "--policy",
     "engine.speculator": "--policy",
 }
-"""Options that are not called as the field they fill."""
+"""Options whose name differs from the field they fill."""
 REPORTS = Path("build/experiments")
 
 
@@ -76,11 +76,11 @@ WORKLOADS: dict[WorkloadName, Source] = {
     WorkloadName.BING_LIKE: bing_like(),
 }
 TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
-"""Of slowdowns, where none is given."""
+"""Tail index of slowdowns if none is given."""
 POLICY = {Model.MASTERWORKER: "none", Model.CLUSTER: "hopper+late"}
-"""Where none is given."""
+"""Policy if none is given."""
 PANELS = {model: f"Only with --model {model}" for model in Model}
-"""Headings of the help, below which each model's own options stand."""
+"""Headings of the help, each above a model's own options."""
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
 of_cluster = partial(typer.Option, rich_help_panel=PANELS[Model.CLUSTER])
 
@@ -99,7 +99,7 @@ def simulate(
     policy: Annotated[
         str | None, typer.Option(help=f"{', '.join(PLANS)}; for the cluster a pair, as in hopper+late.")
     ] = None,
-    rho: Annotated[float, typer.Option(help="Offered load: what first copies alone keep busy.")] = 0.5,
+    rho: Annotated[float, typer.Option(help="Offered load: the share that first copies alone keep busy.")] = 0.5,
     d: Annotated[float | None, of_masterworker(help="redundant-small: largest demand, s; else the best.")] = None,
     rate: Annotated[float, of_masterworker(help="Tasks started per task needed.")] = 2.0,
     spare: Annotated[int | None, of_masterworker(help="Spare tasks for every job, instead of a rate.")] = None,
@@ -115,20 +115,20 @@ def simulate(
     service_tail_index: Annotated[float, of_masterworker(help="Pareto tail index of service times.")] = 3.0,
     slowdown_tail_index: Annotated[float | None, typer.Option(help="Pareto tail index of slowdowns.")] = None,
     service_noise: Annotated[float, of_masterworker(help="Noise of service times as the master knows them.")] = 0.0,
-    cancel_s: Annotated[float, of_masterworker(help="For how long a cancelled task holds its slots.")] = 0.0,
+    cancel_s: Annotated[float, of_masterworker(help="How long a cancelled task holds its slots.")] = 0.0,
     workload: Annotated[WorkloadName, of_cluster(help="Its jobs.")] = WorkloadName.SYNTHETIC,
     shared: Annotated[float, of_cluster(help="Share of tasks slow because of their data.")] = 0.0,
     noise: Annotated[float, of_cluster(help="Noise of estimated remaining times.")] = 0.3,
     replicas: Annotated[int, of_cluster(help="Machines that hold a task's input; 0 for all.")] = 0,
     locality: Annotated[
-        float | None, of_cluster(help="Share of jobs, %, that may go first for it; hopper: 3, else 0.")
+        float | None, of_cluster(help="Share of jobs, %, that may go first for locality; hopper: 3, else 0.")
     ] = None,
     budgets: Annotated[bool, of_cluster("--budgets", help="Hold copies to the engine's limits, as live.")] = False,
     trace: Annotated[
         Path | None, of_cluster(help="Jobs of this trace in SWIM format, instead of --workload's.")
     ] = None,
     weights: Annotated[
-        str | None, of_cluster(help='What synthetic jobs weigh, each equally likely, as in "1,3".')
+        str | None, of_cluster(help='Weights of synthetic jobs, each equally likely, as in "1,3".')
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -203,7 +203,7 @@ def simulate(
 
 
 def _run_seeds(scenario: Any, seeds: list[int], on: str | None) -> tuple[list[int], list[Any]]:
-    """The seeds that were run, and what each came to: all of them, or those done before Ctrl-C."""
+    """The seeds that were run, each with its result: all of them, or those done before Ctrl-C."""
     cells = [partial(scenario.simulate, seed) for seed in seeds]
     found: dict[int, Any] = {}
     try:
@@ -214,7 +214,7 @@ def _run_seeds(scenario: Any, seeds: list[int], on: str | None) -> tuple[list[in
     except KeyboardInterrupt:
         if not found:
             fail("stopped before a seed was done", REFUSED)
-        note(f"stopped; this is what {len(found)} of {len(cells)} seeds came to")
+        note(f"stopped; this is the result of {len(found)} of {len(cells)} seeds")
     return [seeds[position] for position in sorted(found)], [found[position] for position in sorted(found)]
 
 
@@ -232,7 +232,7 @@ def list_experiments(output: AsOption = Output.TABLE) -> None:
 def run_experiments(
     names: Names = None, scale: ScaleChoice = Scale.SMOKE, folder: FolderOption = REPORTS, on: OnMaster = None
 ) -> None:
-    """Compute experiments, all by default; what a killed run had done is kept. Ends with the verdicts."""
+    """Compute experiments, all by default; a killed run's results are kept. Ends with the verdicts."""
     chosen = _chosen(names)
     try:
         if missing := journal.missing(chosen, scale, folder):
@@ -243,9 +243,9 @@ def run_experiments(
             journal.sort(scale, folder)
         findings = journal.findings(chosen, scale, folder)
     except KeyboardInterrupt:
-        fail("stopped; what was computed is kept, run again to go on", REFUSED)
+        fail("stopped; results are kept, run again to continue", REFUSED)
     except OSError as error:
-        fail(f"{error}; what was computed before is kept, run again to go on", REFUSED)
+        fail(f"{error}; earlier results are kept, run again to continue", REFUSED)
     print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
 
 
@@ -256,7 +256,7 @@ def report_experiments(
     folder: FolderOption = REPORTS,
     to: Annotated[Path | None, typer.Option(help="The page to write; in the folder by default.")] = None,
 ) -> None:
-    """Write what was computed as one HTML page that needs no other file."""
+    """Write the results as one HTML page that needs no other file."""
     chosen = _chosen(names)
     if left := len(journal.missing(chosen, scale, folder)):
         fail(f"{left} runs are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
@@ -266,7 +266,7 @@ def report_experiments(
 
 
 def _chosen(names: list[str] | None) -> list[Experiment]:
-    """The experiments of these ids or papers, or exit code 2 with those there are."""
+    """The experiments of these ids or papers, or exit code 2 with the existing ones."""
     chosen = [one for one in EXPERIMENTS if not names or one.id in names or one.paper in names]
     known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
     if unknown := set(names or ()) - known:
@@ -276,7 +276,7 @@ def _chosen(names: list[str] | None) -> list[Experiment]:
 
 
 def _source(workload: WorkloadName, trace: Path | None, weights: str | None) -> Source:
-    """The cluster's jobs. Raises BadSetting for a file that is no trace, and for weights of jobs that have none."""
+    """The cluster's jobs. Raises BadSetting for a file that is not a trace, and for weights of jobs that have none."""
     if weights is not None and (trace or workload is not WorkloadName.SYNTHETIC):
         raise BadSetting("weights", got=weights, want="--workload synthetic")
     if trace:
@@ -308,11 +308,11 @@ def _tell_masterworker(runs: list[Summary], found: dict[str, Any]) -> None:
     rows = [(*_cells(name, getattr(result, field)), _short(predicted.get(field, ""))) for field, name in names.items()]
     print_table(("mean per job", "simulated", "standard error", "by formula"), rows)
     if unstable := result.runs - result.stable_runs:
-        typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only tell how long it did")
+        typer.echo(f"UNSTABLE in {unstable} of {result.runs} runs: the queue grew, so means only show for how long")
 
 
 def _tell_cluster(runs: list[ClusterSummary], found: dict[str, Any]) -> None:
-    """The table for people; what the slots were offered stands beside what they did."""
+    """The table for people, with the slots' offered load next to their busy share."""
     offered = {cluster_record.MEASURES["busy_share"]: _short(found["scenario"]["offered_load"])}
     means = cluster_record.means(runs)
     rows = [(*_cells(name, one), offered.get(name, "")) for name, one in means.items() if isfinite(one.mean)]
@@ -331,7 +331,7 @@ def _short(value: float | str) -> str:
 
 @contextmanager
 def _computing(on: str | None) -> Iterator[sweep.Compute]:
-    """What computes cells; where that cannot be, an exit code with the reason."""
+    """The executor of cells, or an exit code with the reason why there is none."""
     try:
         with _refusals(), sweep.computing(on) as compute:
             yield compute
@@ -365,7 +365,7 @@ def _refuse_others(context: typer.Context, model: Model) -> None:
 
 
 def _option(field: str) -> str:
-    """What fills a field: an option of its own, or --set with the field's name."""
+    """The option that fills a field: its own, or --set with the field's name."""
     if field in OPTIONS:
         return OPTIONS[field]
     if field in (*signature(simulate).parameters, "set"):
@@ -377,7 +377,7 @@ def _option(field: str) -> str:
 def _progress(title: str, total: int) -> Iterator[Any]:
     """A bar with the time left on stderr while something runs; yields the function that advances it.
 
-    Where stderr is no terminal, each step whose name is given to it gets a line instead.
+    If stderr is no terminal, each step whose name is passed to it gets a line instead.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -52,10 +52,10 @@ local = typer.Typer(help="A real YARN on this machine's loopback addresses.", no
 app.add_typer(local, name="local")
 
 RmOption = Annotated[str, typer.Option("--rm", help="Web address of the resource manager, http://HOST:8088.")]
-UserOption = Annotated[str | None, typer.Option("--user", help="Who asks, under simple authentication.")]
+UserOption = Annotated[str | None, typer.Option("--user", help="User name for simple authentication.")]
 MaybeServer = Annotated[
     str | None,
-    typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane, to ask it too."),
+    typer.Option("--server", envvar="GRASSHOPPER__CLIENT__SERVER", help="Address of the control plane, to check too."),
 ]
 QueuesOption = Annotated[list[str], typer.Option("--queue", help="A leaf queue's path; may be repeated.")]
 
@@ -63,14 +63,14 @@ QueuesOption = Annotated[list[str], typer.Option("--queue", help="A leaf queue's
 @app.command("install-conf")
 def install_conf(
     queues: QueuesOption,
-    kind: Annotated[SchedulerKind, typer.Option("--scheduler", help="Which one the site uses.")] = (
+    kind: Annotated[SchedulerKind, typer.Option("--scheduler", help="The scheduler that the site uses.")] = (
         SchedulerKind.CAPACITY
     ),
-    base: Annotated[Base, typer.Option(help="The stock order that counts where Grasshopper is silent.")] = Base.FIFO,
+    base: Annotated[Base, typer.Option(help="The stock order that applies without a grant.")] = Base.FIFO,
     server: ServerOption = SERVER,
-    with_token: Annotated[bool, typer.Option("--with-token", help="The server wants a token.")] = False,
+    with_token: Annotated[bool, typer.Option("--with-token", help="The server requires a token.")] = False,
     rm: Annotated[str | None, typer.Option("--rm", help="Read from it which monitor policies are in use.")] = None,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="How to take it out again.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="How to remove it again.")] = False,
     output: AsOption = Output.TABLE,
 ) -> None:
     """Print what to change in which file, in which order; changes nothing."""
@@ -122,7 +122,7 @@ def status(
     user: UserOption = None,
     output: AsOption = Output.TABLE,
 ) -> None:
-    """Print queues and applications, with the control plane's grants where it has any."""
+    """Print queues and applications, with the control plane's grants if it has any."""
     from yarn_bridge import status
 
     try:
@@ -158,7 +158,7 @@ def status(
 
 
 def _granted(grant: Grant | None) -> tuple[object, ...]:
-    """Target, cap, virtual size, and by what it counts."""
+    """Target, cap, virtual size, and how it counts."""
     if grant is None:
         return (None,) * 4
     size = None if grant.virtual_size is None else f"{grant.virtual_size:.3g}"
@@ -220,13 +220,13 @@ def drive_priorities(
     server: ServerOption = SERVER,
     token: TokenOption = None,
     targets: Annotated[
-        Path | None, typer.Option(help="Instead of asking a server: JSON, containers by application id.")
+        Path | None, typer.Option(help="A file to use instead of a server: JSON, containers by application id.")
     ] = None,
     interval_s: Annotated[float, typer.Option("--interval", help="Seconds between looks.", min=0.5, max=3.0)] = 2.0,
-    changes_per_minute: Annotated[int, typer.Option(help="At most so many writes to the RM.", min=1, max=60)] = 6,
+    changes_per_minute: Annotated[int, typer.Option(help="Most writes to the RM per minute.", min=1, max=60)] = 6,
     user: UserOption = None,
 ) -> None:
-    """Let targets count as application priorities where no jar may be added; puts them back on Ctrl-C or SIGTERM."""
+    """Apply targets as application priorities where no jar may be added; restores them on Ctrl-C or SIGTERM."""
     from yarn_bridge.priorities import CannotDrive, PriorityDriver, highest_priority, read_targets
     from yarn_bridge.rest_source import RestSources
 
@@ -242,7 +242,7 @@ def drive_priorities(
         fail(str(wrong), USAGE)
     except RestError as error:
         _unanswered(error)
-    typer.echo("Driving priorities; Ctrl-C puts them back.")
+    typer.echo("Driving priorities; Ctrl-C restores them.")
     try:
         _drive(driver, wanted, interval_s)
     except KeyboardInterrupt:
@@ -252,11 +252,11 @@ def drive_priorities(
             for change in driver.restore():
                 say(str(change))
         except RestError as error:
-            fail(f"priorities are not put back: {error}", UNREACHABLE)
+            fail(f"priorities are not restored: {error}", UNREACHABLE)
 
 
 def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], interval_s: float) -> NoReturn:
-    """One step after the other; who does not answer costs a step, not the loop."""
+    """One step after the other; a server that does not answer costs a step, not the loop."""
     while True:
         try:
             for change in driver.step(_in_force(wanted)):
@@ -267,7 +267,7 @@ def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], inter
 
 
 def _in_force(wanted: Callable[[], dict[str, int]]) -> dict[str, int]:
-    """The targets; none where nobody says so any more, for grants end by themselves."""
+    """The targets; none if no answer gives them any more, because grants end by themselves."""
     try:
         return wanted()
     except RestError as missed:
@@ -284,5 +284,5 @@ def _plane(server: str | None, token: str | None) -> PlaneClient | None:
 
 
 def _unanswered(error: RestError) -> NoReturn:
-    """Exits with the code for a server that did not answer, or not as it should."""
+    """Exits with the code for a server that did not answer, or answered wrongly."""
     fail(str(error), UNREACHABLE if error.status is None else EXIT_CODES.get(error.status, REFUSED))

@@ -1,4 +1,4 @@
-"""Is one more copy over budget? Rules of a pool, for the engine's cycle and a simulator's slots alike.
+"""Is one more copy over budget? Rules of a pool, for both the engine's cycle and a simulator's slots.
 
 Hard limits, whatever a policy wants: how many copies may run at once, and how much losing ones may cost.
 """
@@ -19,7 +19,7 @@ NONE, NO_BUDGET_WASTE, NO_BUDGET_JOB, NO_BUDGET_POOL, NO_BUDGET_CLUSTER = (
 
 
 class Limits(NamedTuple):
-    """Five settings of `EngineSettings`, by the same names; their meanings stand there."""
+    """Five settings of `EngineSettings`, by the same names; it describes them."""
 
     job_copy_share: float
     pool_copy_share: float
@@ -59,7 +59,7 @@ def task_core_s(total_core_s: float, n_ended: int) -> float:
 def waste_allowed_core_s(
     total_core_s: float, share: float, task_core_s: float, tasks_per_slot: float, slots: int
 ) -> float:
-    """Core-seconds that losing copies may have cost by now: a share of all, or some typical tasks for each slot.
+    """Core-seconds that losing copies may have cost by now: a share of all, or some typical tasks per slot.
 
     >>> waste_allowed_core_s(total_core_s=10.0, share=0.25, task_core_s=1.5, tasks_per_slot=0.5, slots=8)
     6.0
@@ -69,7 +69,7 @@ def waste_allowed_core_s(
 
 @rule
 def likely_loss_core_s(losing_core_s: float, copies_core_s: float) -> float:
-    """Core-seconds of copies that lost, and half of those of copies that run, for half of them lose.
+    """Core-seconds of copies that lost, and half of those of copies that run, because half of them lose.
 
     >>> likely_loss_core_s(losing_core_s=3.0, copies_core_s=4.0)
     5.0

@@ -12,7 +12,7 @@ from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.writers import Reported
 
 N_RIVALS = 4
-"""Best tasks of a job that are shown beside the one that was copied."""
+"""Best tasks of a job that are shown with the one that was copied."""
 
 
 @kernel
@@ -123,7 +123,7 @@ def sink(queue: Ints, first: int, n: int, at: int, score: Floats) -> None:
 
 @rule
 def keep_best(place: int, score: Floats, best: Ints) -> None:
-    """Take a place into the list of those with the highest scores, if it is one; -1 is no place."""
+    """Put a place into the list of highest scores, if it belongs there; -1 is no place."""
     at = len(best)
     while at > 0 and (best[at - 1] < 0 or score[best[at - 1]] < score[place]):
         at -= 1

@@ -1,6 +1,6 @@
-"""How many copies does a job have room for? Rules of one job, for the engine's cycle and a simulator's slots alike.
+"""How many copies does a job have room for? Rules of one job, for both the engine's cycle and a simulator's slots.
 
-`free` is what is left of the job's target: less what runs, and less what is ordered.
+`free` is the rest of the job's target: less what runs, and less what is ordered.
 """
 
 from controlplane.compiled import rule
@@ -23,7 +23,7 @@ def free_for_copies(free: int, target: int, originals: int, copies: int) -> int:
 
 @rule
 def starting_originals(waiting: int, originals: int, held: int) -> int:
-    """How many of the waiting originals want a slot now; one beyond their share waits for another original's end.
+    """How many waiting originals want a slot now; one beyond their share waits for another original's end.
 
     >>> [starting_originals(waiting=3, originals=share, held=4) for share in (-1, 5, 4)]
     [3, 1, 0]

@@ -1,4 +1,4 @@
-"""How do a task's live attempts add up to one record, and do they rule out a copy? Live and simulated alike."""
+"""How do a task's live attempts add up to one record, and do they rule out a copy? For live and simulated tasks."""
 
 from math import inf
 
@@ -17,7 +17,7 @@ def without_attempts(task: Record) -> None:
 
 @rule
 def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> None:
-    """Take in one attempt: a task has the oldest age, the least and the greatest time left, and the best rate.
+    """Add one attempt: a task has the oldest age, the least and the greatest time left, and the best rate.
 
     >>> task = {}
     >>> without_attempts(task)
@@ -36,7 +36,7 @@ def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> 
 def attempts_reason(is_too_new: bool, at_start: bool, running_attempts: int, max_copies: int) -> int:
     """Why a task's attempts rule out a copy, as `Reason`; 0 if they do not.
 
-    `is_too_new`: one of them cannot be judged yet. A speculator that copies `at_start` copies it all the same.
+    `is_too_new`: one of them cannot be judged yet. A speculator that copies `at_start` copies it anyway.
 
     >>> [attempts_reason(True, at_start, running_attempts=2, max_copies=1) for at_start in (False, True)] == [
     ...     Reason.TOO_NEW, Reason.ALREADY_COPIED]

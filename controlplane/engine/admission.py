@@ -1,7 +1,7 @@
 """Does an order keep the laws? Every copy, kill and allocation passes here; a refusal carries its reason.
 
 Law 3: targets never exceed a pool's slots; a task's last live attempt dies only if the task is over; unsafe stages are
-never copied; budgets hold; nothing is asked of a host that it cannot do.
+never copied; budgets hold; no host is asked to do what it cannot.
 """
 
 from dataclasses import dataclass, field
@@ -29,12 +29,12 @@ class Candidate:
     relaunches: bool = False
     """Whether the attempt that it is copied from ends once the copy runs."""
     beyond_target: bool = False
-    """Whether its job holds its target already, so that an executor must come for the copy."""
+    """Whether its job already holds its target, so that an executor must start for the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a copy goes: a named host, any but those to avoid, or one to come, whose executor has yet to start.
+    """Where a copy goes: a named host, any except those to avoid, or a future one, whose executor has yet to start.
 
     `ranking` is (host, negative rank), best first.
     """
@@ -47,7 +47,7 @@ class Placement:
 
 
 class Admission:
-    """One cycle's gatekeeper: knows the budgets and the slots that copies on their way will use up."""
+    """One cycle's gatekeeper: knows the budgets and the slots that copies on their way will use."""
 
     def __init__(
         self,
@@ -106,14 +106,14 @@ class Admission:
         return self._place(source, candidate, to_host)
 
     def spend(self, source: SourceState, task: int, placement: Placement, *, is_shadow: bool) -> None:
-        """Account for a copy that is ordered, or would be."""
+        """Count a copy that is ordered, or would be."""
         self._budgets.order(int(self._cluster.tasks.job[task]), source.row, is_shadow=is_shadow)
         if placement.row >= 0:
             self._free[source.row][0][placement.row] -= 1
             self._taken.setdefault(task, []).append(placement.row)
 
     def straggler(self, task: int) -> int:
-        """Row of the live attempt of a task that the decision is about: the oldest original, else the oldest."""
+        """Row of a task's live attempt that the decision is about: the oldest original, else the oldest."""
         attempts = self._cluster.attempts
         return min(self._cluster.attempts_of(task), key=lambda row: (attempts.speculative[row], attempts.start_s[row]))
 
@@ -159,12 +159,12 @@ class Admission:
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
     def _has_other_executor(self, source: SourceState, task: int) -> bool:
-        """Whether one is without an attempt of the task: on an only host, the host itself gives the copy that one."""
+        """Whether an executor has no attempt of the task: on a single host, the host itself gives the copy that one."""
         taken = np.unique(self._cluster.attempts.executor[self._cluster.attempts_of(task)])
         return len(source.executors) > len(taken)
 
     def _growth_refusal(self, source: SourceState, candidate: Candidate) -> Reason:
-        """Why no executor comes for one more copy; `NONE` if one does."""
+        """Why no executor starts for one more copy; `NONE` if one does."""
         otherwise = Reason.NO_SLOT_IN_TARGET if candidate.beyond_target else Reason.NO_OTHER_HOST
         if not source.attached.executor_limit:
             return otherwise

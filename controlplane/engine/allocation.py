@@ -1,4 +1,4 @@
-"""How many slots shall each job of a pool hold? Runs the pool's allocator and grants what it says."""
+"""How many slots should each job of a pool hold? Runs the pool's allocator and grants its answer."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -22,14 +22,14 @@ from controlplane.policies.seen import Seen
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 """Its multiples spread evenly, modulo 1."""
 SEEN = ("remaining_tasks", "running", "tail_index", "transfer_ratio")
-"""What of a claimant is recorded with its grant, where it is known."""
+"""Fields of a claimant that are recorded with its grant, if known."""
 
 
 def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
-    """Targets for the jobs of one pool; a changed one is recorded, and granted where we may.
+    """Targets for the jobs of one pool; a changed one is recorded, and granted if we may.
 
-    A grant is a lease: it is said again once in each half of its time, each job's at a moment of its own, so that no
-    cycle has all of them to say.
+    A grant is a lease: it is renewed once in each half of its time, each job's at a different moment, so that no
+    cycle has to renew all of them.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
     rows, claimants = claimants_of(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
@@ -54,7 +54,7 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
 def shares(
     policy: Policy, settings: Mapping[str, float], slots: int, claimants: Records, capabilities: Capabilities
 ) -> tuple[Records, bool]:
-    """The allocator's answer without caps, where the host cannot keep slots free, and whether it is lawful."""
+    """The allocator's answer, without caps if the host cannot keep slots free, and whether it is lawful."""
     allocation = np.zeros(len(claimants), dtype=ALLOCATION)
     seen = Seen(slots=max(slots, 0), claimants=claimants, weights=policy.brought)
     is_lawful = call_allocator(policy.code, seen, policy.setting_values(settings), allocation)
@@ -81,7 +81,7 @@ def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is
 
 
 def _limit(slots: int) -> int | None:
-    """A column's -1 is no limit."""
+    """A column's -1 means no limit."""
     return None if slots < 0 else slots
 
 

@@ -1,6 +1,6 @@
 """Which attached driver is which application of a leaf queue, and what follows for its size and its orders?
 
-A driver's source is named by its application's id, so both meet where a queue lists that id. All of it is looked up
+A driver's source is named by its application's id, so a queue that lists that id links both. All of it is looked up
 when it is needed: nothing is kept that could outlive a driver or a queue.
 """
 
@@ -31,15 +31,15 @@ def review_memberships(cycle: Cycle, due: list[SourceState]) -> None:
 
 
 def _known_ids(cluster: Cluster, now_s: float) -> tuple[str, ...]:
-    """How the ids of applications begin whose ResourceManager lists all that it has."""
+    """Prefixes of application ids whose ResourceManager lists all of its applications."""
     starts = {each.cluster_unix_ms for each in cluster.queues.values() if _is_heard(each, now_s)}
     return tuple(f"application_{start}_" for start in starts if start)
 
 
 def membership(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[str, ...] = ()) -> Reason:
-    """What the queues say of a driver's application; `NONE` where none of them needs to know it.
+    """The queues' verdict on a driver's application; `NONE` if none of them needs to know it.
 
-    An id that begins as one of `known` must be in one of them.
+    An id that begins with one of `known` must be in one of them.
     """
     queued = [info.queued for info in listings(cluster, driver, now_s) if info.queued]
     if not queued:
@@ -73,7 +73,7 @@ def join_inputs(cluster: Cluster, driver: SourceState) -> dict[str, float]:
 
 
 def container_slots(cluster: Cluster, driver: SourceState) -> float:
-    """Slots of one container of a driver: of its executors on average, before the first of those what it says."""
+    """Slots of one container of a driver: its executors' mean or, before the first of them, what it reports."""
     if driver.executors:
         return float(cluster.pools.slots[driver.row]) / len(driver.executors) or 1.0
     return float(driver.attached.executor_slots or 1)

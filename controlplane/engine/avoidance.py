@@ -1,4 +1,4 @@
-"""Which hosts shall originals stay off? Tells each driver its sick ones, and how long a queue outweighs that."""
+"""Which hosts should originals stay off? Tells each driver its sick ones, and how long a queue outweighs that."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from controlplane.model.orders import AvoidHosts
 from controlplane.model.reasons import Action, Reason
 
 PATIENCE_MS = 10_000
-"""So long a stage may wait for a healthy slot in vain: what keeps it off all others is not ours to know."""
+"""How long a stage may wait in vain for a healthy slot: we cannot know what keeps it off all others."""
 
 
 def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
-    """A changed list is ordered where we may, and is a lease: it is said again when half of its time is over.
+    """A changed list is ordered if we may, and is a lease: it is renewed when half of its time is over.
 
-    Every host that falls sick, recovers or is not worth avoiding any more is recorded, the first one with the order;
+    Every host that falls sick, recovers or is no longer worth avoiding is recorded, the first one with the order;
     one that has left the pool, or that has no healthy neighbour left, is not. Off decides nothing and forgets the list.
     """
     if not source.attached.capabilities.avoid_hosts:
@@ -68,7 +68,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
 def _waves(cycle: Cycle, source: SourceState, of_pool: Ints) -> dict[str, int]:
     """Whole waves by name of the pool's sick hosts, in times a job's target over all slots.
 
-    Only healthy slots that come free in time serve who waits; where there are none, nobody had better wait.
+    Only healthy slots that come free in time help waiting originals; without them, nothing should wait.
     """
     executors, health = cycle.cluster.executors, cycle.health
     rows = np.unique(executors.host[of_pool])
@@ -81,7 +81,7 @@ def _waves(cycle: Cycle, source: SourceState, of_pool: Ints) -> dict[str, int]:
 
 
 def _held_long(cycle: Cycle, source: SourceState) -> int:
-    """Attempts on healthy hosts that have held their slots for longer than the patience, and may well go on so."""
+    """Attempts on healthy hosts that have held their slots for longer than the patience, and may well keep them."""
     attempts = cycle.cluster.attempts
     rows = np.fromiter(source.attempts.values(), dtype=np.int64, count=len(source.attempts))
     rows = rows[~cycle.health.sick[attempts.host[rows]]]

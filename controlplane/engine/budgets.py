@@ -18,7 +18,7 @@ from controlplane.model.writers import Decided, Reported
 class Budgets:
     """One cycle's account of copies, by job row and by pool row: running and ordered ones count alike.
 
-    A shadow copy, which a mode forbids, counts for its job and against other shadow copies alone.
+    A shadow copy, which a mode forbids, counts for its job and only against other shadow copies.
     """
 
     limits: Limits
@@ -27,7 +27,7 @@ class Budgets:
     by_pool: Ints
     shadow_by_pool: Ints
     ordered_by_job: Ints
-    """Of those, the ones ordered and not yet started."""
+    """The copies among them that are ordered and not yet started."""
     most_by_job: Ints
     """Most copies of each job by its copy budget, by job row; -1 for no limit."""
     copies_core_s: Floats
@@ -36,7 +36,7 @@ class Budgets:
 
     @classmethod
     def of(cls, settings: EngineSettings, cluster: Cluster, now_s: float) -> "Budgets":
-        """Count every copy that runs, and every one ordered whose order has not expired."""
+        """Count every copy that runs, and every ordered one whose order has not expired."""
         jobs, pools = cluster.jobs.size, cluster.pools.size
         by_job, ordered_by_job = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         by_pool, copies_core_s = np.zeros(pools, dtype=np.int64), np.zeros(pools)
@@ -72,7 +72,7 @@ class Budgets:
         (self.shadow_by_pool if is_shadow else self.by_pool)[pool] += 1
 
     def likely_loss_core_s(self, pool: int) -> float:
-        """What losing copies of a pool have cost, those counted that run and will likely lose."""
+        """Cost of a pool's losing copies, including running ones that will likely lose."""
         return likely_loss_core_s(
             losing_core_s=float(self.cluster.pools.losing_core_s[pool]), copies_core_s=float(self.copies_core_s[pool])
         )
@@ -107,7 +107,7 @@ def count_copies(
     ordered_by_job: Ints,
     copies_core_s: Floats,
 ) -> None:
-    """Add the copies of all tasks to the counts; what was ordered for a task that has ended will not start.
+    """Add the copies of all tasks to the counts; copies ordered for an ended task will not start.
 
     `copies_core_s` (n_pools,) are those of the copies that run by our orders.
     """

@@ -1,4 +1,4 @@
-"""How does a wish for a copy, or for an attempt's end, become an order? Past admission, on the record."""
+"""How does a request for a copy, or for an attempt's end, become an order? After admission, and on record."""
 
 from controlplane.engine.admission import Admission, Candidate, Placement
 from controlplane.engine.cycle import Cycle
@@ -23,7 +23,7 @@ def order_copy(
 ) -> Reason:
     """Order one copy; returns its reason, or the one against it.
 
-    Outside control mode nothing is ordered. The decision is recorded once for as long as it stands, and counts
+    Outside control mode nothing is ordered. The decision is recorded once while it stands, and counts
     meanwhile against other shadow copies.
     """
     cluster, tasks, task = cycle.cluster, cycle.cluster.tasks, candidate.task
@@ -67,7 +67,7 @@ def order_copy(
 def _send_launch(
     cycle: Cycle, source: SourceState, record: DecisionRecord, candidate: Candidate, placement: Placement
 ) -> None:
-    """The order that a record speaks of goes out. It is given longer where an executor has yet to start."""
+    """Sends a record's order. It may wait longer if an executor has yet to start."""
     tasks, task = cycle.cluster.tasks, candidate.task
     tasks.ordered_copies[task] += 1
     ttl_ms = max(cycle.settings.order_ttl_ms, kind_of(source.name).executor_starts_ms * placement.is_to_come)
@@ -90,7 +90,7 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
     """Order the end of the attempt in `row`, or record why it must live.
 
     Only the kill switch orders anything outside control mode: it takes back what was launched in it. It asks again in
-    every cycle, as speculators do, so what these must leave alive is not recorded.
+    every cycle, as speculators do, so attempts that must live are not recorded.
     """
     cluster, attempts = cycle.cluster, cycle.cluster.attempts
     task = int(attempts.task[row])

@@ -1,4 +1,4 @@
-"""What do all steps of one cycle share? The state they work on, the clock, and the decision that they write."""
+"""What do all steps of one cycle share? The state they work on, the clock, and the decision they write."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Cycle:
     ids: Iterator[int]
     view: TaskView
     health: HostHealth
-    """What is believed of every host, after this cycle's facts and before it looks at what runs."""
+    """Estimates for every host, after this cycle's facts and before it reviews running attempts."""
     now_s: float
     decision: Decision
 
@@ -36,7 +36,7 @@ class Cycle:
         return self.steering.settings
 
     def is_half_over(self, said_s: float) -> bool:
-        """Whether a lease that was given then, and holds as long as a grant, has to be said again."""
+        """Whether a lease that was given then, and holds as long as a grant, has to be renewed."""
         return self.now_s - said_s >= self.settings.grant_ttl_ms / 2000
 
     def record(
@@ -48,7 +48,7 @@ class Cycle:
         mode: Mode | None = None,
         **fields: Any,
     ) -> DecisionRecord:
-        """Write one decision down; `mode` is its job's, or its pool's, where none is given.
+        """Write one decision down; `mode` is its job's, or its pool's, if none is given.
 
         `fields` are those of `DecisionRecord`.
         """
@@ -82,7 +82,7 @@ class Cycle:
             self.record(source, action=action, reason=law)
 
     def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
-        """Give an order to a source, and remember it until it ends; a lease that is said again has no record.
+        """Give an order to a source, and remember it until it ends; a renewed lease has no record.
 
         `replaces` is the attempt that ends once what is launched runs; -1 for none.
         """

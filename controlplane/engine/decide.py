@@ -29,13 +29,13 @@ from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.policies import registry
 
 SCHEMA_VERSION = 2
-"""Of the snapshots that are understood."""
+"""Versions of snapshots that are understood."""
 LARGEST = 2**53
-"""Whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
+"""Largest whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
 MOST_COUNTED = 10**12
-"""Slots, tasks or copies in a snapshot: no cluster has as many, and no sum of them overflows."""
+"""Most slots, tasks or copies in a snapshot: no cluster has that many, and no sum of them overflows."""
 MOST_MEASURED = 1e100
-"""Any other number in a snapshot: far beyond seconds and bytes, and small enough that products of two stay finite."""
+"""Largest other number in a snapshot: far beyond seconds and bytes, but products of two stay finite."""
 _COUNTED = frozenset(
     {
         "slots",
@@ -65,12 +65,12 @@ class ClaimantAdvice(Struct, frozen=True, kw_only=True):
     """-1 for none."""
     virtual_size: float
     running: int
-    """Attempts that run, copies included."""
+    """Running attempts, including copies."""
     remaining_tasks: int
 
 
 class TaskAdvice(Struct, frozen=True, kw_only=True):
-    """What is to be done about one running task, and why."""
+    """What to do about one running task, and why."""
 
     job: str
     stage: int
@@ -80,7 +80,7 @@ class TaskAdvice(Struct, frozen=True, kw_only=True):
     score: float
     """Orders the tasks of one job, higher first."""
     host: str
-    """Where its copy would go; empty for any host that has no attempt of it, and where it gets none."""
+    """Where its copy would go; empty for any host that has no attempt of it, and if it gets none."""
     reason: str
     sentence: str
 
@@ -91,22 +91,22 @@ class WaitingAdvice(Struct, frozen=True, kw_only=True):
     stage: int
     stage_attempt: int
     indices: list[int]
-    """The first first; the host orders the others."""
+    """Tasks in starting order; the host orders the others."""
 
 
 class PoolAdvice(Struct, frozen=True, kw_only=True):
-    """One pool's share of the answer."""
+    """One pool's part of the answer."""
 
     source: str
     slots: int
     targets: list[ClaimantAdvice]
     """Slots for each job."""
     copies: list[TaskAdvice]
-    """One for each copy, the best first."""
+    """One entry per copy, the best first."""
     refusals: list[TaskAdvice]
-    """Tasks that run and that it would not copy."""
+    """Running tasks that it would not copy."""
     waiting: list[WaitingAdvice] = []
-    """One for each stage whose waiting tasks it orders."""
+    """One entry per stage whose waiting tasks it orders."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -114,11 +114,11 @@ class Advice(Struct, frozen=True, kw_only=True):
 
     policy: str
     seed: int
-    """As it was asked with."""
+    """The seed of the question."""
     cycle: int
     """The cycle of the snapshot."""
     pools: list[PoolAdvice]
-    """One answer for each."""
+    """One answer per pool."""
 
 
 def read_snapshot(body: bytes) -> Snapshot:
@@ -129,7 +129,7 @@ def read_snapshot(body: bytes) -> Snapshot:
 def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
     """Decide as the pair "allocator+speculator" would in every pool.
 
-    Raises BadSetting for what it does not know, LawBroken where the policy answers what no policy may.
+    Raises BadSetting for unknown names, LawBroken if the policy gives an answer that no policy may.
     """
     if snapshot.schema_version != SCHEMA_VERSION:
         raise BadSetting("schema_version", snapshot.schema_version, str(SCHEMA_VERSION))
@@ -151,7 +151,7 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
 
 
 def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
-    """A cycle at the moment of the snapshot, in the modes that held then."""
+    """A cycle at the moment of the snapshot, in its modes."""
     loaded, steering = load(snapshot), Steering(replace(settings, mode=Mode.CONTROL))
     for pool in snapshot.pools:
         steering.set_mode(pool.mode, pool.source)
@@ -171,7 +171,7 @@ def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
 def _check(value: object, place: str) -> None:
     """Raises BadSetting for a number that no snapshot of ours holds: it would not fit the records, or their sums.
 
-    Infinite and undefined ones are what is unknown; they never come from JSON.
+    Infinite and undefined ones stand for unknown ones; they never come from JSON.
     """
     if isinstance(value, dict):
         for name, each in value.items():
@@ -190,7 +190,7 @@ def _check(value: object, place: str) -> None:
 
 
 def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
-    """What the cycle has decided about one pool."""
+    """The cycle's decisions about one pool."""
     source = cycle.cluster.sources[pool.source]
     launched = [
         ((record.stage, record.stage_attempt, record.index), record.to_host)

@@ -1,6 +1,6 @@
-"""Which drivers shall do with fewer executors, so that other applications of their queue get containers?
+"""Which drivers should release executors, so that other applications of their queue get containers?
 
-The ResourceManager starts containers in our order and holds caps; it cannot end one that runs without harm. The driver
+The ResourceManager starts containers in our order and holds caps; it cannot end a running one without harm. The driver
 that holds it can, once it is idle. Lowering what a driver may hold is therefore how a slot changes hands.
 """
 
@@ -16,11 +16,11 @@ from controlplane.model.reasons import Action, Reason
 
 
 def executor_limits(target: Ints, cap: Ints, running: Ints, pending: Ints, limited: Flags) -> Ints:
-    """Containers that each application of a queue may hold, -1 for as many as it gets; all shapes (n,).
+    """Containers that each application of a queue may hold, -1 for no limit; all shapes (n,).
 
-    Who holds more than its target is held to it while another application waits for containers below its own; who has
-    a cap, to that in any case. `limited` are those that already are: they stay so, or would ask for all of it again as
-    soon as they are at their target.
+    An application above its target is held to it while another waits for containers below its own; one with a
+    cap is always held to that. `limited` are those already held: they stay so, or they would ask for everything again
+    as soon as they are at their target.
 
     >>> columns = ([2, 6], [-1, -1], [6, 2], [2, 6])
     >>> executor_limits(*(np.array(column) for column in columns), limited=np.zeros(2, dtype=bool)).tolist()
@@ -38,9 +38,9 @@ def executor_limits(target: Ints, cap: Ints, running: Ints, pending: Ints, limit
 def drain_executors(cycle: Cycle, queue: SourceState) -> None:
     """Tell the drivers of a queue's applications how many executors they may hold.
 
-    It is a lease like a grant, in the lower of both modes: said again when half of its time is over, and taken back
-    as soon as nobody waits. It is recorded when it changes, and when it is said for the first time in a mode. A driver
-    that cannot is left alone, which is recorded.
+    It is a lease like a grant, in the lower of both modes: renewed when half of its time is over, and withdrawn
+    as soon as nobody waits. It is recorded when it changes, and when it is first given in a mode. A driver
+    that cannot release executors is left alone, which is recorded.
     """
     cluster, jobs = cycle.cluster, cycle.cluster.jobs
     if queue.name not in cluster.queues:

@@ -1,6 +1,6 @@
-"""Does an executor come for a copy? Where a driver's executors are allocated as its work demands, a copy is demand.
+"""Does an executor start for a copy? If a driver's executors are allocated on demand, a copy is demand.
 
-For how many copies executors come is the host's rule: see `Kind.copies_to_come`.
+The host's rule says for how many copies executors start: see `Kind.copies_to_come`.
 """
 
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ class Growth:
     executors: int
     slots: int
     limit: int
-    """By its own settings; 0 where they are allocated statically."""
+    """Limit by its own settings; 0 if they are allocated statically."""
     queue_limit: int
-    """By its queue; -1 for as many as it likes."""
+    """Limit by its queue; -1 for as many as it likes."""
 
     def copies(self, tasks: int) -> int:
-        """Copies that executors would come for, beyond so many tasks that run, wait or are ordered."""
+        """Copies for which executors would start, beyond the given number of tasks that run, wait or are ordered."""
         limit = self.limit if self.queue_limit < 0 else min(self.limit, self.queue_limit)
         return self.kind.copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=limit)
 
     def refusal(self, tasks: int, otherwise: Reason) -> Reason:
-        """`NONE` if an executor comes for one more copy; its queue's no, or `otherwise` where it is not the queue's."""
+        """`NONE` if an executor starts for one more copy; the queue's reason, or `otherwise` if it has none."""
         if self.copies(tasks):
             return Reason.NONE
         would_come = self.kind.copies_to_come(executors=self.executors, slots=self.slots, tasks=tasks, limit=self.limit)
@@ -53,7 +53,7 @@ def growth_of(cluster: Cluster, steering: Steering, source: SourceState, now_s: 
 
 
 def slots_each(slots: int, executors: int) -> int:
-    """Slots of one of these executors, which all are alike.
+    """Slots of one of these executors, which are all alike.
 
     >>> slots_each(slots=8, executors=2), slots_each(slots=0, executors=0)
     (4, 1)
@@ -62,7 +62,7 @@ def slots_each(slots: int, executors: int) -> int:
 
 
 def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s: float) -> int:
-    """Executors that its queue leaves a driver: a cap, or what it was told to do with; -1 for no limit."""
+    """Executors that its queue allows a driver: a cap, or its ordered limit; -1 for no limit."""
     if source.membership is not Reason.JOINED:
         return -1
     limits = [
@@ -76,7 +76,7 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
 
 
 def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int:
-    """A source's attempts that run, originals that wait, and copies that are ordered."""
+    """A source's running attempts, waiting originals and ordered copies."""
     stages, rows = cluster.stages, source.stages.rows
     rows = rows[~stages.closing[rows]]
     return len(source.attempts) + int(stages.waiting(rows).sum()) + int(ordered_by_job[source.jobs.rows].sum())

@@ -1,4 +1,4 @@
-"""What does the engine learn from a cycle's facts? Owns every estimator and what of them outlives a restart."""
+"""What does the engine learn from a cycle's facts? Owns every estimator, and its state that survives a restart."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,24 +21,24 @@ from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
 HOST_REVIEW_S = 0.2
-"""Running attempts are weighed against siblings on other hosts at most this often."""
+"""Running attempts are compared with siblings on other hosts at most this often."""
 TAIL_REVIEW_S = 1.0
-"""The ages of running attempts are looked at, and their application's tail index made anew, at most this often."""
+"""The ages of running attempts are read, and their application's tail index updated, at most this often."""
 TAIL_WINDOW = 512
-"""Durations kept of each application: all of them are dumped into the store now and then."""
+"""Durations kept per application: all of them are dumped into the store now and then."""
 APPLICATIONS_KEPT = 100
-"""Those that are remembered after they have gone."""
+"""Applications that are remembered after their end."""
 
 
 class StoredHabits(Struct, frozen=True, kw_only=True):
-    """Habits as they outlive a restart."""
+    """Habits as they survive a restart."""
 
     tail: TailSamples = msgspec.field(default_factory=TailSamples)
     shared_slowness: SharedSlowness = msgspec.field(default_factory=SharedSlowness)
 
 
 class Habits:
-    """What an application's tasks are like, whoever runs it: recurring ones share it."""
+    """How an application's tasks behave, whoever runs it: recurring applications share it."""
 
     def __init__(self, stored: StoredHabits | None = None) -> None:
         self.tail = TailIndex(window=TAIL_WINDOW)
@@ -48,7 +48,7 @@ class Habits:
             self.shared = stored.shared_slowness
 
     def dump(self) -> StoredHabits:
-        """What a restart takes back."""
+        """The state that a restart recalls."""
         return StoredHabits(tail=self.tail.dump(), shared_slowness=self.shared)
 
 
@@ -63,13 +63,13 @@ class Learning:
         self._habits: dict[str, Habits] = {}
         self._habits_of_pool: dict[int, Habits] = {}
         self._siblings: dict[tuple[int, bool], Siblings] = {}
-        """Of stages by row, those that are compared by their work apart."""
+        """By stage row, whether its attempts are compared separately by their work."""
         self._costs: dict[tuple[int, bool], FinishedCosts] = {}
-        """By stage row, attempts that are compared by their work apart."""
+        """By stage row, attempts that are compared separately by their work."""
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
-        """Take new settings; what was learned stays."""
+        """Take new settings; learned state stays."""
         self.remaining.startup_prior_s = settings.startup_prior_s
 
     def learn(self, cluster: Cluster, changes: Changes, now_s: float) -> None:
@@ -135,21 +135,21 @@ class Learning:
         return costs.add(ended.host, float(np.log(cost)))
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
-        """Those of a row that another stage has, or will have."""
+        """Forget the entries of a row that another stage has, or will have."""
         for by_work in (False, True):
             self._costs.pop((stage, by_work), None)
         found = [self._siblings.pop((stage, by_work), None) for by_work in (False, True)]
         return [siblings for siblings in found if siblings]
 
     def _output_seen(self, job: str, stage: str, shuffled_bytes: float, work_s: float) -> None:
-        """A stage that feeds another has ended: was its ratio foretold, and what does it teach?"""
+        """A stage that feeds another has ended: was its ratio predicted, and what does it teach?"""
         if self.transfer.known(job, stage) and shuffled_bytes >= 0:
             foretold = self.transfer.estimate(job, stage, work_s)
             self.accuracy.observe("transfer_ratio", foretold, self.transfer.ratio(shuffled_bytes, work_s))
         self.transfer.observe(job, stage, shuffled_bytes, work_s)
 
     def _learn_of_race(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
-        """Of an original and its copy, the first that ends tells how much of the slowness lies in the work."""
+        """The first of an original and its copy to end shows how much of the slowness lies in the work."""
         if ended.rival is None or not cluster.pools.alive[ended.pool]:
             return
         host_log = self.host_health(cluster, now_s).certain_log
@@ -161,7 +161,7 @@ class Learning:
         cluster.pools.kept_slowness[ended.pool] = shared.kept
 
     def forget_rows(self) -> None:
-        """The cluster starts anew: what is known of hosts, pools and stages by their rows is void."""
+        """The cluster starts again: state of hosts, pools and stages by their rows is void."""
         self.hosts = HostSlowness()
         self.remaining.forget_rows()
         self._habits_of_pool.clear()
@@ -169,16 +169,16 @@ class Learning:
         self._costs.clear()
 
     def host_health(self, cluster: Cluster, now_s: float) -> HostHealth:
-        """What is believed of every host of the cluster."""
+        """The estimates for every host of the cluster."""
         return self.hosts.health(now_s, cluster.hosts.size)
 
     def estimate(self, cluster: Cluster, health: HostHealth, now_s: float) -> None:
-        """Estimate every live attempt of the pools that are due, and weigh hosts by them."""
+        """Estimate every live attempt of the pools that are due, and compare hosts by them."""
         self.remaining.estimate(cluster, health.certain_log, now_s)
         self.watch_hosts(cluster, now_s)
 
     def watch_hosts(self, cluster: Cluster, now_s: float) -> None:
-        """Every so often, weigh running attempts of pools that are due, and judge hosts by all that run."""
+        """From time to time, compare running attempts of pools that are due, and judge hosts by all that run."""
         if now_s - self._hosts_reviewed_s < HOST_REVIEW_S:
             return
         self._hosts_reviewed_s = now_s
@@ -212,12 +212,12 @@ class Learning:
             cluster.jobs.transfer_ratio[job] = self.transfer.ratio(to_fetch_bytes, work_s)
 
     def _task_s(self, cluster: Cluster, stage: int) -> float:
-        """What a task of this stage takes: by those that finished, else by earlier runs, else as any stage's."""
+        """Expected duration of a task of this stage: by finished ones, else by earlier runs, else as in any stage."""
         known_s = float(mean_s(cluster.stages, stage))
         return self.remaining.history.duration_s(1.0) if np.isnan(known_s) else known_s
 
     def review_tails(self, cluster: Cluster, due: Iterable[SourceState], now_s: float) -> None:
-        """Every so often, let the ages of attempts that still run count for the tail of their application."""
+        """From time to time, let the ages of running attempts count for the tail of their application."""
         pools = cluster.pools
         rows = [source.row for source in due if now_s - pools.tail_reviewed_s[source.row] >= TAIL_REVIEW_S]
         if not rows:
@@ -230,11 +230,11 @@ class Learning:
             pools.tail_index[row] = self._habits_of_pool[row].tail.estimate(running).tail_index
 
     def tail_samples(self, pool: int) -> int:
-        """How many durations it rests on."""
+        """Number of durations behind it."""
         return self._habits_of_pool[pool].tail.estimate().samples
 
     def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:
-        """A pool that is new, or runs another application now, goes on with what that application's runs have shown."""
+        """A pool that is new, or runs another application now, continues with that application's habits."""
         known = self._habits.pop(application, None) or Habits()
         self._habits[application] = self._habits_of_pool[pool] = known
         cluster.pools.kept_slowness[pool] = known.shared.kept
@@ -246,7 +246,7 @@ class Learning:
             del self._habits[name]
 
     def dump(self) -> dict[str, Any]:
-        """JSON-able state of what outlives a restart; hosts are learned afresh."""
+        """JSON-able state that survives a restart; hosts are learned again."""
         return {
             "stages": self.remaining.history.dump(),
             "transfer": self.transfer.dump(),
@@ -254,7 +254,7 @@ class Learning:
         }
 
     def load(self, state: dict[str, Any]) -> list[str]:
-        """Take back what `dump` gave, below what was learned since; returns the names of what was not fit for it."""
+        """Recall the output of `dump`, below what was learned since; returns the names of unusable parts."""
         stored, left_out = fit(state.get("applications", {}), StoredHabits)
         learned = {name for name, habits in self._habits.items() if habits.tail.seen}
         self._habits |= {name: Habits(habits) for name, habits in stored.items() if name not in learned}

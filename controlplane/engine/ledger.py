@@ -1,6 +1,6 @@
 """What came of each order? Remembers orders until they end, each in one outcome, and copies until their race does.
 
-An order ends `applied`, `refused` or `expired`, or `moot` where nobody is at fault: what it was about has ended, or a
+An order ends `applied`, `refused` or `expired`, or `moot` if nobody is at fault: its subject has ended, or a
 newer order of its kind has taken its place.
 """
 
@@ -43,7 +43,7 @@ class OpenOrder(Struct, frozen=True, kw_only=True):
 
     order: AnyOrder
     decision: int
-    """0 for a lease that is said again, which no decision records."""
+    """0 for a renewed lease, which no decision records."""
     source: str
     task: TaskKey
     expires_s: float
@@ -72,12 +72,12 @@ class OpenOrder(Struct, frozen=True, kw_only=True):
 
     @property
     def job(self) -> str:
-        """The job that it is about; empty where its kind names none."""
+        """The job that it is about; empty if its kind names none."""
         return self.order.job if isinstance(self.order, _OF_JOBS) else ""
 
     @property
     def lease(self) -> tuple[str, str, str] | None:
-        """What the newest order alone holds for: (source, kind, job or stage); None for one that stands for itself."""
+        """What only the newest order holds for: (source, kind, job or stage); None for an order that stands alone."""
         order = self.order
         if not isinstance(order, _LEASES):
             return None
@@ -129,7 +129,7 @@ class Ledger:
             self._kills.setdefault((entry.source, entry.task), {})[entry.kills] = entry
 
     def dying(self, source: str, task: TaskKey, now_s: float) -> set[int]:
-        """Attempts of a task that were ordered to end and have not ended; forgotten when the order seems lost."""
+        """Attempts of a task that were ordered to end and have not; forgotten when the order seems lost."""
         kills = self._kills.get((source, task), {})
         return {attempt for attempt, order in kills.items() if order.expires_s > now_s}
 
@@ -208,7 +208,7 @@ class Ledger:
             yield entry, self._close(entry, result, now_s, reason=reason)
 
     def abandon(self, at_s: float, reason: str, unsent: Container[int] = ()) -> list[DecisionOutcome]:
-        """End all open orders as moot: nothing will be heard of them any more.
+        """End all open orders as moot: no more news of them will come.
 
         Those in `unsent` never went out, and get no outcome.
         """
@@ -216,7 +216,7 @@ class Ledger:
         return [self._close(entry, Result.MOOT, at_s, reason=reason) for entry in entries]
 
     def forget_stages(self, stages: list[tuple[str, int, int]]) -> None:
-        """Drop what is left of stages that are over: shadow copies that won no race, attempts that were given up."""
+        """Drop the rest of stages that are over: shadow copies that won no race, attempts that were given up."""
         if not stages:
             return
         gone = set(stages)
@@ -241,7 +241,7 @@ class Ledger:
     def _close(
         self, entry: OpenOrder, result: Result, at_s: float, *, reason: str = "", attempt: int = -1
     ) -> DecisionOutcome:
-        """End an open order. What was not applied is moot where it came too late, or where a newer order stands."""
+        """End an open order. An order that was not applied is moot if it came too late, or if a newer order stands."""
         order, lease = entry.order.order, entry.lease
         del self.open[order]
         _take_out(self._expiring, entry.expires_s, order)

@@ -1,7 +1,7 @@
-"""How does a snapshot become a cluster again? The other way round from `describe`.
+"""How does a snapshot become a cluster again? The reverse of `describe`.
 
-What hosts told is applied as the facts of a full report; what was estimated, ordered or fixed is written into its
-columns as it was.
+Hosts' reports are applied as the facts of a full report; estimates, orders and fixed targets are written into its
+columns as they were.
 """
 
 from collections import Counter
@@ -41,18 +41,18 @@ StageKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What a snapshot tells."""
+    """The contents of a snapshot."""
 
     cluster: Cluster
     health: HostHealth
     ledger: Ledger
     """Launches on named hosts, and kills, that were on their way."""
     ids: Iterator[int]
-    """Of further orders."""
+    """Ids of further orders."""
 
 
 def load(snapshot: Snapshot) -> Loaded:
-    """The cluster as it was. Raises BadSetting, naming the place, where the snapshot contradicts itself."""
+    """The cluster as it was. Raises BadSetting, naming the place, if the snapshot contradicts itself."""
     cluster, ledger, ids = Cluster(KINDS), Ledger(), count(1)
     for host in snapshot.hosts:
         cluster.host_row(host.host)
@@ -74,7 +74,7 @@ def load(snapshot: Snapshot) -> Loaded:
 
 
 def stage_key(of: StageState | TaskState | AttemptState | FinishedState | WaitingState) -> StageKey:
-    """How the host tells a stage from others."""
+    """The host's key of a stage."""
     return (of.stage, of.stage_attempt)
 
 
@@ -93,7 +93,7 @@ def _check_once(named: list[str] | list[int], place: str) -> None:
 def _check(pool: PoolState, place: str) -> None:
     """Raises BadSetting for what cannot be loaded.
 
-    That is an unknown kind of host, what is there twice, a stage that is too large, a task without its job, stage or
+    That is an unknown kind of host, a duplicate, a stage that is too large, a task without its job, stage or
     attempt, and waiting tasks that their stage does not have.
     """
     if pool.source.partition(":")[0] not in KINDS:
@@ -136,7 +136,7 @@ def _check_waiting(pool: PoolState, n_tasks: dict[StageKey, int], place: str) ->
 
 
 def _apply(cluster: Cluster, pool: PoolState, now_s: float, place: str) -> None:
-    """Apply the facts of one source. Raises BadSetting for those that cannot be true together."""
+    """Apply the facts of one source. Raises BadSetting for contradictory ones."""
     attached = f.DriverAttached(
         application=pool.application,
         name=pool.name,
@@ -200,7 +200,7 @@ def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
 def _submitted(
     job: JobState, stage: StageState, tasks: list[TaskState], waiting: WaitingState | None
 ) -> f.StageSubmitted:
-    """The stage with what is done of it; where none of its tasks wait, only those that run are known one by one."""
+    """The stage with its finished tasks; if none of its tasks wait, only running ones are known one by one."""
     preferred: list[list[str]] = waiting.preferred_hosts if waiting else []
     if not waiting and any(task.preferred_hosts for task in tasks):
         by_index = {task.index: task.preferred_hosts for task in tasks}
@@ -299,7 +299,7 @@ def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: 
 
 
 def _open_orders(pool: PoolState, ids: Iterator[int]) -> list[OpenOrder]:
-    """Copies on their way to named hosts, and kills. When they expire a snapshot does not tell."""
+    """Copies on their way to named hosts, and kills. A snapshot does not say when they expire."""
     orders: list[tuple[TaskState | AttemptState, LaunchCopy | KillAttempt]] = []
     for task in pool.tasks:
         for host in task.ordered_hosts:

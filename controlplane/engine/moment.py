@@ -1,4 +1,4 @@
-"""What is a snapshot taken of? All that it tells of one moment, kept so that it may be described at leisure."""
+"""What is a snapshot taken of? The state at one moment, kept so that it can be described later."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,17 +12,17 @@ from controlplane.model.columns import Floats, Records
 
 
 class Waiting(NamedTuple):
-    """What of a stage its waiting tasks are known by."""
+    """The parts of a stage by which its waiting tasks are known."""
 
     done: bytes
-    """1 for each task that is finished, by its index; empty while none is."""
+    """1 for each finished task, by its index; empty while there is none."""
     named: list[int]
     named_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What a snapshot is taken of, and when. What was learned is read at once, the cluster when it is described."""
+    """The source and time of a snapshot. Learned state is read at once, the cluster when it is described."""
 
     cluster: Cluster
     steering: Steering
@@ -54,7 +54,7 @@ def moment(
     now_s: float,
     with_tasks: bool = True,
 ) -> Moment:
-    """Everything that is live, at one moment; without tasks and attempts it takes a hundredth of the time to tell."""
+    """Everything live, at one moment; without tasks and attempts it takes a hundredth of the time to describe."""
     ordered_hosts: dict[tuple[str, TaskKey], list[str]] = {}
     for source in cluster.sources:
         for order in ledger.on_their_way(source, now_s):

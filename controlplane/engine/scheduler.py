@@ -44,19 +44,19 @@ from controlplane.model.snapshot import HostState, Snapshot
 IDS_PER_EPOCH = 2**20
 """Most decisions of one run for which ids are reserved before those of a run begun one epoch later."""
 LAST_EPOCH = 2**53 // IDS_PER_EPOCH - 1
-"""The last one of which every id fits the wire."""
+"""The last epoch of which every id fits the wire."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
 
 
 @lru_cache(maxsize=100_000)
 def _claim(job: str, lease_ms: int) -> Claim:
-    """The claim of a job, made once: it is said again in every answer."""
+    """The claim of a job, made once: it is repeated in every answer."""
     return Claim(job=job, lease_ms=lease_ms)
 
 
 class Scheduler:
-    """The engine: owns the cluster's state, what was learned, and the orders that are open."""
+    """The engine: owns the cluster's state, learned state, and open orders."""
 
     def __init__(self, settings: EngineSettings, *, order_epoch: int = 0) -> None:
         """`order_epoch` keeps ids of orders and decisions of different runs apart.
@@ -71,13 +71,13 @@ class Scheduler:
         self._decision = Decision(cycle=0)
         """The newest one, as far as it has come."""
         self.refused: list[Fact] = []
-        """Facts of the newest cycle that changed nothing, as they are bad or speak of what is not known."""
+        """Facts of the newest cycle that changed nothing, being bad or about unknown things."""
         self._view = seeing.TaskView()
         self._ids = count(order_epoch * IDS_PER_EPOCH + 1)
 
     @property
     def settings(self) -> EngineSettings:
-        """The settings that hold."""
+        """The settings in force."""
         return self.steering.settings
 
     def configure(self, settings: EngineSettings) -> None:
@@ -152,7 +152,7 @@ class Scheduler:
         return races + self.ledger.forget(source, now_s)
 
     def reset(self, now_s: float) -> list[DecisionOutcome]:
-        """Drop everything about running work, after a cycle that failed: full reports bring back what is true.
+        """Drop everything about running work, after a failed cycle: full reports restore the true state.
 
         Returns what that cycle had heard of orders, and how those end that earlier ones have sent; its own go nowhere.
         """
@@ -167,7 +167,7 @@ class Scheduler:
         return describe(self._moment(self.cluster, now_s, True))
 
     def still(self, now_s: float, *, with_tasks: bool = True) -> Moment:
-        """All that a snapshot tells, as it is now and stays; whoever calls `describe` of it may take its time."""
+        """The contents of a snapshot, frozen as they are now; its `describe` may take its time."""
         return self._moment(still(self.cluster), now_s, with_tasks)
 
     def _moment(self, cluster: Cluster, now_s: float, with_tasks: bool) -> Moment:
@@ -182,17 +182,17 @@ class Scheduler:
         )
 
     def hosts(self, now_s: float, part: slice = slice(None)) -> list[HostState]:
-        """The hosts that have slots, and how they are; of those in order of arrival a part."""
+        """The hosts that have slots, with their state; in order of arrival, a part of them."""
         confidence = self.learning.hosts.confidence(now_s, self.cluster.hosts.size)
         return take_hosts(self.cluster, self.learning.host_health(self.cluster, now_s), confidence, part)
 
     def mode_of(self, name: str) -> Mode:
-        """What counts for a source now; for one that is not known, what counts everywhere."""
+        """Effective mode of a source; for an unknown one, the mode everywhere."""
         source = self.cluster.sources.get(name)
         return self.steering.mode(source) if source else self.settings.mode
 
     def modes(self) -> dict[str, Mode]:
-        """What counts now, by source."""
+        """Effective modes, by source."""
         return {name: self.steering.mode(source) for name, source in self.cluster.sources.items()}
 
     def n_attempts(self, name: str) -> tuple[int, int]:
@@ -222,11 +222,11 @@ class Scheduler:
         return self.learning.dump()
 
     def restore(self, learned: dict[str, Any]) -> list[str]:
-        """Take back what `learned` gave in an earlier run; returns the names of what was not fit for it."""
+        """Recall the output of `learned` in an earlier run; returns the names of unusable parts."""
         return self.learning.load(learned)
 
     def _forget_leases(self, heard: list[Report]) -> None:
-        """Repeat every lease to a driver that has restarted or whose mode has changed: it holds none of them.
+        """Renew every lease of a driver that has restarted or whose mode has changed: it holds none of them.
 
         The first lease in a new mode is a decision, and is recorded as one.
         """
@@ -250,7 +250,7 @@ class Scheduler:
                     info.named = []
 
     def _judge_safety(self, submitted: list[int]) -> None:
-        """Whether the stages in these rows may run twice, by their host's rules; some may be gone again."""
+        """Whether the stages in these rows may run twice, by their host's rules; some may already be gone."""
         for row in submitted:
             if row in self.cluster.stage_infos:
                 info = self.cluster.stage_infos[row]
@@ -273,7 +273,7 @@ class Scheduler:
             order_waiting(cycle, asked)
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
-        """Bring orders together with what became of them."""
+        """Match orders with their outcomes."""
         for name, started in changes.launched:
             for applied in self.ledger.launched(name, started, now_s):
                 decision.outcomes.append(applied)
@@ -336,7 +336,7 @@ class Scheduler:
         return task
 
     def _pools_due(self, changes: Changes, now_s: float) -> list[SourceState]:
-        """Pools with news, and those with running attempts that nobody has looked at for a review interval."""
+        """Pools with news, and those whose running attempts have not been reviewed for a review interval."""
         review_s = self.settings.review_interval_ms / 1000 - 1e-9
         pools = self.cluster.pools
         return [
@@ -346,7 +346,7 @@ class Scheduler:
         ]
 
     def _next_review_s(self) -> float:
-        """When the first pool with running attempts is due again; infinite where nothing runs."""
+        """When the first pool with running attempts is due again; infinite if nothing runs."""
         reviewed_s = self.cluster.pools.reviewed_s
         running = [source.row for source in self.cluster.sources.values() if source.attempts]
         return float(reviewed_s[running].min()) + self.settings.review_interval_ms / 1000 if running else np.inf

@@ -37,7 +37,7 @@ class JobSums:
     active: Ints
     """Unfinished tasks that have one."""
     running: Ints
-    """Live attempts, also of closing stages: they hold slots."""
+    """Live attempts, including those of closing stages: they hold slots."""
     copies: Ints
     remaining_work_s: Floats
 
@@ -107,7 +107,7 @@ def pool_view(
 
 
 def follow_pools(cluster: Cluster, due: list[SourceState], sums: JobSums, now_s: float) -> None:
-    """Let the offered load of these pools go on."""
+    """Update the offered load of these pools."""
     jobs, rows = cluster.jobs.rows(), np.array([source.row for source in due], dtype=np.int64)
     originals = (sums.running - sums.copies + sums.waiting)[jobs]
     of_pool = np.bincount(cluster.jobs.pool[jobs], weights=originals, minlength=cluster.pools.size)
@@ -125,9 +125,9 @@ def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
 
 
 class TaskView:
-    """The unfinished tasks with live attempts of pools that are due, and what is to be done about each.
+    """The unfinished tasks with live attempts of pools that are due, and what to do about each.
 
-    Kept from cycle to cycle, for fresh memory costs more than filling it.
+    Kept from cycle to cycle, because fresh memory costs more than filling it.
 
     >>> len(TaskView().rows)
     0
@@ -161,7 +161,7 @@ class TaskView:
         )
 
     def seen(self, cluster: Cluster, *, by_finished: bool) -> Seen:
-        """What speculators see, without weights. Finished attempts are left out unless they are asked for."""
+        """What speculators see, without weights. Finished attempts are left out unless requested."""
         finished = UNKNOWN_FINISHED
         if by_finished:
             finished = show_finished(cluster.stage_infos, self.tasks, self.stages)
@@ -221,7 +221,7 @@ def view_tasks(
     rows: Ints,
     view: Records,
 ) -> int:
-    """Bring attempts down to tasks: the least t_rem, the best rate, the oldest age; returns how many there are."""
+    """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age; returns how many there are."""
     n = 0
     for row in range(len(tasks)):
         task = tasks[row]
@@ -260,10 +260,10 @@ def view_tasks(
 
 
 def show_finished(infos: Mapping[int, StageInfo], tasks: Records, stages: Records) -> Records:
-    """Put the `FINISHED` records of the tasks' stages one after the other, and write down which are whose.
+    """Put the `FINISHED` records of stages, by their rows, one after the other, and note which belong to which.
 
-    Where the input of none is known, a stage's tasks count as equal work. Where tasks are done and of none of the
-    attempts that did them anything is known, the stage's count as not known.
+    If no input is known, a stage's tasks count as equal work. If tasks are done and nothing is known about the
+    attempts that did them, the stage's finished attempts count as unknown.
     """
     rows = np.flatnonzero(np.bincount(tasks["stage"], minlength=len(stages)))
     samples = [infos[row].finished for row in rows.tolist()]
@@ -297,7 +297,7 @@ def is_known(n_finished: int, prior_duration_s: float) -> bool:
 def standing_reason(
     now_s: float, too_new: bool, verdict: int, n_live: int, task: Decided, job: Reported, pool: Scratch
 ) -> int:
-    """The engine's own reason for leaving a task alone, the first that holds; 0 where none does."""
+    """The engine's own reason for leaving a task alone, the first that holds; 0 if none does."""
     if verdict:
         return int(verdict)
     if not job["copies_enabled"]:

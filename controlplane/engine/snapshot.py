@@ -28,7 +28,7 @@ def _known(value: float) -> float | None:
 
 
 def describe(moment: Moment) -> s.Snapshot:
-    """The moment in structs. It reads nothing but the moment, so a thread of its own may do it of a still cluster."""
+    """The moment in structs. It reads nothing but the moment, so a separate thread may describe a still cluster."""
     sums = job_sums(moment.cluster) if moment.cluster.queues else None
     budgets = Budgets.of(moment.steering.settings, moment.cluster, moment.now_s)
     return s.Snapshot(
@@ -44,7 +44,7 @@ def describe(moment: Moment) -> s.Snapshot:
 def take_hosts(
     cluster: Cluster, health: HostHealth, confidence: Floats, part: slice = slice(None)
 ) -> list[s.HostState]:
-    """The hosts that have slots, and how they are; of those in order of arrival a part."""
+    """The hosts that have slots, with their state; in order of arrival, a part of them."""
     n = cluster.hosts.size
     slowness, sick = health
     rows = cluster.executors.rows()
@@ -129,7 +129,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
 
 
 def _requests(moment: Moment, source: SourceState) -> list[s.RequestState]:
-    """What hosts have asked for and slots have not answered: a stage asks once, for all of its tasks."""
+    """Requests of hosts that slots have not met: a stage asks once, for all of its tasks."""
     waiting = {key: int(moment.cluster.stages.waiting(row)) for key, row in source.stages.items()}
     return [
         s.RequestState(

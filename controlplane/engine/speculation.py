@@ -25,17 +25,17 @@ ORDERS_PER_CYCLE = 50
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
 _SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts", "relative_size")
-"""What a recorded refusal tells of its task."""
+"""The inputs of a recorded refusal."""
 _JUDGED = (Reason.NONE, Reason.ALREADY_COPIED, Reason.ORDER_PENDING, Reason.LEFT_ALONE)
-"""Standings of tasks whose copies are ours to deal with and whose attempts are all old enough to be judged."""
+"""Standings of tasks whose copies are ours to handle and whose attempts are all old enough to be judged."""
 
 DONE = -np.inf
-"""In place of a candidate's score, once something has been decided about it."""
+"""Replaces a candidate's score once it has been decided on."""
 
 POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
 
 _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
-"""By reason code: whether a change to it is recorded. What speaks for a copy is recorded with the order."""
+"""By reason code: whether a change to it is recorded. Reasons for a copy are recorded with the order."""
 for _reason, _text in TEXTS.items():
     _RECORDED[_reason] = _text.severity > 0 and _reason >= Reason.ON_SCHEDULE
 _RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, Reason.GAINLESS_COPY]] = False
@@ -53,7 +53,7 @@ def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budget
 
 
 def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budgets:
-    """Write what the kernels need to know of each pool into its columns; returns the account of copies."""
+    """Write the kernels' inputs for each pool into its columns; returns the account of copies."""
     pools, budgets = cycle.cluster.pools, Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     pools.due[:] = False
     for source in due:
@@ -78,7 +78,7 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
 
 
 def _prepare(cycle: Cycle, source: SourceState) -> None:
-    """Write down what the pool's speculator goes by, with the pool and with its stages."""
+    """Write the inputs of the pool's speculator into the pool and its stages."""
     pools, stages, row = cycle.cluster.pools, cycle.cluster.stages, source.row
     policy, settings = cycle.steering.speculator(source.name)
     pools.at_start[row] = policy.at_start
@@ -107,7 +107,7 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
 
 
 def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
-    """The speculators' answers, one call for all pools that share one; the engine's own reasons go before theirs.
+    """The speculators' answers, one call for all pools that share one; the engine's own reasons override theirs.
 
     Returns, by pool row, whether copies go before the job's waiting originals.
     """
@@ -134,9 +134,9 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
 
 
 def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: seeing.JobSums, budgets: Budgets) -> None:
-    """Within each job's target, and as executors come, order the best candidates; who is refused is told why.
+    """Within each job's target, and as executors start, order the best candidates; refused ones get a reason.
 
-    Of more than `ORDERS_PER_CYCLE` the rest is looked at again in the next cycle.
+    Candidates beyond `ORDERS_PER_CYCLE` are looked at again in the next cycle.
     """
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
@@ -188,7 +188,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
 
 
 def _end_beaten(cycle: Cycle) -> None:
-    """Order the end of attempts that another one of their task beats by far, as far as both can be judged."""
+    """Order the end of attempts that another one of their task beats by far, if both can be judged."""
     attempts, tasks, view = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view
     judged = np.isin(view.tasks["standing"], _JUDGED)
     for place in np.flatnonzero(view.answer["end_last"] & judged)[:ORDERS_PER_CYCLE]:
@@ -198,9 +198,9 @@ def _end_beaten(cycle: Cycle) -> None:
 
 
 def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:
-    """Copies that executors would come for beyond each job's target; where its queue leaves none, `full` says so.
+    """Copies for which executors would start beyond each job's target; if its queue allows none, `full` says so.
 
-    None for a job whose target an operator has fixed under an allocator that goes by it, or whose originals wait: the
+    None for a job whose target an operator has fixed under an allocator that uses it, or whose originals wait: the
     executors would be theirs.
     """
     jobs, to_come = cycle.cluster.jobs, np.zeros(len(waiting), dtype=np.int64)
@@ -220,7 +220,7 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
 def note_room(
     jobs_decided: NDArray[Decided], jobs_scratch: NDArray[Scratch], running: Ints, waiting: Ints, ordered: Ints
 ) -> None:
-    """Write down what each job's target has left that no original waits for."""
+    """Note how many slots each job's target has left that no original waits for."""
     for row in range(len(jobs_decided)):
         free = jobs_decided[row]["target"] - running[row] - ordered[row]
         jobs_scratch[row]["room"] = spare_room(free, waiting[row], False)

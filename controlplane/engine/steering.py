@@ -35,14 +35,14 @@ class Steering:
         self.settings = settings
 
     def set_mode(self, mode: Mode, source: str = "") -> None:
-        """Set the mode of one pool, or everywhere where `source` is empty; pools' own modes stay."""
+        """Set the mode of one pool, or everywhere if `source` is empty; pools' own modes stay."""
         if source:
             self.mode_of_source[source] = mode
         else:
             self.settings = replace(self.settings, mode=mode)
 
     def set_policy(self, source: str, policy: str) -> None:
-        """Give a pool an "allocator+speculator" of its own, or take it back. Raises BadSetting for unknown names."""
+        """Give a pool its own "allocator+speculator", or remove it. Raises BadSetting for unknown names."""
         if policy:
             registry.parse_policy(policy)
             self.policy_of_source[source] = policy
@@ -50,9 +50,9 @@ class Steering:
             self.policy_of_source.pop(source, None)
 
     def mode(self, source: SourceState) -> Mode:
-        """What counts for a pool: the lower of what its user and the server allow. Off everywhere overrules all.
+        """Effective mode of a pool: the lower of its user's and the server's. Off everywhere overrides all others.
 
-        A driver that its queue does not know for what it says gets no orders, nor does one whose policy breaks a law.
+        A driver whose queue contradicts it gets no orders, nor does one whose policy breaks a law.
         """
         server = self.mode_of_source.get(source.name, self.settings.mode)
         if self.settings.mode is Mode.OFF:
@@ -61,17 +61,17 @@ class Steering:
         return lowest(mode, Mode.SHADOW) if source.membership in STRANGERS or source.laws_broken else mode
 
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
-        """What counts for one job, by its row."""
+        """Effective mode of one job, by its row."""
         return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
 
     def allocator(self, source: str) -> tuple[Policy, dict[str, float]]:
-        """A pool's allocator with its settings: its defaults where it is not the configured one."""
+        """A pool's allocator with its settings: its defaults if it is not the configured one."""
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[0] if own else registry.allocator(self.settings.allocator)
         return policy, dict(self.settings.allocator_settings) if policy.name == self.settings.allocator else {}
 
     def speculator(self, source: str) -> tuple[Policy, dict[str, float]]:
-        """The speculator of a pool's jobs, with its settings, likewise."""
+        """The speculator of a pool's jobs with its settings: its defaults if it is not the configured one."""
         own = self.policy_of_source.get(source)
         policy = registry.parse_policy(own)[1] if own else registry.speculator(self.settings.speculator)
         return policy, dict(self.settings.speculator_settings) if policy.name == self.settings.speculator else {}
@@ -98,9 +98,9 @@ class Steering:
         return min(self.settings.max_copies_per_task, source.attached.capabilities.max_copies)
 
     def claimed(self, cluster: Cluster, source: SourceState) -> Flags:
-        """For which jobs of the pool we speculate, so that the host's own speculation shall rest; by job row.
+        """For which jobs of the pool we speculate, so that the host's own speculation is paused; by job row.
 
-        Not for those of which we cannot judge an attempt: what decides nothing must not keep the host from it.
+        Not for jobs with an attempt that we cannot judge: if we decide nothing, the host must be free to.
         """
         jobs, speculator = cluster.jobs, self.speculator(source.name)[0]
         speculates = speculator.needs >= COPYING and self.max_copies(source) > 0 and self.mode(source) is Mode.CONTROL

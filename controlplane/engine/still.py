@@ -1,7 +1,7 @@
-"""What did the state look like at one moment? A copy that later facts do not change, for whoever reads at leisure.
+"""What did the state look like at one moment? A copy that later facts do not change, for slow readers.
 
-Columns and dictionaries are copied whole, which takes a hundredth of the time that describing each row takes. What is
-in `StageInfo` is shared, and so are the sets of `JobInfo`: whoever describes the copy reads of them the facts alone.
+Columns and dictionaries are copied whole, which takes a hundredth of the time of describing each row. The contents
+of `StageInfo` are shared, and so are the sets of `JobInfo`: a description of the copy reads only their facts.
 """
 
 from copy import copy
@@ -12,7 +12,7 @@ _TABLES = ("pools", "hosts", "executors", "jobs", "stages", "tasks", "attempts")
 
 
 def still(cluster: Cluster) -> Cluster:
-    """The cluster at this moment, as far as a snapshot reads it; facts, which are frozen, are shared."""
+    """The parts of the cluster at this moment that a snapshot reads; facts, which are frozen, are shared."""
     found = copy(cluster)
     for name in _TABLES:
         setattr(found, name, getattr(cluster, name).still())

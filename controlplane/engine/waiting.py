@@ -15,7 +15,7 @@ from controlplane.policies.policy import Policy
 from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
 
 MOST_NAMED = 1000
-"""Tasks named in one order. The next one goes out once half of them have started, or another order is wanted."""
+"""Tasks named in one order. The next one goes out once half of them have started, or the order changes."""
 
 
 def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
@@ -28,7 +28,7 @@ def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
 def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
     """Order the waiting originals of the open stages of these pools, one call for all pools that share a speculator.
 
-    A changed order is recorded, and sent where we may. It is a lease: it is sent again when half of its time is over.
+    A changed order is recorded, and sent if we may. It is a lease: it is sent again when half of its time is over.
     """
     asked = [source for source in due if orders_waiting(cycle, source)]
     for policy, settings, sources in cycle.steering.by_speculator(asked):
@@ -50,7 +50,7 @@ def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Int
 
 
 def _open_stages(cycle: Cycle, source: SourceState) -> Iterator[StageInfo]:
-    """Those in which more than one original waits, so that there is something to order."""
+    """Stages in which more than one original waits, so that there is something to order."""
     stages, jobs = cycle.cluster.stages, cycle.cluster.jobs
     for row in source.stages.values():
         if not stages.closing[row] and stages.waiting(row) > 1 and jobs.mode_rank[stages.job[row]] > Mode.OFF.rank:
@@ -74,7 +74,7 @@ def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], infos: list[S
 
 
 def _order(cycle: Cycle, info: StageInfo, wanted: list[int], waiting: Ints) -> None:
-    """Order which go first, if that is news or the lease is half over; an empty order ends the one before.
+    """Order which go first, if that has changed or the lease is half over; an empty order ends the previous one.
 
     A named task that starts leaves the order, and needs a new one if it waits again.
     """

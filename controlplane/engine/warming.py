@@ -1,6 +1,6 @@
-"""Are the kernels compiled? `python -m controlplane.engine.warming` compiles all that the live engine calls.
+"""Are the kernels compiled? `python -m controlplane.engine.warming` compiles everything the live engine calls.
 
-Compiling takes about a minute, loading what was compiled a second. It holds the GIL, so a server calls `warm` before it
+Compiling takes about a minute, loading compiled code a second. It holds the GIL, so a server calls `warm` before it
 listens.
 """
 

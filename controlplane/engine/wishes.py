@@ -1,4 +1,4 @@
-"""What does an operator's wish change? Modes, policies, fixed targets, single copies and kills."""
+"""What does an operator's request change? Modes, policies, fixed targets, single copies and kills."""
 
 from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
@@ -13,7 +13,7 @@ from controlplane.model.reasons import Reason
 
 
 def fulfil(cycle: Cycle, wish: Stimulus) -> None:
-    """Carry out one wish; one about something that is not there changes nothing. Raises BadSetting for bad names."""
+    """Carry out one request; one about something unknown changes nothing. Raises BadSetting for bad names."""
     sources = cycle.cluster.sources
     match wish:
         case ModeSet(mode=mode, source=name):
@@ -29,7 +29,7 @@ def fulfil(cycle: Cycle, wish: Stimulus) -> None:
 
 
 def kill_copies_where_off(cycle: Cycle) -> None:
-    """The kill switch: where the mode is off, end every copy of ours whose task has another live attempt.
+    """The kill switch: if the mode is off, end every copy of ours whose task has another live attempt.
 
     In every cycle, so that a copy that starts just after the switch, or whose kill was lost, ends as well.
     """

@@ -1,1 +1,1 @@
-"""What is learned from what was seen: tails, remaining times, host health, and how right the guesses were."""
+"""What is learned from observations: tails, remaining times, host health, and the accuracy of estimates."""

@@ -1,4 +1,4 @@
-"""How right were the estimates? What was foretold against what came out, over the latest attempts and stages."""
+"""How accurate were the estimates? Predictions against outcomes, over the latest attempts and stages."""
 
 from collections import deque
 from math import exp, inf, log
@@ -9,18 +9,18 @@ KINDS = ("t_rem", "t_new", "transfer_ratio")
 
 
 class Accuracy:
-    """Keeps the latest `limit` log ratios of what was foretold to what came out, for each kind of estimate."""
+    """Keeps the latest `limit` log ratios of prediction to outcome, for each kind of estimate."""
 
     def __init__(self, limit: int = 512) -> None:
         self._log_ratios = {kind: deque[float](maxlen=limit) for kind in KINDS}
 
     def observe(self, kind: str, foretold: float, actual: float) -> None:
-        """Compare one estimate with what came out; what is unknown or 0 teaches nothing."""
+        """Compare one estimate with its outcome; unknown values and 0 teach nothing."""
         if 0 < foretold < inf and 0 < actual < inf:
             self._log_ratios[kind].append(log(foretold / actual))
 
     def summary(self) -> dict[str, float]:
-        """Number of samples, median ratio (above 1: foretold too much) and spread, for each kind seen.
+        """Number of samples, median ratio (above 1: predicted too much) and spread, for each kind seen.
 
         The spread is the factor around the median within which two thirds of the estimates lie: half the log
         distance between the 16th and the 84th percentile, as a factor; 1 is perfect.

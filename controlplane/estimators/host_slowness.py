@@ -1,8 +1,8 @@
 """Which hosts are slow, how sure is that, and where should a copy go?
 
 A host is measured by its attempts' seconds per unit of work against those of the same stage on other hosts.
-Attempts that have ended are remembered and fade with a half-life; attempts that still run count as they are
-now, for those of a sick host may never end.
+Ended attempts are remembered and fade with a half-life; running attempts count as they are
+now, because those of a sick host may never end.
 """
 
 from collections import defaultdict
@@ -17,13 +17,13 @@ from controlplane.model.columns import Flags, Floats, Ints
 from controlplane.model.writers import Estimated, Reported, Scratch
 
 HALF_LIFE_S = 300.0
-"""After so long, what an ended attempt has shown counts half."""
+"""After this long, an ended attempt's evidence counts half."""
 PRIOR_ATTEMPTS = 2.0
-"""Attempts of typical speed that every host is believed to have run, lest one straggler make it sick."""
+"""Attempts of typical speed that every host is assumed to have run, so that one straggler does not make it sick."""
 MOST_LOG = log(8.0)
 """The evidence of one attempt is clipped to a factor of eight either way."""
 SLOW_TIMES = 1.25
-"""From this slowness on a host comes after the others."""
+"""From this slowness on a host ranks after the others."""
 N_RANKED = 4
 """Hosts that are compared in the record of a copy."""
 SICK_TIMES = 1.5
@@ -33,11 +33,11 @@ SPREAD = 0.7
 attempts, too.
 """
 DEVIATIONS = 1.5
-"""Standard errors that are put down to chance."""
+"""Standard errors that are attributed to chance."""
 
 
 def waves_worth_waiting(slowness: Floats, patience: float) -> Floats:
-    """While fewer than so many times a job's target wait, an original ends sooner by waiting than on the slow host.
+    """While fewer than this many times a job's target wait, an original ends sooner by waiting than on the slow host.
 
     There a task takes `slowness` task times; elsewhere `target` slots serve n waiting originals in n / target task
     times, and one more ends the last. The same comparison gives the thresholds of the slow-server problem (Lin and
@@ -123,20 +123,20 @@ def compare_running(
 
 @rule
 def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float) -> float:
-    """Log of seconds per byte or record; the foreseen one of an attempt that should long have begun to read."""
+    """Log of seconds per byte or record; the predicted one for an attempt that should long have begun to read."""
     if not isnan(attempt["log_cost"]) or attempt["too_new"] or work > 0 or isnan(input_bytes):
         return attempt["log_cost"]
     return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
 
 
 class FinishedCosts:
-    """Logs of what one stage's finished attempts cost, summed by host."""
+    """Logs of the costs of one stage's finished attempts, summed by host."""
 
     def __init__(self) -> None:
         self._of_all, self._of_host = np.zeros(2), defaultdict[int, Floats](lambda: np.zeros(2))
 
     def add(self, host: int, log_cost: float) -> float:
-        """Take in one more; returns by how much it cost more than those before it on other hosts, nan without any."""
+        """Add one more; returns by how much it cost more than earlier ones on other hosts, nan without any."""
         n, log_sum = self._of_all - self._of_host[host]
         sample = np.array([1.0, log_cost])
         self._of_all += sample
@@ -145,12 +145,12 @@ class FinishedCosts:
 
 
 class HostHealth(NamedTuple):
-    """What is believed of hosts at one moment; shapes (n_hosts,)."""
+    """Estimates for hosts at one moment; shapes (n_hosts,)."""
 
     slowness: Floats
     """Seconds of work per second of the same work elsewhere, shrunk towards 1."""
     sick: Flags
-    """Those that get no copies."""
+    """Hosts that get no copies."""
 
     @property
     def certain_log(self) -> Floats:
@@ -182,20 +182,20 @@ class HostSlowness:
         add_running(host, log_ratio, self._running_n, self._running_log_sum)
 
     def forget(self, hosts: list[int]) -> None:
-        """These hosts are gone, and their rows may be given to others."""
+        """Forget these hosts, whose rows may be given to others."""
         self._grow(max(hosts, default=-1) + 1)
         for column in (self._n, self._log_sum, self._running_n, self._running_log_sum):
             column[hosts] = 0.0
 
     def health(self, now_s: float, n_hosts: int) -> HostHealth:
-        """What is believed of every host now."""
+        """The current estimates for every host."""
         n, log_sum = self._evidence(now_s, n_hosts)
         n += PRIOR_ATTEMPTS
         sick = log_sum / n - DEVIATIONS * SPREAD / np.sqrt(n) >= np.log(SICK_TIMES)
         return HostHealth(slowness=np.exp(log_sum / n), sick=sick)
 
     def confidence(self, now_s: float, n_hosts: int) -> Floats:
-        """Weight of what was seen against what is believed of any host, 0 to 1; shape (n_hosts,)."""
+        """Weight of the evidence against the prior of any host, 0 to 1; shape (n_hosts,)."""
         n, _ = self._evidence(now_s, n_hosts)
         return n / (n + PRIOR_ATTEMPTS)
 
@@ -214,13 +214,13 @@ class HostSlowness:
 
 
 def _kept(now_s: float, at_s: Floats) -> Floats:
-    """What is left of evidence that was brought up to date at `at_s`."""
+    """The share of evidence that is left since it was updated at `at_s`."""
     return np.exp2(-np.maximum(now_s - at_s, 0.0) / HALF_LIFE_S)
 
 
 @kernel
 def add_running(host: Ints, log_ratio: Floats, n: Floats, log_sum: Floats) -> None:
-    """Add attempts to what speaks for and against their hosts; those of unknown slowness say nothing."""
+    """Add attempts to the evidence about their hosts; those of unknown slowness say nothing."""
     for row in range(len(host)):
         if isfinite(log_ratio[row]):
             n[host[row]] += 1.0
@@ -257,7 +257,7 @@ def rank_hosts(slots_free: Ints, running: Ints, slowness: Floats, sick: Flags, l
 def host_key(
     row: int, slots_free: Ints, running: Ints, slowness: Floats, local: Flags, is_sole: bool
 ) -> tuple[bool, bool, float, bool, float]:
-    """What makes one host better for a copy than another, least first.
+    """The keys by which hosts are ranked for a copy, least first.
 
     Not a slow one; not the only holder of the input, which may be what the straggler waits for; the least loaded; one
     that holds the input; the faster one.

@@ -1,6 +1,6 @@
 """Is a running attempt still starting, too old, or silent for too long? By what its siblings did, or its stage's past.
 
-Start-up counts in no age. An attempt is late once few of those that are known took as long; silence matters where it is
+Start-up counts in no age. An attempt is late once few known ones took as long; silence matters if it is
 rare among siblings.
 """
 
@@ -17,7 +17,7 @@ STARTUP_DEVIATIONS = 4.0
 STARTUP_DEVIATIONS_WHEN_IDLE = 1.0
 """The same while slots are idle: a needless copy then costs no other task its slot."""
 LEAST_SILENCE_S = 1.5
-"""Shorter silence is never unusual."""
+"""Silence shorter than this is never unusual."""
 LONGER_TIMES = 1.35
 """A time counts as longer than a sibling's only beyond this multiple of it."""
 LONGER_TIMES_WHEN_IDLE = 1.2
@@ -68,14 +68,14 @@ def patience_s(is_cold: bool, warm_late_s: float, cold_late_s: float, startup_pr
 
 @rule
 def usual_startup_s(is_cold: bool, pool: Estimated) -> float:
-    """Time to first progress on executors of a kind; 0 where none was seen."""
+    """Time to first progress on executors of a kind; 0 if none was seen."""
     startup_s = pool["cold_startup_mean_s"] if is_cold else pool["startup_mean_s"]
     return 0.0 if math.isnan(startup_s) else startup_s
 
 
 @rule
 def net_age_s(now_s: float, attempt: Reported, pool: Estimated, idle: bool) -> float:
-    """For how long an attempt has run since it began to work, by its own start-up, or else by the usual one.
+    """How long an attempt has run since it began to work, by its own start-up, or else by the usual one.
 
     While slots are idle, start-up beyond the usual counts as age. While none is idle, the start-up of a cold attempt
     takes at least the usual time, even after its first rows: a Python worker starts only when there are rows for it.
@@ -113,11 +113,11 @@ def is_starting(now_s: float, startup_prior_s: float, attempt: Reported, pool: E
 def is_steady(
     now_s: float, usual_s: float, attempt: Reported, task: Reported, stage: Estimated, pool: Estimated
 ) -> bool:
-    """Whether a rate has been seen for long enough to be believed; True for an attempt that has shown none.
+    """Whether a rate has been seen long enough to be believed; True for an attempt that has shown none.
 
-    Programs read by fits and starts, and the first tasks of a stage on an executor become faster as they go. The more
-    the pool's first glances have been wrong, the longer a look it takes, up to what siblings take in all. Where those
-    of first tasks foretold well, so do those of later ones. On a new executor none foretells anything.
+    Programs read in fits and starts, and the first tasks of a stage on an executor become faster as they go. The more
+    the pool's first estimates have been wrong, the longer it observes, up to the siblings' whole duration. If those
+    of first tasks predicted well, so do those of later ones. On a new executor none predicts anything.
     """
     if math.isnan(attempt["first_s"]):
         return True
@@ -130,7 +130,7 @@ def is_steady(
 
 @rule
 def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
-    """How many times as long as siblings something must last to have lasted longer, by how many of them are known.
+    """The multiple of siblings' times that counts as longer than theirs, by how many of them are known.
 
     >>> [round(times_longer(n_finished, busy, idle=False), 3) for n_finished, busy in ((5, False), (1, True))]
     [1.45, 2.775]
@@ -143,7 +143,7 @@ def times_longer(n_finished: float, busy: bool, idle: bool) -> float:
 
 @rule
 def is_busy(now_s: float, attempt: Reported) -> bool:
-    """Whether an attempt's own thread has computed lately; False where nobody counts its CPU time."""
+    """Whether an attempt's own thread has computed recently; False if nothing counts its CPU time."""
     return now_s - attempt["busy_s"] < BUSY_WITHIN_S
 
 
@@ -162,8 +162,8 @@ def is_old(
 ) -> bool:
     """Whether an attempt is late by its age: few siblings have taken as long for their size.
 
-    Running siblings count as soon as they are as old. Before any has finished the stage's past speaks, or its class's,
-    unless siblings are as old: then it is the stage that takes longer.
+    Running siblings count as soon as they are as old. Before any has finished, the stage's past decides, or its
+    class's, unless siblings are as old: then the stage itself takes longer.
     The first of a stage on an executor loads, compiles and forks: it is compared with those on other executors.
     """
     busy, own_s = is_busy(now_s, attempt), age_s / max(seen_size(attempt, task, stage), 1.0)
@@ -192,8 +192,8 @@ def is_silent(
 ) -> bool:
     """Whether an attempt that has moved has been silent for longer, for its size, than all but a few siblings were.
 
-    Before any has finished, running siblings speak against one that does not compute and is behind them: they have
-    come past the point where it stands. The usual start-up is no silence, even after the first rows.
+    Before any has finished, running siblings are evidence against one that does not compute and is behind them: they
+    have passed the point where it is. The usual start-up is no silence, even after the first rows.
     """
     busy, started_s = is_busy(now_s, attempt), attempt["start_s"] + usual_startup_s(attempt["cold"], pool)
     silent_s = now_s - max(attempt["moved_s"], started_s)

@@ -1,7 +1,7 @@
 """How busy would a pool be without copies? The offered load, as a smoothed share of its slots.
 
-At any moment originals that run or wait would hold that many slots, were there no copies; more than all they cannot.
-Source: Redundancy and relaunch, section IV: rho0 counts arrivals and their first copies alone.
+Without copies, originals that run or wait would hold that many slots at any moment, but never more than all.
+Source: Redundancy and relaunch, section IV: rho0 counts only arrivals and their first copies.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from controlplane.model.columns import Floats, Ints, Pools
 
 WINDOW_S = 60.0
-"""What is so long ago counts for 1/e of what is now."""
+"""A load this long ago counts for 1/e of the present one."""
 
 
 def smoothed(load: Floats, busy: Floats, span_s: Floats) -> Floats:
@@ -22,7 +22,7 @@ def smoothed(load: Floats, busy: Floats, span_s: Floats) -> Floats:
 
 
 def follow_load(pools: Pools, rows: Ints, originals: Ints, now_s: float) -> None:
-    """Take note of the originals that run or wait in these pools, shape (n_rows,); until the next word they stay."""
+    """Note the originals that run or wait in these pools, shape (n_rows,); they hold until the next call."""
     span_s = now_s - pools.load_seen_s[rows]
     pools.offered_load[rows] = smoothed(pools.offered_load[rows], pools.busy_share[rows], span_s)
     pools.busy_share[rows] = np.minimum(originals, pools.slots[rows]) / np.maximum(pools.slots[rows], 1)

@@ -1,6 +1,6 @@
-"""What do ended attempts teach of durations, of the cost of work, of tails and of start-up?
+"""What do ended attempts teach about durations, the cost of work, tails and start-up?
 
-Start-up is left out of durations and costs, the tail out of costs. `running.py` estimates by what is learned here.
+Start-up is left out of durations and costs, the tail out of costs. `running.py` estimates from what is learned here.
 Source: GRASS (NSDI'14) section 5.
 """
 
@@ -19,15 +19,15 @@ from controlplane.model.columns import Floats, Pools
 from controlplane.model.facts import Outcome
 
 SMOOTHED_OVER = 8
-"""Samples that a smoothed mean goes back, about."""
+"""Approximate number of samples in a smoothed mean."""
 WORST_ERROR = 1.0
-"""The most that one estimate counts, as a log: a factor of e either way is as good as no estimate."""
+"""Most that one error counts, as a log: a factor of e either way is as good as no estimate."""
 LATE_PRIORS = 4.0
-"""A stage without past, whose class has none, is late at this many start-up priors at the earliest."""
+"""A stage without a past, whose class has none either, is late at this many start-up priors at the earliest."""
 
 
 def seconds_per_unit(duration_s: float, other_s: float, units: float) -> float:
-    """What reading one unit cost a finished attempt: its time without start-up and tail, but at least a tenth of it.
+    """Cost of one unit to a finished attempt: its time without start-up and tail, but at least a tenth of it.
 
     >>> [seconds_per_unit(duration_s=2.0, other_s=other_s, units=10.0) for other_s in (0.5, 5.0)]
     [0.15, 0.02]
@@ -44,16 +44,16 @@ class RemainingTimes:
         self.forget_rows()
 
     def forget_rows(self) -> None:
-        """The cluster starts again: what is known by rows is void."""
+        """The cluster starts again: state by rows is void."""
         self._durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """By stage row, of finished attempts without start-up."""
+        """By stage row, durations of finished attempts without start-up."""
         self._cold_durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """Those of them that were the first of the stage on their executors."""
+        """Durations among them of the first attempts of the stage on their executors."""
         self._gaps: Counts = np.zeros((0, BINS), dtype=np.uint32)
         """By stage row, the longest silence of each finished attempt that showed progress."""
 
     def stage_submitted(self, cluster: Cluster, row: int) -> None:
-        """Give a new stage what the same stage of earlier jobs has taught."""
+        """Give a new stage the history of the same stage in earlier jobs."""
         stages, fact = cluster.stages, cluster.stage_infos[row].fact
         self._grow(cluster)
         self._durations[row], self._cold_durations[row], self._gaps[row] = 0, 0, 0
@@ -64,9 +64,9 @@ class RemainingTimes:
         stages.prior_late_s[row] = self.history.late_s(fact, LATE_PRIORS * self.startup_prior_s)
 
     def startup_seen(self, pools: Pools, pool: int, delay_s: float, is_cold: bool) -> None:
-        """Time from launch to first progress, kept as smoothed mean and deviation, cold executors apart.
+        """Time from launch to first progress, kept as smoothed mean and deviation, separately for cold executors.
 
-        A delay that would have made its attempt late counts as just late, so that a sick host lengthens no patience.
+        A delay that would have made its attempt late counts as just late, so a sick host lengthens no patience.
         """
         means_s = pools.cold_startup_mean_s if is_cold else pools.startup_mean_s
         deviations_s = pools.cold_startup_deviation_s if is_cold else pools.startup_deviation_s
@@ -79,15 +79,15 @@ class RemainingTimes:
         means_s[pool] += (delay_s - mean_s) / 8
 
     def started_within(self, pools: Pools, pool: int, duration_s: float, is_cold: bool) -> None:
-        """An attempt ended before its first report: it started within its time, which teaches where that is short."""
+        """An attempt ended before its first report: it started within its time, which teaches if that is short."""
         means_s = pools.cold_startup_mean_s if is_cold else pools.startup_mean_s
         if duration_s < means_s[pool]:
             self.startup_seen(pools, pool, duration_s, is_cold)
 
     def foretold_seen(self, pools: Pools, pool: int, foretold_s: float, came_s: float, is_cold: bool) -> None:
-        """By how much a first estimate of an attempt's time to go was wrong: the mean of all, later a smoothed one.
+        """Error of first estimates of an attempt's time to go: the mean of all, later a smoothed one.
 
-        What is believed beforehand counts as one more. Cold attempts are apart. Errors of less than the time between
+        The prior counts as one more. Cold attempts are kept separately. Errors of less than the time between
         two reports hardly count, and a single one counts as `WORST_ERROR` at most.
         """
         errors = pools.cold_foretold_error if is_cold else pools.foretold_error
@@ -134,7 +134,7 @@ class RemainingTimes:
 
     @staticmethod
     def units(ended: EndedAttempt) -> float:
-        """The work that a finished attempt has done, in the unit that it was followed by; 0 where it says nothing."""
+        """The work that a finished attempt has done, in the unit by which it was followed; 0 if it says nothing."""
         if ended.input_bytes > 0 and ended.fact.bytes_read > 0:
             return ended.input_bytes
         if ended.unit == UNIT_RECORDS:

@@ -1,9 +1,9 @@
-"""What is believed of each running attempt: time to go (t_rem), that of a fresh one (t_new), rates and progress?
+"""How long do running attempts still need (t_rem), and a fresh one (t_new)? Also their rates and progress.
 
-While it reads, its rate tells; a bigger task is then no straggler. Reading alone never means done: in its tail, rows
-that have come out tell, or the tail that siblings had. Where nothing is counted, its age stands against the siblings'
-durations. What has shown no progress yet has all of its work before it. What the attempt itself took is left out of
-what it is compared with.
+While an attempt reads, its rate counts; a bigger task is then no straggler. Reading alone never means done: in its
+tail, rows that have come out count, or the tail that siblings had. If nothing is counted, its age is compared with the
+siblings' durations. Without progress, all of its work is still to do. The attempt's own time is left out of
+the times it is compared with.
 Source: GRASS (NSDI'14) sections 3.1 and 5; Hopper (SIGCOMM'15) section 2.2.
 """
 
@@ -31,7 +31,7 @@ from controlplane.model.columns import Floats, Record
 from controlplane.model.writers import Estimated, Reported, Scratch
 
 STALL_TAIL_INDEX = 1.25
-"""Of silence that is unusual, at most: what has stopped may never go on, however light the tail of durations is."""
+"""Largest tail index for unusual silence: a stopped attempt may never go on, however light the tail is."""
 
 
 RUNNING = np.dtype(
@@ -47,7 +47,7 @@ RUNNING = np.dtype(
     ],
     align=True,
 )
-"""What the running attempts of a stage add up to."""
+"""Sums over the running attempts of a stage."""
 
 
 @kernel
@@ -128,7 +128,7 @@ def estimate(
             is_known = is_late or is_stuck or is_steady(now_s, usual_s, attempt, task, stage, pool)
             estimates["too_new"] = is_new or not is_known
             if not is_new and math.isnan(estimates["estimated_s"]):
-                # What is foretold at first is held against what comes out.
+                # The first estimate is compared with the outcome.
                 estimates["estimated_s"], estimates["foretold_end_s"] = now_s, now_s + estimates["t_rem_s"]
             add_running(now_s, age_s, age_s > believed, attempt, log_cost, 1.0, others)
 
@@ -137,7 +137,7 @@ def estimate(
 def add_running(
     now_s: float, age_s: float, is_older: bool, attempt: Reported, log_cost: float, sign: float, running: Record
 ) -> None:
-    """Count an attempt among those of its stage that run, or, with a sign of -1, leave it out."""
+    """Count an attempt among its stage's running ones, or, with a sign of -1, leave it out."""
     running["n"] += sign
     running["elapsed_sum_s"] += sign * (now_s - attempt["start_s"])
     running["work_sum"] += sign * attempt["work"]
@@ -152,7 +152,7 @@ def add_running(
 
 @rule
 def believed_s(stage: Estimated, duration_prior_s: float) -> float:
-    """What a task of a stage takes by those that have finished, else by its past, else by that of all stages."""
+    """Expected duration of a stage's task by finished ones, else by its past, else by that of all stages."""
     if stage["n_finished"] > 0:
         return stage["net_sum_s"] / stage["n_finished"]
     return duration_prior_s if math.isnan(stage["prior_duration_s"]) else stage["prior_duration_s"]
@@ -160,7 +160,7 @@ def believed_s(stage: Estimated, duration_prior_s: float) -> float:
 
 @rule
 def typical_s(sum_s: float, n: float, prior_s: float) -> float:
-    """Mean of n durations, with what is believed without them as one more; a prior of nan is none.
+    """Mean of n durations, with the prior as one more; a prior of nan is none.
 
     >>> [typical_s(sum_s=6.0, n=2, prior_s=prior_s) for prior_s in (9.0, math.nan)]
     [5.0, 3.0]
@@ -197,7 +197,7 @@ def write_times(
     estimates["relative_size"] = seen_size(attempt, task, stage)
     needed_s = by_work_s if work_known else usual_s * max(estimates["relative_size"], 1.0)
     if n_done == 0 and not work_known and not is_late and not is_stuck and age_s > needed_s:
-        # No task has ended, and others are as old: the stage takes longer than was believed, and so would a copy.
+        # No task has ended, and others are as old: the stage takes longer than expected, and so would a copy.
         needed_s = age_s + residual_s(elapsed_s=age_s, tail_index=tail_index)
     silent_s, (rows_s, rows_share) = now_s - attempt["moved_s"], rows_left_s(now_s, attempt, task, stage)
     progress = share_done(work=attempt["work"], total=total)
@@ -224,7 +224,7 @@ def write_times(
 
 @rule
 def residual_s(elapsed_s: float, tail_index: float) -> float:
-    """Time still needed by something that is late: the mean residual life of a Pareto tail.
+    """Time still needed by a late attempt: the mean residual life of a Pareto tail.
 
     Source: GRASS section 3.1 and formulas of its theorem: w / (tail_index - 1).  Units: seconds.
 
@@ -236,7 +236,7 @@ def residual_s(elapsed_s: float, tail_index: float) -> float:
 
 @rule
 def starting_s(elapsed_s: float, startup_s: float, tail_index: float) -> float:
-    """Time to the first progress of an attempt that has shown none: what is missing from the usual, or the residual.
+    """Time to the first progress of an attempt that has shown none: the rest of the usual time, or the residual.
 
     >>> [starting_s(elapsed_s=elapsed_s, startup_s=4.0, tail_index=1.5) for elapsed_s in (1.0, 6.0)]
     [3.0, 12.0]

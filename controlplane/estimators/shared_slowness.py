@@ -1,8 +1,8 @@
 """Does a copy leave its original's slowness behind, or is the work itself slow?
 
 A straggler's seconds per unit of work exceed its siblings' because of its host, by bad luck, or because of its data.
-The first two a copy elsewhere sheds, the third it meets again. So each pair of an original and its copy tells: of the
-log by which the original is slower than its siblings, a sick host's slowness aside, which part does the copy not show?
+A copy elsewhere sheds the first two and meets the third again. So each pair of an original and its copy shows which
+part of the log by which the original is slower than its siblings, apart from a sick host's, the copy does not show.
 """
 
 import math
@@ -12,15 +12,15 @@ from msgspec import Struct
 from controlplane.estimators.stored import NotNegative
 
 LEAST_LOG = math.log(1.5)
-"""An original that was hardly slower tells nothing."""
+"""An original that was hardly slower teaches nothing."""
 PRIOR_LOG = 1.0
-"""As if so much slowness had been seen, all of it shed: until copies have run, slowness counts as independent."""
+"""Prior slowness, all of it shed: until copies have run, slowness counts as independent."""
 MOST_LOG = 100.0
-"""So much slowness is remembered, of some fifty pairs; what is older fades."""
+"""Most slowness that is remembered, of some fifty pairs; older evidence fades."""
 
 
 class SharedSlowness(Struct):
-    """What the races of one application's originals with their copies have shown.
+    """Evidence from the races of one application's originals with their copies.
 
     >>> shared = SharedSlowness()
     >>> shared.kept
@@ -33,7 +33,7 @@ class SharedSlowness(Struct):
     seen_log: NotNegative = 0.0
     """Sum of the logs by which originals were slower than their siblings."""
     kept_log: float = 0.0
-    """Of that, what their copies were, too."""
+    """The part of it that their copies showed, too."""
 
     def __post_init__(self) -> None:
         if not abs(self.kept_log) <= self.seen_log:

@@ -1,6 +1,6 @@
 """How many siblings lasted at least this long? Counts of durations by stage, in bins a fifth wide.
 
-A count of one stage costs a fixed number of bytes and no sort, and a few stragglers among thousands do not move it as
+A stage's counts cost a fixed number of bytes and no sort, and a few stragglers among thousands do not move them as
 they would move a mean and a deviation.
 """
 
@@ -14,10 +14,10 @@ from controlplane.compiled import rule
 Counts = NDArray[np.uint32]
 """Numbers of durations by bin, of one stage or, shape (n_stages, BINS), of each."""
 FIRST_BIN_S = 0.1
-"""All that is shorter is one bin, and so is all that is longer than 2 ** 24 times this, almost three weeks."""
+"""Shorter durations share one bin, and so do those longer than 2 ** 24 times this, almost three weeks."""
 BINS = 98
 RARE_SHARE = 0.25
-"""Of siblings: what no more of them have lasted is unusual."""
+"""Share of siblings: a duration that no more of them have lasted is unusual."""
 
 
 @rule
@@ -51,7 +51,7 @@ def count_from(counts: Counts, least_s: float) -> int:
 
 @rule
 def is_rare(n_as_long: float, n_known: float) -> bool:
-    """Whether so few of those that are known have lasted as long that it is unusual; nothing is where none is known.
+    """Whether so few known siblings have lasted as long that it is unusual; never if none is known.
 
     >>> [is_rare(n_as_long=n_as_long, n_known=n_known) for n_as_long, n_known in ((0, 0), (1, 3), (1, 4))]
     [False, False, True]

@@ -1,7 +1,7 @@
 """What did the same stage take in earlier jobs? A bounded memory by stage, for small and last tasks.
 
-A stage is known by its name, its number of tasks and its operators, for one line of a program runs many stages. What
-has no past is judged by its class: stages of its kind, those of a single task apart.
+A stage is known by its name, its number of tasks and its operators, as one line of a program runs many stages. A stage
+without a past is judged by its class: stages of its kind, with single-task stages separate.
 """
 
 from math import nan
@@ -17,7 +17,7 @@ LATEST = 0.2
 STAGES_KEPT = 2000
 LATE_DEVIATIONS = 4.0
 LATE_TIMES = 2.0
-"""By its stage's past a task is late past both: the mean and this many mean deviations, and this many means."""
+"""By its stage's past a task is late beyond both: the mean plus this many mean deviations, and this many means."""
 
 
 class StagePrior(Struct):
@@ -25,9 +25,9 @@ class StagePrior(Struct):
 
     duration_s: Positive
     log_cost: float = nan
-    """nan where work was never seen."""
+    """nan if work was never seen."""
     tail_s: float = nan
-    """After the last sign of progress; nan where none was seen."""
+    """Time after the last sign of progress; nan if none was seen."""
     deviation_s: float = 0.0
     """Mean deviation of finished attempts from `duration_s`."""
 
@@ -41,7 +41,7 @@ class StagePrior(Struct):
         return max(self.duration_s + LATE_DEVIATIONS * self.deviation_s, LATE_TIMES * self.duration_s)
 
     def blend(self, attempt_s: float, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Take in what one more attempt took, and its stage's means; what is not known leaves the rest alone."""
+        """Add one more attempt's times, and its stage's means; unknown values leave the rest alone."""
         self.deviation_s += LATEST * (abs(attempt_s - self.duration_s) - self.deviation_s)
         self.duration_s += LATEST * (duration_s - self.duration_s)
         self.log_cost = _blended(self.log_cost, log_cost)
@@ -60,7 +60,7 @@ def _blended(known: float, latest: float) -> float:
 
 
 def stage_key(fact: StageSubmitted) -> str:
-    """What a stage is known by.
+    """The key by which a stage is known.
 
     >>> stage_key(StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=8, name="collect at a.py:7"))
     'collect at a.py:7|8|'
@@ -78,16 +78,16 @@ def class_key(fact: StageSubmitted) -> str:
 
 
 class StageHistory:
-    """The `STAGES_KEPT` most recently seen stages and classes, and what they took."""
+    """The `STAGES_KEPT` most recently seen stages and classes, and their times."""
 
     def __init__(self) -> None:
         self._priors: dict[str, StagePrior] = {}
         self._any_duration_s: float | None = None
         self._longest_s = 0.0
-        """Of the means that stages have had."""
+        """Mean of the means that stages have had."""
 
     def get(self, fact: StageSubmitted) -> StagePrior | None:
-        """What is known of this stage, if anything."""
+        """The history of this stage, if any."""
         return self._priors.get(stage_key(fact))
 
     def duration_s(self, otherwise_s: float) -> float:
@@ -97,13 +97,13 @@ class StageHistory:
     def late_s(self, fact: StageSubmitted, otherwise_s: float) -> float:
         """Age from which a task of this stage is late by its past, by its class's, or by any measure.
 
-        Of a class without past, that is twice the longest mean of any stage, and not before `otherwise_s`.
+        For a class without a past, that is twice the longest mean of any stage, and not before `otherwise_s`.
         """
         prior = self._priors.get(stage_key(fact)) or self._priors.get(class_key(fact))
         return prior.late_s if prior else max(LATE_TIMES * self._longest_s, otherwise_s)
 
     def learn(self, fact: StageSubmitted, attempt_s: float, duration_s: float, log_cost: float, tail_s: float) -> None:
-        """Blend in what an attempt took, and its stage's means so far."""
+        """Blend in an attempt's times, and its stage's means so far."""
         self._longest_s = max(self._longest_s, duration_s)
         for key, of_work in ((class_key(fact), (nan, nan)), (stage_key(fact), (log_cost, tail_s))):
             prior = self._priors.pop(key, None)
@@ -118,7 +118,7 @@ class StageHistory:
         self._any_duration_s = duration_s if known is None else known + LATEST / 4 * (duration_s - known)
 
     def dump(self) -> dict[str, Any]:
-        """JSON-able state; what is not known is left out."""
+        """JSON-able state; unknown values are left out."""
         stages = {
             key: {name: value for name in prior.__struct_fields__ if (value := getattr(prior, name)) == value}
             for key, prior in self._priors.items()
@@ -126,7 +126,7 @@ class StageHistory:
         return {"stages": stages, "all": {} if self._any_duration_s is None else {"duration_s": self._any_duration_s}}
 
     def load(self, state: dict[str, Any]) -> list[str]:
-        """Take back what `dump` gave; returns what was not fit for it."""
+        """Recall the output of `dump`; returns the unusable parts."""
         stages, left_out = fit(state.get("stages", {}), StagePrior)
         every, more = fit(state.get("all", {}), Positive)
         self._priors = stages | self._priors

@@ -1,4 +1,4 @@
-"""Which stored entries are fit to be taken back? One that is not must not fail every cycle from then on."""
+"""Which stored entries can be recalled? An unusable one must not fail every cycle from then on."""
 
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ NotNegative = Annotated[float, Meta(ge=0)]
 
 
 def fit(entries: Any, kind: Any) -> tuple[dict[str, Any], list[str]]:
-    """Entries by name as values of a kind, and the names of those that are none.
+    """Entries by name as values of a kind, and the names of those that are not.
 
     >>> fit({"a": 1.5, "b": -1.0, "c": None}, Positive)
     ({'a': 1.5}, ['b', 'c'])

@@ -2,7 +2,7 @@
 
 Samples are durations over the geometric mean of their siblings', so that stages of any length can share a window.
 Attempts that were killed, and those that still run, are known to last longer than what was seen of them;
-leaving them out would make the tail look lighter than it is, for it is the long ones that get beaten by a
+leaving them out would make the tail look lighter than it is, because the long ones get beaten by a
 copy.
 """
 
@@ -66,7 +66,7 @@ def tail_evidence(samples: Floats, finished: Flags, n_largest: int, running: Flo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TailEstimate:
-    """A tail index with what it rests on."""
+    """A tail index with its evidence."""
 
     tail_index: float
     samples: int
@@ -77,7 +77,7 @@ class TailEstimate:
 
 
 class TailSamples(Struct, frozen=True):
-    """What a tail index rests on, as it is stored."""
+    """The evidence of a tail index, as stored."""
 
     samples: list[float] = []
     finished: list[int] = []
@@ -122,13 +122,13 @@ class TailIndex:
         self._known = None
 
     def correct(self, number: int, normalised_duration: float) -> None:
-        """Sample `number`, counted from 0, is known better, if it still counts."""
+        """Correct sample `number`, counted from 0, if it still counts."""
         if self.seen - self.window <= number < self.seen and 0 < normalised_duration < np.inf:
             self._sample[number % self.window] = normalised_duration
             self._known = None
 
     def estimate(self, running: Floats = _NOTHING) -> TailEstimate:
-        """The tail index by all that was seen, and by the normalised ages of attempts that still run."""
+        """The tail index by all samples, and by the normalised ages of running attempts."""
         if self._known is None or len(running):
             estimate = self._estimate(running[running > 0])
             if len(running):
@@ -150,7 +150,7 @@ class TailIndex:
         )
 
     def dump(self) -> TailSamples:
-        """What it rests on, oldest sample first."""
+        """Its evidence, oldest sample first."""
         n_ended = min(self.seen, self.window)
         oldest_first = np.roll(np.arange(n_ended), -(self.seen % n_ended) if n_ended else 0)
         return TailSamples(
@@ -159,7 +159,7 @@ class TailIndex:
         )
 
     def load(self, stored: TailSamples) -> None:
-        """Take back what `dump` gave; of more samples than the window holds, the latest stay."""
+        """Recall the output of `dump`; if there are more samples than the window holds, the latest stay."""
         for sample, finished in zip(stored.samples, stored.finished, strict=True):
             self.observe(sample, bool(finished))
 
@@ -178,7 +178,7 @@ class Siblings:
         self._n_finished, self._log_sum = 0, 0.0
 
     def observe(self, duration: float, finished: bool = True) -> None:
-        """One more has ended after so long, in a unit that siblings share; the first one is nobody's sample."""
+        """Add one more duration, in a unit that siblings share; the first one is no sample."""
         log_duration = log(duration)
         if self._n_finished:
             self._latest.append((self._tail.seen, log_duration, finished))

@@ -11,7 +11,7 @@ from controlplane.estimators.stored import NotNegative, Positive, fit
 MOST = 16.0
 """Ratios are clipped to between 1 / MOST and MOST times a typical transfer, whatever was reported."""
 KEPT_OF_OLD = 0.8
-"""What remains of everything known when one more stage is seen: about the last five count."""
+"""Weight left to all earlier stages when one more is seen: about the last five count."""
 NAMES_KEPT = 1000
 
 
@@ -50,7 +50,7 @@ def transfer_ratio(transfer_bytes: float, work_s: float, typical_bytes_per_work_
 
 
 class TransferRatios:
-    """Learns what stages write for the next, by job and stage name, else by stage name; `NAMES_KEPT` of each."""
+    """Learns how much stages write for the next, by job and stage name, else by stage name; `NAMES_KEPT` of each."""
 
     def __init__(self) -> None:
         self._recurring: dict[str, Output] = {}
@@ -58,7 +58,7 @@ class TransferRatios:
         self._typical = Output()
 
     def observe(self, job_name: str, stage_name: str, shuffled_bytes: float, work_s: float) -> None:
-        """A stage that feeds another has ended after so many slot-seconds; -1 bytes teach nothing."""
+        """Learn from an ended stage that feeds another, by its slot-seconds; -1 bytes teach nothing."""
         if shuffled_bytes < 0 or not work_s > 0:
             return
         for table, key in ((self._recurring, _key(job_name, stage_name)), (self._classes, stage_name)):
@@ -75,7 +75,7 @@ class TransferRatios:
         return self.ratio(to_fetch_bytes, remaining_work_s)
 
     def known(self, job_name: str, stage_name: str) -> Output | None:
-        """What stages like this one wrote."""
+        """Output of stages like this one."""
         return self._recurring.get(_key(job_name, stage_name)) or self._classes.get(stage_name)
 
     def to_fetch_bytes(self, job_name: str, stage_name: str, remaining_work_s: float, shuffled_bytes: float) -> float:
@@ -95,7 +95,7 @@ class TransferRatios:
 
     @property
     def typical_bytes_per_work_s(self) -> float:
-        """What a stage that feeds another writes; 0 while none has been seen."""
+        """Typical output of a stage that feeds another; 0 while none has been seen."""
         return self._typical.bytes_per_work_s if self._typical.work_s else 0.0
 
     def dump(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class TransferRatios:
         }
 
     def load(self, state: Mapping[str, Any]) -> list[str]:
-        """Take back what `dump` gave; returns what was not fit for it."""
+        """Recall the output of `dump`; returns the unusable parts."""
         recurring, left_out = fit(state.get("recurring", {}), Output)
         classes, more = fit(state.get("classes", {}), Output)
         every, most = fit(state.get("all", {}), Output)

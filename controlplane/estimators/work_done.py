@@ -1,7 +1,7 @@
-"""How much of its work has a running attempt done, how fast, and how much is there in all?
+"""How much of its work has a running attempt done, how fast, and how much is there in total?
 
-A task reads, and works on after it has read: its *tail*. Bytes or records read stand against what there is to read. In
-the tail, rows that have come out count where an operator counts them, else the tail that siblings had.
+A task reads, and works on after it has read: its *tail*. Bytes or records read are compared with the total. In
+the tail, rows that have come out count if an operator counts them, else the tail that siblings had.
 Source: Hopper (SIGCOMM'15) section 2.2, durations normalised by input.
 """
 
@@ -16,13 +16,13 @@ REPORT_GAP_S = 0.5
 OBSERVED_S = 0.3
 """A rate is believed after progress has been seen for this long."""
 NEARLY_DONE = 0.99
-"""From this share on all is read, and what remains is the tail."""
+"""From this share on everything is read, and the rest is the tail."""
 NEARLY_DONE_BY_SIBLINGS = 0.8
-"""The same where siblings' records say how much there is to read."""
+"""The same if siblings' records say how much there is to read."""
 BEGINNING = 0.1
 """Until this share is done the first batch may have been slow, or fast, by chance."""
 SLACK = 1e-3
-"""By this share an attempt may have read more than was foretold before its total counts as unknown."""
+"""Share by which an attempt may exceed the predicted total before the total counts as unknown."""
 SHORTEST_S = 1e-3
 
 
@@ -58,25 +58,25 @@ def running_cost(now_s: float, total: float, attempt: Reported) -> float:
 
 @rule
 def has_read(attempt: Reported, total: float) -> bool:
-    """Whether an attempt has read all that there is to read, as far as that is known; False where it is not."""
+    """Whether an attempt has read its whole input; False if that is not known."""
     return attempt["work"] >= total * (NEARLY_DONE_BY_SIBLINGS if attempt["unit"] == UNIT_RECORDS else NEARLY_DONE)
 
 
 @rule
 def observed_s(now_s: float, attempt: Reported) -> float:
-    """For how long progress has been seen: from the first to the latest, and any silence since then."""
+    """How long progress has been seen: from the first to the latest, plus any silence since then."""
     return attempt["advanced_s"] - attempt["first_s"] + silence_s(now_s, attempt)
 
 
 @rule
 def silence_s(now_s: float, attempt: Reported) -> float:
-    """For how long an attempt has been silent, past what is only the time between two reports."""
+    """How long an attempt has been silent, beyond the time between two reports."""
     return max(now_s - attempt["advanced_s"] - REPORT_GAP_S, 0.0)
 
 
 @rule
 def size_of(task: Reported) -> float:
-    """A task's input over the mean of its stage; 1 where it is not known."""
+    """A task's input over the mean of its stage; 1 if it is not known."""
     return 1.0 if math.isnan(task["relative_size"]) else task["relative_size"]
 
 
@@ -102,7 +102,7 @@ def counts_as_work(attempt: Reported, task: Reported) -> bool:
 
 @rule
 def total_work(attempt: Reported, task: Reported, stage: Estimated) -> float:
-    """What an attempt has to do, in its own unit; nan where that is unknown.
+    """An attempt's total work, in its own unit; nan if that is unknown.
 
     Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest. Where
     the input's bytes are known, records only say that its first bytes have not been reported yet.
@@ -121,7 +121,7 @@ def total_work(attempt: Reported, task: Reported, stage: Estimated) -> float:
 
 @rule
 def tail_of(attempt: Reported, task: Reported, stage: Estimated) -> float:
-    """What a task needs after it has read, as siblings of its size did; nan where that is not known. Units: seconds."""
+    """Time that a task needs after reading, as siblings of its size did; nan if that is not known. Units: seconds."""
     if stage["n_tails"] > 0:
         return stage["tail_sum_s"] / stage["n_tails"] * seen_size(attempt, task, stage)
     return stage["prior_tail_s"]

@@ -17,7 +17,7 @@ def kind_of(source: str) -> Kind:
 
 
 def is_queue(source: str) -> bool:
-    """Whether a source is a leaf queue; one of no known kind is none.
+    """Whether a source is a leaf queue; a source of an unknown kind is not.
 
     >>> is_queue("yarn:cluster:root.queue"), is_queue("spark:app-1"), is_queue("none")
     (True, False, False)

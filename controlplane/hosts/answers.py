@@ -1,4 +1,4 @@
-"""Why did a host not carry out an order? The codes of the shims, each with its sentence; Java gives no others."""
+"""Why did a host not carry out an order? The shims' codes, each with its sentence; Java gives no others."""
 
 from controlplane.hosts import KINDS
 from controlplane.hosts.kind import HostAnswer
@@ -10,16 +10,16 @@ NO_SLOT = "no_slot"
 
 ANY_HOSTS: dict[str, HostAnswer] = {
     BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
-    "byte_offset_unsupported": HostAnswer("this host starts copies at the beginning of their input only"),
+    "byte_offset_unsupported": HostAnswer("this host starts copies only at the beginning of their input"),
     "host_has_attempt": HostAnswer("an attempt of the task runs on that host"),
     "last_attempt": HostAnswer("it is the task's last attempt"),
-    "lease_ended": HostAnswer("the control plane had not been heard for the length of a lease"),
+    "lease_ended": HostAnswer("the control plane had been silent for the length of a lease"),
     "mode": HostAnswer("the application's mode, or the job's, forbids it"),
     NO_SLOT: HostAnswer("no slot came free in time"),
     "not_running": HostAnswer("the attempt, or every attempt of the task, had ended", is_moot=True),
     "opted_out": HostAnswer("the job does not allow copies"),
     "other_epoch": HostAnswer("the stage runs in a later attempt", is_moot=True),
-    "overdue": HostAnswer("its time was over when it arrived"),
+    "overdue": HostAnswer("it had expired when it arrived"),
     "shim_error": HostAnswer("the shim failed; the driver's log says how"),
     "stage_ended": HostAnswer("its stage had ended", is_moot=True),
     "task_ended": HostAnswer("its task had ended", is_moot=True),

@@ -10,7 +10,7 @@ from controlplane.model.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reason` is `NONE` where copies are safe; `because` is what the verdict rests on."""
+    """`reason` is `NONE` if copies are safe; `because` is the basis of the verdict."""
 
     reason: Reason
     because: str
@@ -35,10 +35,10 @@ class HostAnswer(NamedTuple):
 
 
 class CopiesToCome(Protocol):
-    """How many copies executors come for; see `controlplane.hosts.spark.copies_to_come`."""
+    """For how many copies executors start; see `controlplane.hosts.spark.copies_to_come`."""
 
     def __call__(self, *, executors: int, slots: int, tasks: int, limit: int) -> int:
-        """0 where none is asked for."""
+        """0 if none is asked for."""
 
 
 def none_to_come(*, executors: int, slots: int, tasks: int, limit: int) -> int:
@@ -58,10 +58,10 @@ class Kind:
     verdict: Callable[[StageSubmitted], Verdict] = lambda _: UNKNOWN_SINK
     """May the tasks of this stage run twice?"""
     copies_to_come: CopiesToCome = none_to_come
-    """Copies that further executors would come for and hold, beyond the tasks that run, wait or are ordered."""
+    """Copies for which further executors would start, beyond the tasks that run, wait or are ordered."""
     executor_starts_ms: int = 0
     """Least time to live of an order for a copy on an executor that has yet to start."""
     python_operators: tuple[str, ...] = ()
     """Parts of the names of operators that hand rows to Python workers."""
     answers: Mapping[str, HostAnswer] = field(default_factory=dict)
-    """Why this kind of host may not carry out an order, by code, beyond what any may answer."""
+    """Why this kind of host may not carry out an order, by code, in addition to the answers of any host."""

@@ -4,7 +4,7 @@ May the tasks of a stage run twice? A table: the first row that fits gives the v
 Spark itself keeps apart by attempt: shuffle files, results that return to the driver, files and data sources under a
 commit that the driver arbitrates. For files that takes a committer that writes nothing to its final place before the
 driver has agreed: those are named here, any other is unknown. Nobody can see what an attempt does inside the user's own
-functions; that stays the user's word, as with Spark's own speculation.
+functions; the user vouches for that, as with Spark's own speculation.
 """
 
 import re
@@ -31,7 +31,7 @@ FILE_WRITERS = (
     "org.apache.spark.internal.io.SparkHadoopWriter",
 )
 QUERY_PLAN = "org.apache.spark.sql.execution.SparkPlan"
-"""Packs a query's rows for the driver; which call the user made does not matter then, and may not even show."""
+"""Packs a query's rows for the driver; the user's call does not matter then, and may not even show."""
 FOREACH = "org.apache.spark.rdd.RDD.foreach"
 """Hands rows to a user's function, whatever call site another thread of a PySpark driver has left behind."""
 DATA_SOURCE_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec"
@@ -51,7 +51,7 @@ _COORDINATED_COMMITTERS = """
 COORDINATED_COMMITTERS = frozenset(_COORDINATED_COMMITTERS.split())
 """Committers that keep an attempt's output apart until the host lets it commit, and protocols that ask the host."""
 DIRECT_COMMITTER = re.compile(r"Direct(?!ory)")
-"""In the name of every committer that writes to the final place at once, on S3 and GCS above all."""
+"""Part of the name of every committer that writes to the final place at once, mostly on S3 and GCS."""
 EXECUTOR_STARTS_MS = 60_000
 """Spark asks for an executor after a second of backlog. YARN grants it with the heartbeats of master and nodes, seconds
 each. A container that fetches jars and starts a JVM takes ten seconds more on a quiet cluster, and several times that
@@ -111,7 +111,7 @@ TABLE: tuple[tuple[Callable[[StageSubmitted], bool], Verdict], ...] = (
 
 
 def verdict(stage: StageSubmitted) -> Verdict:
-    """The write-safety gate's word on a stage of Spark's.
+    """The write-safety gate's verdict on a stage of Spark's.
 
     >>> verdict(StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=1, kind="shuffle_map")).label
     'safe'
@@ -125,12 +125,12 @@ def verdict(stage: StageSubmitted) -> Verdict:
 
 
 def copies_to_come(executors: int, slots: int, tasks: int, limit: int) -> int:
-    """Copies that further executors would come for and hold; 0 where none is asked for.
+    """Copies for which further executors would start; 0 if none is asked for.
 
     `executors` of `slots` each are there, at most `limit` may be; `tasks` run, wait for a slot, or are copies ordered.
     Spark's ExecutorAllocationManager asks for as many executors as running, waiting and speculative tasks fill, and for
-    a second one beside a single one of several slots, since a copy belongs on another host. The shim tells it of each
-    copy that waits, by the event that Spark's own speculation posts.
+    a second one beside a single one of several slots, since a copy belongs on another host. The shim reports each
+    waiting copy to it, by the event that Spark's own speculation posts.
 
     >>> [copies_to_come(executors=2, slots=4, tasks=tasks, limit=3) for tasks in (7, 8, 11, 12)]
     [0, 4, 1, 0]

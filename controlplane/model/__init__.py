@@ -1,1 +1,1 @@
-"""What is known and what is wished for: ids, facts, orders, decisions, reasons and the cluster's columns."""
+"""What is known and what is wanted: ids, facts, orders, decisions, reasons and the cluster's columns."""

@@ -2,7 +2,7 @@
 
 Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
 attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
-sweeps away whatever of its source it did not name.
+removes everything of its source that it did not name.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from controlplane.model.progress import apply_progress
 _Step = Callable[[Applying, Any], None]
 
 MOST_REQUESTS = 1000
-"""Open resource requests kept of one source; the oldest go first."""
+"""Open resource requests kept per source; the oldest go first."""
 MOST_TASKS = 10_000_000
-"""In the open stages of one source; no driver has as many, and each may cost a byte."""
+"""Tasks in the open stages of one source; no driver has that many, and each may cost a byte."""
 MOST_TASKS_BY_ALL = 100_000_000
-"""The same of all sources; beyond it each may have an equal part, as of what follows."""
+"""The same for all sources; beyond it each may have an equal part, as for the limits below."""
 MOST_OPEN = 20_000
 """Jobs of one source, stages and executors, each: more than any can report in full."""
 MOST_OPEN_BY_ALL = 200_000
@@ -252,14 +252,14 @@ def _check_stage(now: Applying, fact: f.StageSubmitted, known: StageInfo | None)
 
 
 def _check_room(now: Applying, field: str, got: object, n_before: int, everywhere: int, n_new: int = 1) -> None:
-    """Raises BadFact for `n_new` more than a source may have at once, where there are so many in all."""
+    """Raises BadFact if `n_new` more exceed a source's limit, given the total."""
     most = _most(now.cluster, everywhere + n_new, MOST_OPEN, MOST_OPEN_BY_ALL)
     if n_new and n_before + n_new > most:
         raise BadFact(field, got, f"at most {most} at once", now.source.name)
 
 
 def _most(cluster: Cluster, everywhere: int, of_source: int, by_all: int) -> int:
-    """How much a source may have, where that makes so much in all: with too much, each has an equal part."""
+    """How much a source may have, given the total: if that is too much, each has an equal part."""
     return of_source if everywhere <= by_all else min(of_source, by_all // len(cluster.sources))
 
 
@@ -269,7 +269,7 @@ def _check_listed(
     fact: f.JobSubmitted | f.StageSubmitted | f.ResourceRequested,
     n_before: int = 0,
 ) -> int:
-    """How much the lists of a fact hold, in place of `n_before`; raises BadFact where that is too much to keep."""
+    """Size of a fact's lists, which replaces `n_before`; raises BadFact if that is too much to keep."""
     counts = listed(fact)
     n = sum(counts.values())
     others, everywhere = source.n_listed - n_before, cluster.n_listed - n_before + n

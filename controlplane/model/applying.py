@@ -1,4 +1,4 @@
-"""What does applying one report need at hand? Its source, its time, and what it has changed and named so far."""
+"""What does applying one report need? Its source, its time, and what it has changed and named so far."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class Applying:
     changes: Changes
     mentioned: set[tuple[str, object]]
     full: bool
-    """Whether it tells all that there is, so that to ask for more would bring nothing."""
+    """Whether the report is full, so that asking for more would bring nothing."""
 
     def at_s(self, fact: Aged) -> float:
         """When a fact happened, on the engine's clock."""

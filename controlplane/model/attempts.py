@@ -11,13 +11,13 @@ from controlplane.model.errors import BadFact
 from controlplane.model.writers import Reported
 
 MOST_AT_ONCE = 64
-"""Live attempts of one task, more than any host runs; what is done for each of them looks at the others."""
+"""Live attempts of one task, more than any host runs; work for each of them looks at the others."""
 NEXT_WITHIN_S = 0.1
 """Longest time by which a host reports the next start on a slot before the end of the attempt that held it."""
 
 
 def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
-    """A new live attempt; one that is known, or has ended, changes nothing.
+    """Adds a live attempt; one that is known, or has ended, changes nothing.
 
     Raises BadFact for an impossible index, and for one more attempt of a task than any host runs.
     """
@@ -86,7 +86,7 @@ def _run_again(cluster: Cluster, info: StageInfo, task: int, index: int) -> None
 
 
 def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
-    """An attempt is over, once. Its start may have been dropped: an end tells the whole story by itself."""
+    """Ends an attempt, once. Its start may have been dropped: an end is complete by itself."""
     source = now.source
     info = _stage_of(now, "attempt_ended", fact)
     if info is None or fact.attempt in info.ended:
@@ -137,7 +137,7 @@ def end_lost(now: Applying, attempt: int, reason: str) -> None:
 
 
 def done_unseen(cluster: Cluster, info: StageInfo, first: int, last: int, at_s: float) -> None:
-    """Tasks `first` to `last` had finished at `at_s`, and nothing more is known of the attempts that have done them."""
+    """Marks tasks `first` to `last` as finished at `at_s`; nothing more is known of their attempts."""
     stages, tasks, rows = cluster.stages, cluster.tasks, info.task_rows
     info.done_unseen_s = max(info.done_unseen_s, at_s)
     stages.n_done[info.row] += info.mark_done(first, last)
@@ -160,7 +160,7 @@ def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded)
 
 
 def _check_same_task(now: Applying, info: StageInfo, fact: f.AttemptEnded) -> None:
-    """Raises BadFact where a live attempt is said to have ended in another task than it started in."""
+    """Raises BadFact if a live attempt is reported to have ended in a task other than the one it started in."""
     row, attempts = now.source.attempts[fact.attempt], now.cluster.attempts
     started = (int(attempts.stage[row]), int(now.cluster.tasks.index[attempts.task[row]]))
     if started != (info.row, fact.index):
@@ -193,7 +193,7 @@ def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
 def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int, float] | None:
     """Host and log slowness of the one that an attempt raced, if there was one; rivals come newest first.
 
-    Of one that has only begun it is not known: its first bytes are all start-up.
+    A rival that has only begun has none: its first bytes are all start-up.
     """
     attempts = cluster.attempts
     of_other_kind = [row for row in rivals if attempts.speculative[row] != speculative]
@@ -204,7 +204,7 @@ def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int,
 
 
 def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
-    """For how much longer the best of the beaten would have run: by its t_rem, but no longer than it had run.
+    """How much longer the best beaten attempt would have run: by its t_rem, but no longer than it had run.
 
     The mean residual life of a heavy tail is many times the age, and half of the tail ends before its age has doubled.
     """
@@ -214,7 +214,7 @@ def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
 
 
 def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
-    """An attempt that succeeded leaves a warm executor; one that was killed or failed took its Python worker along.
+    """A successful attempt leaves a warm executor; a killed or failed one takes its Python worker with it.
 
     The host starts the next task on the slot at once, and often reports that start before this end.
     """
@@ -231,7 +231,7 @@ def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnd
 
 
 def _tail_s(attempt: Reported, fact: f.AttemptEnded, ended_s: float) -> float:
-    """For how long an attempt ran after its last sign of progress; 0 where it read until its end, nan without one."""
+    """How long an attempt ran after its last sign of progress; 0 if it read until its end, nan without one."""
     if not attempt["moved_s"] > attempt["start_s"]:
         return NAN
     has_read_more = fact.bytes_read > attempt["bytes_read"] or fact.records_read > attempt["records_read"]

@@ -9,7 +9,7 @@ from controlplane.model.errors import BadFact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAttempt:
-    """An attempt that is over, with what the estimators learn from it; rows are of the moment it ended."""
+    """An ended attempt, with what the estimators learn from it; rows are those at its end."""
 
     source: str
     pool: int
@@ -18,39 +18,39 @@ class EndedAttempt:
     host: int
     fact: f.AttemptEnded
     cores: int
-    """That it held."""
+    """Cores that it held."""
     ended_s: float
     won: bool
-    """It finished its task; of several attempts only the first."""
+    """Whether it finished its task; of several attempts only the first does."""
     saved_s: float
-    """If it won against others: estimate of the time that this saved; else nan."""
+    """If it won against others: estimate of the time saved; else nan."""
     unit: int
     input_bytes: float
     relative_size: float
     """Its task's input over the mean of its stage; nan where unknown."""
     rows_out: float
-    """Last seen; -1 where nobody counts them."""
+    """Last count seen; -1 if nothing counts them."""
     cold: bool
     """As in `Attempts`."""
     on_new_executor: bool
     startup_s: float
-    """From launch to first progress; nan where none was seen."""
+    """From launch to first progress; nan if none was seen."""
     tail_s: float
-    """From its last sign of progress to its end; nan where none was seen."""
+    """From its last sign of progress to its end; nan if none was seen."""
     gap_s: float
     """The longest time between two signs of progress."""
     estimated_s: float
     foretold_end_s: float
     t_new_s: float
     log_slowness: float
-    """How slow it was when last weighed against siblings elsewhere; nan where unknown."""
+    """How slow it was when last compared with siblings elsewhere; nan where unknown."""
     rival: tuple[int, float] | None
     """Host and log slowness of the attempt that it raced: a copy's original, an original's newest copy."""
 
 
 @dataclass(slots=True)
 class Changes:
-    """What one batch of facts changed."""
+    """The changes made by one batch of facts."""
 
     pools: set[int] = field(default_factory=set)
     ended: list[EndedAttempt] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Changes:
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached, or started again."""
     ended_with_source: list[EndedAttempt] = field(default_factory=list)
-    """What ended in those, which settles orders and teaches nothing."""
+    """Attempts that ended in those, which settle orders and teach nothing."""
     bad: list[BadFact] = field(default_factory=list)
     refused: list[f.Fact] = field(default_factory=list)
-    """Facts that could not be applied: bad ones, and those that speak of what is not known."""
+    """Facts that could not be applied: bad ones, and those about unknown things."""

@@ -1,4 +1,4 @@
-"""What is running right now? Columns of everything, and what of it is not a number; `apply` changes them by facts."""
+"""What is running right now? Columns of numbers, and objects for the rest; `apply` changes them by facts."""
 
 import math
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from controlplane.model.reasons import Reason
 
 UNIT_NONE, UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE = 0, 1, 2, 3
 HOST_KEPT_S = 600.0
-"""A host without executors is forgotten after this long: until then, what was learned of it may be wanted again."""
+"""A host without executors is forgotten after this long: until then, what was learned about it may be needed."""
 MOST_LEFT_HOSTS = 10_000
-"""Hosts without executors that are remembered; who left first is forgotten first."""
+"""Hosts without executors that are remembered; the first to leave is forgotten first."""
 SILENT_S = 10.0
-"""A source that has not been heard for longer counts as gone; it is told to report more than three times meanwhile."""
+"""A source that is silent for longer counts as gone; it is asked to report more than three times meanwhile."""
 KEPT_AFTER_CLOSE_S = 3600.0
 """A closed stage whose last attempts never report their end is given up after this long. An attempt that cannot be
 interrupted holds its slot for as long as it runs; one that is only thought to run goes with the next full report."""
@@ -31,7 +31,7 @@ TaskKey = tuple[int, int, int]
 
 
 class SourceKind(Protocol):
-    """What the model needs to know of a kind of host; see `controlplane.hosts`."""
+    """The fields of a kind of host that the model needs; see `controlplane.hosts`."""
 
     @property
     def is_queue(self) -> bool:
@@ -44,7 +44,7 @@ class SourceKind(Protocol):
 
 @dataclass(slots=True)
 class StageInfo:
-    """What of a stage is not a number; `row` is its row in `Cluster.stages`."""
+    """Non-numeric state of a stage; `row` is its row in `Cluster.stages`."""
 
     row: int
     source: str
@@ -54,22 +54,22 @@ class StageInfo:
     in_python: bool = False
     """Whether its tasks run Python workers."""
     done: bytearray = field(default_factory=bytearray)
-    """1 for each task that is finished, by its index; empty while none is, so a stage costs nothing in advance."""
+    """1 for each finished task, by its index; empty while there is none, so a stage costs nothing in advance."""
     done_unseen_s: float = -math.inf
-    """When tasks were last found to have finished whose attempts are not known."""
+    """When tasks with unknown attempts were last found to have finished."""
     task_rows: dict[int, int] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
     warm_executors: set[str] = field(default_factory=set)
-    """Names of executors on which an attempt has ended, and in Python the latest of them well."""
+    """Names of executors on which an attempt has ended, and in Python the latest attempt ended well."""
     named: list[int] = field(default_factory=list)
     """Waiting tasks that its host was last ordered to start first, in this order."""
     named_s: float = -math.inf
-    """When it was ordered so."""
+    """Time of that order."""
     finished: FinishedSample = field(init=False)
     mean_bytes: float = field(init=False)
-    """Of its tasks' inputs, as far as they are known; nan where none is."""
+    """Mean of its tasks' known inputs; nan if none is known."""
 
     def __post_init__(self) -> None:
         self.finished = FinishedSample(self.fact.n_tasks)
@@ -105,7 +105,7 @@ class StageInfo:
 
 @dataclass(frozen=True, slots=True)
 class JobInfo:
-    """What of a job is not a number. What is told anew takes its place whole, so whoever reads a copy may share it."""
+    """Non-numeric state of a job. A new report replaces values whole, so readers of a copy may share them."""
 
     row: int
     source: str
@@ -119,9 +119,9 @@ class JobInfo:
     open_rows: set[int] = field(default_factory=set)
     """Rows of the stages that are not over."""
     n_listed: int = 0
-    """Numbers and names in the lists of what was told of it last."""
+    """Numbers and names in the lists of its last report."""
     queued: f.QueuedApplication | None = None
-    """What its queue last told of it; None for a driver's jobs."""
+    """Its queue's last report of it; None for a driver's jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,44 +147,44 @@ class SourceState:
     kind: SourceKind
     heard_s: float
     applied_s: float = -math.inf
-    """When it last said that it has applied an order."""
+    """When it last reported that it had applied an order."""
     jobs: Index[str] = field(default_factory=Index)
     stages: Index[tuple[int, int]] = field(default_factory=Index)
     attempts: dict[int, int] = field(default_factory=dict)
     executors: Index[str] = field(default_factory=Index)
     requests: dict[int, tuple[f.ResourceRequested, float]] = field(default_factory=dict)
     requests_of: dict[tuple[int, int], set[int]] = field(default_factory=dict)
-    """Those of each stage."""
+    """Ids of the requests of each stage."""
     n_tasks: int = 0
-    """Of all its stages."""
+    """Tasks of all its stages."""
     n_listed: int = 0
     """Numbers and names in the lists of all its jobs, stages and requests."""
     avoided: dict[str, int] = field(default_factory=dict)
-    """Hosts that its originals were last told to stay off, with the waves of waiting ones that outweigh it."""
+    """Hosts that its originals were last ordered to stay off, with the waves of waiting ones that outweigh it."""
     avoided_s: float = -math.inf
     """When it was told so."""
     most_executors: int | None = None
-    """Of a driver in a queue: so many executors it was last told to do with; None for as many as it likes."""
+    """For a driver in a queue: its last limit of executors; None for as many as it likes."""
     most_executors_s: float = -math.inf
     """When it was told so."""
     most_executors_in: f.Mode | None = None
-    """The mode, the lower of its own and its queue's, in which it was told so."""
+    """The mode, the lower of its own and its queue's, in which that limit was given."""
     claimed: Claimed | None = None
-    """The claims that it was last told, to be told again while nothing has changed."""
+    """The claims of its last answer, repeated while nothing has changed."""
     lease_mode: f.Mode | None = None
-    """The mode in which it was last told anything."""
+    """The mode in which it last got any order."""
     cluster_unix_ms: int = 0
-    """Of a queue: the start of its ResourceManager, if that lists all of its applications."""
+    """For a queue: the start of its ResourceManager, if that lists all of its applications."""
     membership: Reason = Reason.NONE
-    """Of a driver: what the queues say of its application; `NONE` where none of them needs to know it."""
+    """For a driver: the queues' verdict on its application; `NONE` if none of them needs to know it."""
 
     laws_broken: set[Reason] = field(default_factory=set)
-    """Laws that the newest answers of its policies break; while there are any, it gets no orders."""
+    """Laws broken by its policies' newest answers; while there are any, it gets no orders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """What is no longer known at the end of a cycle."""
+    """Things that are forgotten at the end of a cycle."""
 
     stages: list[tuple[str, int, int]]
     """(source, stage, stage_attempt)."""
@@ -197,13 +197,13 @@ class Cluster:
 
     def __init__(self, kinds: Mapping[str, SourceKind]) -> None:
         self.kinds = kinds
-        """By what the names of their sources begin with."""
+        """Kinds of hosts by the prefix of their sources' names."""
         self.pools, self.hosts, self.executors = Pools(), Hosts(), Executors()
         self.jobs, self.stages, self.tasks, self.attempts = Jobs(), Stages(), Tasks(), Attempts(1024)
         self.sources: dict[str, SourceState] = {}
         self.source_of_pool: dict[int, SourceState] = {}
         self.queues: dict[str, SourceState] = {}
-        """Those of the sources that are leaf queues."""
+        """The sources that are leaf queues, by name."""
         self.queued: dict[str, set[int]] = {}
         """Rows of the jobs that are applications of leaf queues, by their ids."""
         self.host_rows: dict[str, int] = {}
@@ -214,7 +214,7 @@ class Cluster:
         self.job_infos: dict[int, JobInfo] = {}
         self.stage_infos: dict[int, StageInfo] = {}
         self.n_tasks = 0
-        """Of all stages."""
+        """Tasks of all stages."""
         self.n_listed = 0
         """Numbers and names in the lists of all jobs, stages and requests."""
 
@@ -229,7 +229,7 @@ class Cluster:
         self.n_listed += n
 
     def drop_request(self, source: SourceState, request: int) -> None:
-        """A resource request is over, if it is known."""
+        """Ends a resource request, if it is known."""
         if request in source.requests:
             fact, _ = source.requests.pop(request)
             self.keep_listed(source, -sum(listed(fact).values()))
@@ -275,7 +275,7 @@ class Cluster:
         return gone
 
     def host_row(self, name: str) -> int:
-        """The row of a host, a new one where it has not been seen before."""
+        """The row of a host, a new one if it has not been seen before."""
         row = self.host_rows.get(name)
         if row is None:
             row = self.host_rows[name] = self.hosts.add()
@@ -314,7 +314,7 @@ class Cluster:
         self.stages.remove(row)
 
     def task_key(self, task: int) -> TaskKey:
-        """How the host tells a task from others."""
+        """The host's key of a task."""
         fact = self.stage_infos[int(self.tasks.stage[task])].fact
         return (fact.stage, fact.stage_attempt, int(self.tasks.index[task]))
 
@@ -327,7 +327,7 @@ class Cluster:
         return rows
 
     def leading_attempt(self, task: int) -> int:
-        """Row of the live attempt that ends first, by what is known of them; of equal ones the newest."""
+        """Row of the live attempt that is estimated to end first; among equal ones the newest."""
         return min(self.attempts_of(task), key=lambda row: float(self.attempts.t_rem_s[row]))
 
     def free_attempt(self, source: SourceState, row: int) -> None:

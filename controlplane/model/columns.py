@@ -1,4 +1,4 @@
-"""Which columns does running work have? One table a kind of thing; `_s` are seconds on the engine's clock."""
+"""Which columns does running work have? One table per kind of thing; `_s` are seconds on the engine's clock."""
 
 from typing import Any, cast
 
@@ -36,13 +36,13 @@ def flags(empty: bool = False, *, by: Writer = Writer.HOST) -> Flags:
 
 
 class Pools(Table):
-    """Slots and who may have them, one row a source."""
+    """Pools of slots, one row per source."""
 
     slots = ints()
     losing_core_s = floats(0.0)
     total_core_s = floats(0.0)
     n_ended = ints()
-    """Attempts that `total_core_s` is the sum of."""
+    """Attempts summed in `total_core_s`."""
     reviewed_s = floats(-np.inf, by=Writer.ENGINE)
     startup_mean_s = floats(by=Writer.ESTIMATOR)
     """Learned time from launch to first progress, and its mean deviation; nan before the first sample."""
@@ -57,7 +57,7 @@ class Pools(Table):
     """The same for the first attempts of a stage on their executors."""
     n_cold_foretold = ints(by=Writer.ESTIMATOR)
     due = flags(by=Writer.CYCLE)
-    """Looked at in this cycle; then these are of this cycle, too."""
+    """Whether it is reviewed in this cycle; if so, these are current, too."""
     off = flags(by=Writer.CYCLE)
     max_copies = ints(by=Writer.CYCLE)
     """Extra attempts that one task may have."""
@@ -76,14 +76,14 @@ class Pools(Table):
     kept_slowness = floats(0.0, by=Writer.ESTIMATOR)
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
     executor_slots = ints(by=Writer.CYCLE)
-    """Of each executor that its driver asks for; 0 where unknown."""
+    """Slots of each executor that its driver asks for; 0 where unknown."""
 
 
 class Hosts(Table):
     """Machines over all sources."""
 
     left_s = floats()
-    """Since when no executor has been there; nan while one is."""
+    """Time since which no executor has been there; nan while one is."""
 
 
 class Executors(Table):
@@ -105,7 +105,7 @@ class Jobs(Table):
     deadline_s = floats(np.inf)
     """When its user wants it done; inf for no such time."""
     error_bound = floats(0.0)
-    """Share of its input tasks that its user can do without; 0 for all to be done."""
+    """Share of its input tasks that its user can do without; 0 if all must be done."""
     kill_late = flags()
     """Whether its user lets it be ended once it cannot meet its deadline."""
     copies_enabled = flags(True)
@@ -116,12 +116,12 @@ class Jobs(Table):
     losing_core_s = floats(0.0)
     target = ints(by=Writer.ENGINE)
     remaining_tasks = ints(by=Writer.CYCLE)
-    """Not yet done, of its open stages."""
+    """Tasks of its open stages that are not done yet."""
     room = ints(by=Writer.CYCLE)
-    """Of the target: slots that no attempt holds, no copy is on its way to, and no original of the job waits for."""
+    """Slots of the target that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap = ints(-1, by=Writer.ENGINE)
     originals = ints(-1, by=Writer.ENGINE)
-    """Of the target, the most that originals may hold; -1 for no such limit."""
+    """Most slots of the target that originals may hold; -1 for no such limit."""
     granted_target = ints(-1, by=Writer.ENGINE)
     granted_cap = ints(-1, by=Writer.ENGINE)
     granted_originals = ints(-1, by=Writer.ENGINE)
@@ -137,9 +137,9 @@ class Jobs(Table):
     containers_pending = ints()
     ended = flags()
     unjudged = flags(by=Writer.ENGINE)
-    """An attempt of it has been too new to judge for longer than we may keep the host from helping it."""
+    """Whether an attempt has been too new to judge for longer than we may keep the host from helping it."""
     off_noted = flags(by=Writer.ENGINE)
-    """It is on record that the mode leaves its tasks alone, and the mode is still off."""
+    """Whether it is on record that the mode leaves its tasks alone, and the mode is still off."""
 
 
 class Stages(Table):
@@ -152,9 +152,9 @@ class Stages(Table):
     n_active = ints()
     """Tasks not done that have a live attempt."""
     cores = ints(1)
-    """That each of its attempts holds, as far as its host has said."""
+    """Cores that each of its attempts holds, if its host has reported them."""
     n_running = ints()
-    """Live attempts, losers of finished tasks included."""
+    """Live attempts, including losers of finished tasks."""
     n_copies = ints()
     submitted_s = floats()
     verdict = ints(Reason.UNKNOWN_OUTPUT, by=Writer.ENGINE)
@@ -164,39 +164,39 @@ class Stages(Table):
     closed_s = floats()
     n_finished = ints(by=Writer.ESTIMATOR)
     net_sum_s = floats(0.0, by=Writer.ESTIMATOR)
-    """What finished attempts took from their first sign of life on."""
+    """Time that finished attempts took from their first sign of life on."""
     records_sum = floats(0.0, by=Writer.ESTIMATOR)
     bytes_sum = floats(0.0, by=Writer.ESTIMATOR)
-    """Read by finished attempts, from inputs or shuffles."""
+    """Records and bytes read by finished attempts, from inputs or shuffles."""
     n_outs = ints(by=Writer.ESTIMATOR)
     """Finished attempts that were seen to produce rows, and the rows."""
     rows_out_sum = floats(0.0, by=Writer.ESTIMATOR)
     size_sum = floats(0.0, by=Writer.ESTIMATOR)
-    """Of the relative sizes of finished tasks; unknown ones count as 1."""
+    """Sum of the relative sizes of finished tasks; unknown ones count as 1."""
     shuffle_bytes = floats(0.0, by=Writer.ESTIMATOR)
-    """Written for the stages that it feeds."""
+    """Bytes written for the stages that it feeds."""
     n_costs = ints(by=Writer.ESTIMATOR)
     log_cost_sum = floats(0.0, by=Writer.ESTIMATOR)
     n_cold = ints(by=Writer.ESTIMATOR)
-    """Of the finished ones, those that started on executors where nothing of the stage had finished."""
+    """Finished attempts that started on executors where nothing of the stage had finished."""
     n_tails = ints(by=Writer.ESTIMATOR)
-    """Finished attempts whose *tail* is known: what they ran for after their last sign of progress."""
+    """Finished attempts with a known *tail*: the time they ran after their last sign of progress."""
     tail_sum_s = floats(0.0, by=Writer.ESTIMATOR)
     prior_duration_s = floats(by=Writer.ESTIMATOR)
     """Typical duration, cost and tail of the same stage in earlier jobs; nan where never seen."""
     prior_log_cost = floats(by=Writer.ESTIMATOR)
     prior_tail_s = floats(by=Writer.ESTIMATOR)
     prior_late_s = floats(np.inf, by=Writer.ESTIMATOR)
-    """Age from which a task of it would have been late in earlier jobs, or one of its class, where it has no past."""
+    """Age from which a task would have been late in its earlier jobs, or in those of its class if it has no past."""
     prepared = floats(by=Writer.CYCLE)
-    """Number that its speculator has prepared for its tasks; of no meaning where it prepares none."""
+    """Number that its speculator has prepared for its tasks; meaningless if it prepares none."""
 
     def left(self, rows: Any) -> Any:
-        """Tasks that are not done, of a row or of rows."""
+        """Tasks that are not done, for a row or for rows."""
         return self.n_tasks[rows] - self.n_done[rows]
 
     def waiting(self, rows: Any) -> Any:
-        """Tasks that are neither done nor running, likewise."""
+        """Tasks that are neither done nor running, for a row or for rows."""
         return self.left(rows) - self.n_active[rows]
 
 
@@ -219,7 +219,7 @@ class Tasks(Table):
     done = flags()
     done_s = floats(-np.inf)
     reason = ints(by=Writer.ENGINE)
-    """Current reason code for having no further copy, or for the latest one."""
+    """Current reason code against a further copy, or for the latest one."""
     ordered_copies = ints(by=Writer.ENGINE)
     """Copies ordered and not yet seen to start."""
     ordered_until_s = floats(-np.inf, by=Writer.ENGINE)
@@ -246,7 +246,7 @@ class Attempts(Table):
     """Its executor was not among `StageInfo.warm_executors` when it started: code may have to be loaded, compiled,
     forked."""
     on_new_executor = flags()
-    """Nothing at all had ended there: the JVM may still be starting."""
+    """Whether nothing at all had ended there: the JVM may still be starting."""
     start_s = floats()
     first_s = floats()
     """When progress was first seen, and how much work it was."""
@@ -267,7 +267,7 @@ class Attempts(Table):
     records_read = floats(0.0)
     records_written = floats(0.0)
     rows_out = floats(-1.0)
-    """Rows returned by its Python workers, else produced by the last operator that counts them; -1 where none does."""
+    """Rows returned by its Python workers, else produced by the last operator that counts them; -1 if none does."""
     cpu_s = floats(-1.0)
     """CPU time of its own thread; -1 where unknown."""
     first_out_s = floats()
@@ -279,16 +279,16 @@ class Attempts(Table):
     t_new_s = floats(np.inf, by=Writer.ESTIMATOR)
     progress = floats(by=Writer.ESTIMATOR)
     rate = floats(0.0, by=Writer.ESTIMATOR)
-    """Work per second from launch to foreseen end; comparable with `sibling_rate`, which a fresh attempt would have."""
+    """Work per second from launch to estimated end; comparable with `sibling_rate`, that of a fresh attempt."""
     sibling_rate = floats(0.0, by=Writer.ESTIMATOR)
     relative_size = floats(1.0, by=Writer.ESTIMATOR)
-    """Its work over that of its stage's other tasks, by input or by what it has read; 1 where nothing tells."""
+    """Its work over that of its stage's other tasks, by input or by what it has read; 1 if nothing shows it."""
     log_cost = floats(by=Writer.ESTIMATOR)
     """Log of the seconds per unit of work since progress began; nan before."""
     too_new = flags(by=Writer.ESTIMATOR)
-    """It has not run for long enough to be judged, or its rate has been seen too briefly."""
+    """Whether it has not run long enough to be judged, or its rate has been seen too briefly."""
     estimated_s = floats(by=Writer.ESTIMATOR)
-    """When t_rem was first estimated, and the end it foretold: held against what comes out."""
+    """When t_rem was first estimated, and the end it predicted: compared with the real one."""
     foretold_end_s = floats(by=Writer.ESTIMATOR)
     log_slowness = floats(by=Writer.ESTIMATOR)
     """Log of its seconds per unit of work over those of siblings on other hosts; nan where unknown."""

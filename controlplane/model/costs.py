@@ -1,4 +1,4 @@
-"""How much do the lists of a fact hold, and what do they cost? In elements, and in units of one fact without lists."""
+"""How large are a fact's lists, and what do they cost? In elements, and in units of one fact without lists."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -53,7 +53,7 @@ _LISTS: dict[type, dict[str, Callable[[Any], int]]] = {
 _ELEMENTS_PER_FACT = 200
 """Elements of lists that cost as much as one fact."""
 _ELEMENTS_PER_FACT_OF = {"applications": 2, "done": 20}
-"""The same where an element is work of its own: an application is a job, and a run of tasks is looked up."""
+"""The same if an element is work of its own: an application is a job, and a run of tasks is looked up."""
 _TASKS_PER_FACT = 10_000
 """Tasks in runs that cost as much as one more fact: each takes up to 1.8 ns to mark, a fact some 10 microseconds."""
 
@@ -88,5 +88,5 @@ def _cost_of_lists(fact: Fact) -> float:
 
 
 def _n_marked(runs: list[tuple[int, int]]) -> int:
-    """How many tasks runs mark at most. Those that do not ascend within their stage mark none, for they are refused."""
+    """Most tasks that runs mark. Runs that do not ascend within their stage mark none, because they are refused."""
     return min(max(0, sum(last + 1 - first for first, last in runs)), MOST_TASKS_OF_STAGE)

@@ -29,7 +29,7 @@ class Report(Struct, frozen=True, kw_only=True, tag_field="type", tag="report"):
 class ModeSet(Struct, frozen=True, kw_only=True, tag_field="type", tag="mode_set"):
     """An operator's wish, given to the engine like a fact. Empty `source` means everywhere.
 
-    `reason` is kept in the audit log by whoever accepted the wish.
+    The component that accepted it keeps `reason` in the audit log.
     """
 
     mode: Mode
@@ -38,14 +38,14 @@ class ModeSet(Struct, frozen=True, kw_only=True, tag_field="type", tag="mode_set
 
 
 class PolicySet(Struct, frozen=True, kw_only=True, tag_field="type", tag="policy_set"):
-    """One pool gets a policy of its own, as `allocator+speculator`; an empty one takes it back."""
+    """One pool gets its own policy, as `allocator+speculator`; an empty one removes it."""
 
     source: str
     policy: str
 
 
 class TargetSet(Struct, frozen=True, kw_only=True, tag_field="type", tag="target_set"):
-    """A `fixed` target and cap for one job, set by an operator; a target of None takes it back."""
+    """A `fixed` target and cap for one job, set by an operator; a target of None removes it."""
 
     source: str
     job: str
@@ -77,9 +77,9 @@ Stimulus = Report | ModeSet | PolicySet | TargetSet | KillWish | CopyWish
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True):
-    """One decision with what it was made from. `inputs` are numbers by the names the reason's sentence uses.
+    """One decision with its inputs: numbers by the names that the reason's sentence uses.
 
-    What is not known is NaN, and null in JSON.
+    Unknown ones are NaN, and null in JSON.
     """
 
     id: int
@@ -101,15 +101,15 @@ class DecisionRecord(Struct, frozen=True, kw_only=True):
     host: str = ""
     """Host of the attempt that the decision is about."""
     to_host: str = ""
-    """Host that the copy was ordered to; empty where the scheduler may choose."""
+    """Host that the copy was ordered to; empty if the scheduler may choose."""
     order: int = 0
     inputs: Mapping[str, float | None] = {}
     alternatives: Sequence[tuple[str, float | None]] = []
-    """(what else, its score), best first; higher is better."""
+    """(alternative, its score), best first; higher is better."""
 
 
 class Result(StrEnum):
-    """What came of a decision, in the order in which it can get there. An order ends in one of four."""
+    """The outcome of a decision, in the order in which it can get there. An order ends in one of four."""
 
     PENDING = "pending"
     SHADOW = "shadow"
@@ -117,7 +117,7 @@ class Result(StrEnum):
     REFUSED = "refused"
     EXPIRED = "expired"
     MOOT = "moot"
-    """What it was about had ended, or a newer order had taken its place: no error."""
+    """Its subject had ended, or a newer order had taken its place: no error."""
     WON = "won"
     LOST = "lost"
 
@@ -126,24 +126,24 @@ class DecisionOutcome(Struct, frozen=True, kw_only=True):
     """Later news of a decision. A copy that was launched is first `applied`, then `won` or `lost`."""
 
     decision: int
-    """0 where a lease was said again, which no decision records."""
+    """0 for a renewed lease, which no decision records."""
     result: Result
     at_s: float
     order: int = 0
-    """The order that ended so; 0 for news of a race."""
+    """The order that ended; 0 for news of a race."""
     kind: str = ""
     """That order's `type` on the wire."""
     reason: str = ""
     attempt: int = -1
     saved_s: float = 0.0
-    """Estimate: what the beaten attempt still had to run when the copy won, by the estimate at that moment, but no
+    """Estimate: the time that the beaten attempt still needed when the copy won, by the estimate then, but no
     more than it had run."""
     cost_core_s: float = 0.0
-    """Core-seconds of the copy that lost; in shadow mode, what the copy would have run for."""
+    """Core-seconds of the copy that lost; in shadow mode, those that the copy would have run."""
 
 
 class StockCopy(Struct, frozen=True, kw_only=True):
-    """A copy that a host launched by itself, of no order, and that has ended."""
+    """An ended copy that a host launched by itself, without an order."""
 
     source: str
     ended_s: float
@@ -155,7 +155,7 @@ class StockCopy(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class Decision:
-    """Everything one cycle has to say; `orders` and `claims` are by source."""
+    """The output of one cycle; `orders` and `claims` are by source."""
 
     cycle: int
     orders: dict[str, list[AnyOrder]] = field(default_factory=dict)
@@ -168,8 +168,8 @@ class Decision:
     intervals_ms: dict[str, int] = field(default_factory=dict)
     """When each of those sources should report again."""
     want_full: set[str] = field(default_factory=set)
-    """Sources whose facts do not add up, so everything is asked for again."""
+    """Sources with inconsistent facts, so everything is asked for again."""
     laws_broken: list[tuple[str, Reason]] = field(default_factory=list)
-    """(source, law) where a policy has begun to break one."""
+    """(source, law) for each law that a policy has begun to break."""
     bad_facts: list[tuple[str, str]] = field(default_factory=list)
-    """(source, what was wrong) of facts that were refused one by one; the rest of their message counts."""
+    """(source, fault) of facts that were refused one by one; the rest of their message counts."""

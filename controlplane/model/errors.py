@@ -26,7 +26,7 @@ class BadFact(GrasshopperError):
 
 @dataclass(eq=False)
 class BadSetting(GrasshopperError):
-    """An operator asked for a setting that cannot hold; `field` is its full dotted name.
+    """An operator asked for an impossible setting; `field` is its full dotted name.
 
     >>> str(BadSetting("server.port", got=-1, want="a port", place="plane.yaml:3"))
     'plane.yaml:3: server.port = -1, want a port'
@@ -54,7 +54,7 @@ class BadSettings(GrasshopperError):
 
 @dataclass(eq=False)
 class LawBroken(GrasshopperError):
-    """A policy answers what no policy may: a defect of the policy, never the host's."""
+    """A policy gives an answer that no policy may: a defect of the policy, never the host's."""
 
     law: str
     story: str

@@ -1,6 +1,6 @@
 """What may a host report? One frozen struct per kind of fact, integers only.
 
-Times are ages: `age_ms` says how long before the message was sent the thing happened, read off the host's
+Times are ages: `age_ms` says how long before the message was sent the thing happened, read from the host's
 monotonic clock, so a wall clock that jumps on either side changes nothing. Durations are milliseconds, sizes are
 bytes, parts are per million. `-1` means "not known here" wherever a size or a count may be unknown.
 
@@ -34,7 +34,7 @@ _NAMES = Meta(max_length=MOST_NAMES)
 
 
 class Mode(StrEnum):
-    """How much Grasshopper may do; what counts is the lower of the user's and the server's."""
+    """How much Grasshopper may do; the lower of the user's and the server's counts."""
 
     OFF = "off"
     SHADOW = "shadow"
@@ -50,7 +50,7 @@ _RANKS = {mode: rank for rank, mode in enumerate((Mode.OFF, Mode.SHADOW, Mode.CO
 
 
 def lowest(*modes: Mode) -> Mode:
-    """The one that allows least.
+    """The mode that allows least.
 
     >>> lowest(Mode.CONTROL, Mode.SHADOW).value
     'shadow'
@@ -68,7 +68,7 @@ class Outcome(StrEnum):
 
 
 class OrderResult(StrEnum):
-    """What a host did with an order."""
+    """A host's result for an order."""
 
     APPLIED = "applied"
     REFUSED = "refused"
@@ -80,7 +80,7 @@ class Fact(Struct, frozen=True, tag_field="type", omit_defaults=True):
 
 
 class Capabilities(Struct, frozen=True, omit_defaults=True):
-    """What a source's host can do for us; a copy that it cannot launch is refused with `host_cannot`."""
+    """What a source's host can do; a copy that it cannot launch is refused with `host_cannot`."""
 
     max_copies: Count = 0
     """Extra attempts that one task may have running at once; 0 for a host that can only be watched."""
@@ -95,7 +95,7 @@ class Capabilities(Struct, frozen=True, omit_defaults=True):
     avoid_hosts: bool = False
     """Whether it can keep originals off named hosts."""
     cap_executors: bool = False
-    """Whether it can do with fewer executors than it holds: not where they are allocated statically."""
+    """Whether it can release executors: not if they are allocated statically."""
     stop_job: bool = False
     """Whether it can end a whole job, if its user lets it (`JobSubmitted.kill_late`)."""
     byte_offset: bool = False
@@ -118,7 +118,7 @@ class DriverAttached(Fact, frozen=True, tag="driver_attached"):
     executor_slots: Count = 0
     """Slots of each executor that it asks for; 0 where unknown."""
     executor_limit: Count = 0
-    """Executors that it may have, where they come and go with its work; 0 where they are allocated statically."""
+    """Executors that it may have, if they come and go with its work; 0 if they are allocated statically."""
     ui_url: Text = ""
 
 
@@ -148,27 +148,27 @@ class ExecutorLost(Fact, frozen=True, tag="executor_lost"):
 class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
     """A job has arrived, or goes on with further stages (AQE, a reused job group), even one that was thought ended.
 
-    It tells all of the job, and takes the place of what was told of it before.
+    It describes the whole job and replaces its earlier descriptions.
     """
 
     job: Key
     name: Text = ""
     host_ids: Annotated[list[Id], _OF_JOB] = []
-    """The Spark job ids behind this job so far; of those that have ended the last hundred to start."""
+    """The Spark job ids behind this job so far; among ended ones the last hundred to start."""
     stages: Annotated[list[Id], _OF_JOB] = []
     stage_tasks: Annotated[list[Count], _OF_JOB] = []
-    """Number of tasks of each of `stages`; empty where not known yet."""
+    """Number of tasks of each of `stages`; empty if not known yet."""
     edges: Annotated[list[tuple[Id, Id]], _OF_JOB] = []
     """(parent stage, child stage) pairs of the DAG."""
     weight: Annotated[int, Meta(ge=1, le=1000)] = 1
     deadline_ms: Annotated[int, Meta(ge=-1, le=10**12)] = -1
     """When its user wants it done, after it was submitted; -1 for no such time."""
     error_bound: Annotated[int, Meta(ge=0, le=10**6)] = 0
-    """Share of its input tasks, per million, that its user can do without; 0 for all to be done."""
+    """Share of its input tasks, per million, that its user can do without; 0 if all must be done."""
     kill_late: bool = False
     """Whether its user lets it be ended once it cannot meet its deadline."""
     copies_enabled: bool = True
-    """False where the user opted this job out."""
+    """False if the user opted this job out."""
     mode: Mode = Mode.CONTROL
     age_ms: Age = 0
 
@@ -190,9 +190,9 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     n_tasks: Annotated[int, Meta(ge=0, le=MOST_TASKS_OF_STAGE)]
     name: Text = ""
     partitions: Annotated[list[Id], _OF_STAGE] = []
-    """Task index to partition, where only some partitions run (a retried stage); empty for the identity."""
+    """Task index to partition, if only some partitions run (a retried stage); empty for the identity."""
     input_bytes: Annotated[list[KnownOrMinusOne], _OF_STAGE] = []
-    """Bytes each task will read, by task index; empty where the host cannot know."""
+    """Bytes that each task will read, by task index; empty if the host cannot know."""
     relative_bytes: Annotated[list[KnownOrMinusOne], _OF_STAGE] = []
     """Length of each task's input where reading skips parts of it, as columnar files allow: to compare tasks with one
     another, not with the bytes that they have read."""
@@ -207,9 +207,9 @@ class StageSubmitted(Fact, frozen=True, tag="stage_submitted"):
     operators: Text = ""
     """Names of the stage's operators in the host's plan: stages of one `name` and other operators are other work."""
     writer: Text = ""
-    """Class whose function the result tasks run: tells a file commit from a `foreach`."""
+    """Class whose function the result tasks run: distinguishes a file commit from a `foreach`."""
     committers: Annotated[list[Text], _NAMES] = []
-    """Classes that commit a file write, the host's own first; empty where not known."""
+    """Classes that commit a file write, the host's own first; empty if not known."""
     commit_coordinated: bool = False
     """Whether the host arbitrates which attempt may commit its output."""
     barrier: bool = False
@@ -254,7 +254,7 @@ class QueuedApplication(Struct, frozen=True, omit_defaults=True):
     running: Count
     """Containers it holds."""
     pending: Count
-    """Containers it asks for besides."""
+    """Further containers that it asks for."""
     name: Text = ""
     user: Text = ""
     kind: Text = ""
@@ -269,17 +269,17 @@ class QueuedApplication(Struct, frozen=True, omit_defaults=True):
     attempt: Id = 1
     """Its master's attempt."""
     age_ms: Age = 0
-    """Since it was submitted."""
+    """Time since it was submitted."""
 
 
 class QueueDemand(Fact, frozen=True, tag="queue_demand"):
-    """All that a leaf queue holds and asks for; who is not named has ended. Takes the place of the one before."""
+    """Everything that a leaf queue holds and asks for; one not named has ended. Replaces the previous one."""
 
     slots: Count
     """Containers that the queue holds or has room for."""
     applications: Annotated[list[QueuedApplication], Meta(max_length=MOST_APPLICATIONS)] = []
     cluster_unix_ms: Id = 0
-    """The ResourceManager's start, as in its applications' ids; 0 where it has leaf queues that do not report."""
+    """The ResourceManager's start, as in its applications' ids; 0 if it has leaf queues that do not report."""
 
 
 class AttemptStarted(Fact, frozen=True, tag="attempt_started"):
@@ -295,7 +295,7 @@ class AttemptStarted(Fact, frozen=True, tag="attempt_started"):
     speculative: bool = False
     locality: Text = ""
     order: Id = 0
-    """The order that asked for it; 0 where the host launched it by itself."""
+    """The order that asked for it; 0 if the host launched it by itself."""
     byte_offset: Count = 0
     age_ms: Age = 0
 
@@ -327,7 +327,7 @@ class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
 
 
 class OrderOutcome(Fact, frozen=True, tag="order_outcome"):
-    """What became of an order. Repeating one is harmless."""
+    """The outcome of an order. Repeating one is harmless."""
 
     order: Id
     result: OrderResult
@@ -357,7 +357,7 @@ AnyFact = (
 class Progress(Struct, frozen=True, omit_defaults=True):
     """Progress of running attempts as parallel columns, all of one length; a column may be left out whole.
 
-    Totals so far, not increments. `progress_ppm` is the host's own claim where it makes one (MapReduce does).
+    Totals so far, not increments. `progress_ppm` is the host's own claim if it makes one (MapReduce does).
     """
 
     attempt: list[Id] = []

@@ -1,4 +1,4 @@
-"""How long did the finished attempts of one stage take? All of them, or of many a sample with the same ranks."""
+"""How long did the finished attempts of one stage take? All of them, or a sample with the same ranks."""
 
 from math import inf
 
@@ -17,7 +17,7 @@ FINISHED = np.dtype(
 """A finished attempt; each column ascends within its stage. Policies whose row has `by_finished` see all of a stage, or
 an evenly thinned sample of `MOST_FINISHED`; others see none."""
 MOST_FINISHED = 512
-"""Kept of one stage. Of half as many, a quartile is off by less than three points two times in three."""
+"""Most kept per stage. With half as many, a quartile is off by less than three points two times in three."""
 _NONE = np.zeros(0, dtype=FINISHED)
 
 
@@ -32,7 +32,7 @@ class FinishedSample:
 
     @classmethod
     def of(cls, duration_s: list[float], unit_s: list[float]) -> "FinishedSample":
-        """A sample that was told: seconds, and seconds per byte of those whose input is known. It takes no more in."""
+        """A fixed sample: seconds, and seconds per byte of those with known input. It accepts no more."""
         sample = cls(0)
         sample._records, sample._kept = np.zeros(len(duration_s), dtype=FINISHED), len(duration_s)
         sample._records["duration_s"], sample._records["unit_s"] = np.sort(duration_s), inf
@@ -45,11 +45,11 @@ class FinishedSample:
 
     @property
     def records(self) -> Records:
-        """`FINISHED` records, shape (n,); seconds per byte of input are infinite where it is not known."""
+        """`FINISHED` records, shape (n,); seconds per byte of input are infinite if it is not known."""
         return self._records[: self._kept]
 
     def add(self, duration_s: float, input_bytes: float) -> None:
-        """Take in one more attempt; its input is nan where it is not known."""
+        """Add one more attempt; its input is nan if it is not known."""
         if not self._seen:
             self._records = np.zeros(min(max(self._n_tasks, 2), MOST_FINISHED), dtype=FINISHED)
         unit_s = duration_s / input_bytes if input_bytes > 0 else inf
@@ -59,7 +59,7 @@ class FinishedSample:
 
 @kernel
 def take_in(records: Records, kept: int, every: int, seen: int, duration_s: float, unit_s: float) -> tuple[int, int]:
-    """Keep a finished attempt if it is the turn of one; returns how many are kept, and of how many each is one.
+    """Keep a finished attempt if it is its turn; returns how many are kept, and how many each stands for.
 
     `seen` attempts came before it; one in `every` was kept, `kept` in all. With no room left every second goes, which
     leaves the ranks of the others as they were.
@@ -80,7 +80,7 @@ def take_in(records: Records, kept: int, every: int, seen: int, duration_s: floa
 
 @rule
 def insert(values: Floats, n: int, value: float) -> None:
-    """Put a number to where it belongs among the first n, which ascend.
+    """Insert a number at its place among the first n, which ascend.
 
     >>> values = np.array([1.0, 4.0, 0.0])
     >>> insert(values, 2, 2.0)

@@ -27,7 +27,7 @@ class LaunchCopy(Order, frozen=True, tag="launch_copy"):
     host: Text = ""
     """The host to use, empty for any that `avoid_hosts` leaves."""
     avoid_hosts: list[Key] = []
-    """Hosts that it must not start on."""
+    """Hosts on which it must not start."""
     before_waiting: bool = False
     """Whether the copy goes before originals that wait for a slot."""
     byte_offset: Count = 0
@@ -35,15 +35,15 @@ class LaunchCopy(Order, frozen=True, tag="launch_copy"):
 
 
 class RunNext(Order, frozen=True, tag="run_next"):
-    """A stage's waiting originals go in this order, as far as the host would start them where a slot is free.
+    """A stage's waiting originals go in this order, if the host would start them on the free slot at all.
 
-    It takes the place of the one before; tasks that run or are done are passed over, others go after those it names.
+    It replaces the previous one; tasks that run or are done are skipped, others follow those it names.
     """
 
     stage: Id
     stage_attempt: Id
     indices: list[Id]
-    """Task indices, the first first; empty ends what was ordered before."""
+    """Task indices in starting order; empty ends the previous order."""
 
 
 class KillAttempt(Order, frozen=True, tag="kill_attempt"):
@@ -58,7 +58,7 @@ class KillAttempt(Order, frozen=True, tag="kill_attempt"):
 
 
 class StopJob(Order, frozen=True, tag="stop_job"):
-    """End a whole job early; only where its user set `spark.grasshopper.late.job` to `kill`."""
+    """End a whole job early; only if its user set `spark.grasshopper.late.job` to `kill`."""
 
     job: Key
     reason: Text = ""
@@ -66,37 +66,37 @@ class StopJob(Order, frozen=True, tag="stop_job"):
 
 
 class ContainerGrant(Order, frozen=True, tag="container_grant"):
-    """How many slots a claimant should hold from here on, until `ttl_ms` has passed."""
+    """How many slots a claimant should hold from now on, until `ttl_ms` has passed."""
 
     job: Key
     target: Count
     cap: Count | None = None
-    """More than this it must not hold, which keeps slots free; none for no cap."""
+    """Most slots that it may hold, which keeps others free; none for no cap."""
     originals: Count | None = None
-    """More than this its originals must not hold, which keeps slots for copies; none for no such limit."""
+    """Most slots that its originals may hold, which keeps others for copies; none for no such limit."""
 
 
 class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):
     """Keep originals off these hosts while few wait: there they would end later than by waiting for another host.
 
-    It takes the place of the one before; without hosts it only ends it. It does not end with any job's claim.
+    It replaces the previous one; without hosts it only ends that. It does not end with any job's claim.
     """
 
     patience_ms: Age
-    """A task set that has launched nothing for so long goes anywhere."""
+    """A task set that has launched nothing for this long goes anywhere."""
     hosts: list[Key] = []
-    """Those to keep off."""
+    """The hosts to avoid."""
     waves: list[Count] = []
-    """One for each host: a job's originals stay off it while fewer than so many times its target wait.
+    """One number per host: a job's originals stay off it while fewer than this many times its target wait.
 
-    Those of a job that has no grant yet stay off it in any case: its grant comes with the next exchange.
+    Originals of a job without a grant stay off it in any case: its grant comes with the next exchange.
     """
 
 
 class CapExecutors(Order, frozen=True, tag="cap_executors"):
-    """Hold no more executors than so many: ask for none, start nothing on those beyond it, and let them go when idle.
+    """Hold no more executors than this: ask for none, start nothing on those beyond it, and release them when idle.
 
-    It takes the place of the one before. An executor that keeps what others need stays, whatever is ordered.
+    It replaces the previous one. An executor that keeps what others need stays, whatever is ordered.
     """
 
     executors: Count | None = None
@@ -107,8 +107,8 @@ AnyOrder = LaunchCopy | RunNext | KillAttempt | StopJob | ContainerGrant | Avoid
 
 
 class Claim(Struct, frozen=True):
-    """For this job the control plane speculates, so the host's own speculation rests until the lease ends."""
+    """The control plane speculates for this job, so the host's own speculation is paused until the lease ends."""
 
     job: Key
     lease_ms: Age
-    """Milliseconds that the claim holds for, from its arrival."""
+    """Milliseconds for which the claim holds, from its arrival."""

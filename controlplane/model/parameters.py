@@ -1,4 +1,4 @@
-"""Which numbers steer the engine? Every one has a unit, a range and a sentence; the settings page is made from them."""
+"""Which numbers steer the engine? Each has a unit, a range and a sentence; the settings page is made from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ def setting(default: Any, low: float, high: float, about: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """What the live engine and the simulator both take. `controlplane.settings` fills it from file and environment."""
+    """Settings of the live engine and the simulator. `controlplane.settings` fills them from file and environment."""
 
     mode: Mode = Mode.SHADOW
     allocator: str = "hopper"
@@ -40,23 +40,23 @@ class EngineSettings:
         0.25, 0.0, 1.0, "Core-seconds spent on losing copies, as a share of all core-seconds of the pool."
     )
     losing_allowance_tasks: float = setting(
-        0.5, 0.0, 1e6, "Losing copies allowed before the share is applied: typical tasks of the pool for each slot."
+        0.5, 0.0, 1e6, "Losing copies allowed before the share is applied: typical tasks of the pool per slot."
     )
-    lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation rests after our last word.")
+    lease_ms: int = setting(3000, 200, 60_000, "How long the host's own speculation stays paused after our last reply.")
     order_ttl_ms: int = setting(2000, 50, 60_000, "How long an order may wait at the host before it expires.")
     grant_ttl_ms: int = setting(3000, 200, 60_000, "How long a slot target or cap holds without being renewed.")
     drain_executors: bool = field(
         default=False,
         metadata={
             "about": "Whether drivers are held to their part of a queue while others of it wait, or a cap is set: they"
-            " ask for no more executors, start nothing on those beyond it, and let them go as they fall idle."
+            " ask for no more executors, start nothing on those beyond it, and release them as they fall idle."
         },
     )
     slow_host_patience: float = setting(
-        1.0, 0.0, 10.0, "How gladly an original waits for a healthy host instead of starting on a sick one; 0: never."
+        1.0, 0.0, 10.0, "How readily an original waits for a healthy host instead of starting on a sick one; 0: never."
     )
     startup_prior_s: float = setting(
-        5.0, 0.0, 600.0, "Time to first progress assumed before any attempt on such an executor has shown it."
+        5.0, 0.0, 600.0, "Time to first progress that is assumed until an attempt on such an executor has shown it."
     )
     judge_within_ms: int = setting(
         30_000, 1000, 3_600_000, "A job with an attempt that is too new to judge for longer is left to its host."

@@ -20,7 +20,7 @@ AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, 
 
 
 def apply_progress(now: Applying, progress: f.Progress) -> None:
-    """Totals only grow; unknown attempts are passed over. Raises BadFact for columns of different lengths."""
+    """Totals only grow; unknown attempts are skipped. Raises BadFact for columns of different lengths."""
     ids, attempts = progress.attempt, now.cluster.attempts
     columns = np.full((len(f.PROGRESS_COLUMNS), len(ids)), -1, dtype=np.int64)
     for place, name in enumerate(f.PROGRESS_COLUMNS):
@@ -42,8 +42,8 @@ def advance(
 ) -> Floats:
     """Bring attempts `rows` up to date, those below 0 left out; returns their delays from launch to first progress.
 
-    Work is bytes where the input's size is known, else the host's own share, else records; in a new unit it is counted
-    from the beginning. What only keeps its thread busy does not move an attempt. Shapes: (n,), `columns`
+    Work is bytes if the input's size is known, else the host's own share, else records; in a new unit it is counted
+    from the beginning. CPU time alone does not move an attempt. Shapes: (n,), `columns`
     (n columns of progress, n) with -1 for unknown values; a delay is nan where progress has been seen before.
     """
     delays_s = np.full(len(rows), np.nan)
@@ -86,6 +86,6 @@ def advance(
 
 @rule
 def counted(attempt: Reported) -> float:
-    """All that an attempt has read, written and produced, added up: it grows when any of them does."""
+    """Sum of all that an attempt has read, written and produced: it grows when any of them does."""
     volume = attempt["bytes_read"] + attempt["bytes_written"] + attempt["records_read"] + attempt["records_written"]
     return volume + max(attempt["rows_out"], 0.0)

@@ -7,7 +7,7 @@ from math import isnan, nan
 
 
 class Action(IntEnum):
-    """What was decided about an attempt, a task or a job."""
+    """The decision about an attempt, a task or a job."""
 
     NONE = 0
     LAUNCH_COPY = 1
@@ -27,7 +27,7 @@ class Action(IntEnum):
 
 
 class Reason(IntEnum):
-    """Reason codes; the numbers are stored, so they are never used again for something else."""
+    """Reason codes; the numbers are stored, so none is ever reused for something else."""
 
     NONE = 0
     # why a copy was launched
@@ -125,12 +125,12 @@ STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
 
 LAWS = frozenset({Reason.GAINLESS_COPY, Reason.TARGETS_BEYOND_SLOTS})
-"""What a policy may not answer. While it does, its pool gets no orders."""
+"""Answers that no policy may give. While it gives one, its pool gets no orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonText:
-    """What a reader sees for a code: one sentence with the inputs by name, and how much it matters (0-3)."""
+    """The text that a reader sees for a code: one sentence with the inputs by name, and its severity (0-3)."""
 
     sentence: str
     severity: int
@@ -140,57 +140,57 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NONE: ReasonText("Nothing has been decided yet.", 0),
     Reason.SAVES_SLOT_TIME: ReasonText(
         "A copy saves {saving_s:.1f} slot-seconds: with {running_attempts:.0f} running it needs {t_rem_s:.1f} s more,"
-        " a fresh attempt {t_new_s:.1f} s.",
+        " a fresh attempt needs {t_new_s:.1f} s.",
         3,
     ),
     Reason.LONGEST_TO_END: ReasonText(
-        "Its progress rate is among the slowest of its stage and it is the one that ends last, in {t_rem_s:.1f} s.",
+        "Its progress rate is among the slowest of its stage, and it will end last, in {t_rem_s:.1f} s.",
         3,
     ),
     Reason.ENDS_SOONER: ReasonText(
-        "A slot is free that no original waits for, and a copy ends in {t_new_s:.1f} s where it needs {t_rem_s:.1f} s.",
+        "A slot is free that no original waits for, and a copy ends in {t_new_s:.1f} s while it needs {t_rem_s:.1f} s.",
         3,
     ),
     Reason.RUNS_TOO_LONG: ReasonText(
-        "It has run {elapsed_s:.1f} s, too long by what finished tasks of its stage took or by a limit that was set.", 3
+        "It has run {elapsed_s:.1f} s, too long compared with finished tasks of its stage or a set limit.", 3
     ),
     Reason.LIKELY_SAVES: ReasonText(
-        "By what its finished siblings took, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
+        "Judging by its finished siblings, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
     ),
     Reason.STARTS_WITH_COPIES: ReasonText(
         "Its job has {demand_s:.1f} slot-seconds left; tasks of such a job start with copies.", 3
     ),
     Reason.RELAUNCHED: ReasonText(
-        "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts anew, and this attempt ends.",
+        "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts again, and this attempt ends.",
         3,
     ),
     Reason.ENDS_SOONER_ANEW: ReasonText(
-        "All slots are busy, and it needs {t_rem_s:.1f} s more, far beyond what a fresh attempt takes: it starts anew,"
+        "All slots are busy, and it needs {t_rem_s:.1f} s more, far longer than a fresh attempt: it starts again,"
         " and this attempt ends.",
         3,
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText(
-        "It has not run, or its rate has not been seen, for long enough to be judged: {elapsed_s:.1f} s.", 0
+        "It has not run, or its rate has not been seen, long enough to be judged: {elapsed_s:.1f} s.", 0
     ),
     Reason.SKEW_NOT_STRAGGLER: ReasonText(
         "It has {relative_size:.1f} times its siblings' work and is as fast: a copy would need {t_new_s:.1f} s.", 1
     ),
     Reason.CHEAPER_TO_WAIT: ReasonText(
         "It needs {t_rem_s:.1f} s more; a copy would take {t_new_s:.1f} s on one more slot, which costs more slot time"
-        " in all than waiting does.",
+        " in total than waiting.",
         1,
     ),
     Reason.ALREADY_COPIED: ReasonText("It has {running_attempts:.0f} attempts running, the most allowed.", 1),
-    Reason.UNKNOWN_DEMAND: ReasonText("How much work is left is not known, so nothing can be promised.", 1),
-    Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, not yet long for its stage.", 0),
-    Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say what is long.", 0),
+    Reason.UNKNOWN_DEMAND: ReasonText("The remaining work is not known, so no copy can be justified.", 1),
+    Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, which is not long for its stage yet.", 0),
+    Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say how long is too long.", 0),
     Reason.NOT_SMALL: ReasonText(
         "Its job has {demand_s:.1f} slot-seconds left, too much for copies at the start under the present load.", 1
     ),
-    Reason.ALREADY_RELAUNCHED: ReasonText("It has been started anew once, and is not again.", 1),
+    Reason.ALREADY_RELAUNCHED: ReasonText("It has been restarted once, and is not restarted again.", 1),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
-    Reason.UNKNOWN_OUTPUT: ReasonText("Nobody vouches for what a second attempt of this stage would write.", 2),
+    Reason.UNKNOWN_OUTPUT: ReasonText("Nothing is known about what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
     Reason.BARRIER: ReasonText("A barrier stage runs all its tasks together; none may run twice.", 2),
     Reason.PIPELINED: ReasonText("A pipelined stage streams to its children; none of its tasks may run twice.", 2),
@@ -200,67 +200,68 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NO_BUDGET_POOL: ReasonText("The pool runs as many copies as it may.", 2),
     Reason.NO_BUDGET_CLUSTER: ReasonText("The cluster runs as many copies as it may.", 2),
     Reason.NO_BUDGET_WASTE: ReasonText("Losing copies have used up their share of core-seconds.", 2),
-    Reason.SPECULATOR_CAP: ReasonText("The pool runs as many copies as its speculator wants at once.", 2),
-    Reason.NO_SLOT_IN_TARGET: ReasonText("The job holds its target of {target:.0f} slots already.", 2),
+    Reason.SPECULATOR_CAP: ReasonText("The pool runs as many copies as its speculator allows at once.", 2),
+    Reason.NO_SLOT_IN_TARGET: ReasonText("The job already holds its target of {target:.0f} slots.", 2),
     Reason.NO_OTHER_HOST: ReasonText("No other healthy host has room for a copy.", 2),
     Reason.HOST_CANNOT: ReasonText("This host system cannot launch such a copy, or the settings allow none.", 2),
     Reason.MODE: ReasonText("The mode is not `control`, so nothing is ordered.", 1),
     Reason.LAST_ATTEMPT: ReasonText("It is the last live attempt of an unfinished task.", 2),
-    Reason.ORDER_PENDING: ReasonText("A copy has been ordered and not yet started.", 1),
-    Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and here copies come last.", 2),
+    Reason.ORDER_PENDING: ReasonText("A copy has been ordered but has not started yet.", 1),
+    Reason.ORIGINALS_WAIT: ReasonText("Originals wait for slots, and copies come last here.", 2),
     Reason.LEFT_ALONE: ReasonText("Its last order was refused or expired, so it is left alone for a moment.", 0),
-    Reason.NOT_TRIED: ReasonText("So many copies were tried in this cycle that it is looked at again in the next.", 0),
+    Reason.NOT_TRIED: ReasonText("Too many copies were tried in this cycle; it is looked at again in the next.", 0),
     Reason.TASK_OVER: ReasonText("The task has ended, or none of its attempts runs.", 1),
-    Reason.NO_ROOM_IN_QUEUE: ReasonText("A copy needs one more executor, and its queue leaves its driver none.", 2),
+    Reason.NO_ROOM_IN_QUEUE: ReasonText("A copy needs one more executor, and the queue has no room for one.", 2),
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
-    Reason.BEATEN: ReasonText("Another attempt of its task ends long before it.", 3),
+    Reason.BEATEN: ReasonText("Another attempt of its task will end long before it.", 3),
     Reason.ALLOCATOR: ReasonText(
         "Its virtual size is {virtual_size:.1f}; its target is {target:.0f} of the pool's {slots:.0f} slots.", 1
     ),
     Reason.SICK_HOST: ReasonText(
         "Work takes {slowness:.1f} times as long there; originals stay off it while fewer than {waves:.0f} times"
-        " their job's target wait.",
+        " their job's target are waiting.",
         2,
     ),
     Reason.HOST_RECOVERED: ReasonText(
-        "The host is avoided no more: it is not slower than others beyond what chance explains.", 2
+        "The host is no longer avoided: it is not slower than others beyond what chance explains.", 2
     ),
     Reason.HEALTHY_SLOTS_HELD: ReasonText(
-        "The host is avoided no more: work takes {slowness:.1f} times as long there, but too few slots elsewhere come"
-        " free for those who wait.",
+        "The host is no longer avoided: work takes {slowness:.1f} times as long there, but too few slots come free"
+        " elsewhere for the waiting tasks.",
         2,
     ),
-    Reason.NO_DRIVER: ReasonText("No driver of it reports, so its size is what it runs and asks for.", 0),
+    Reason.NO_DRIVER: ReasonText("No driver reports for it, so its size is what it runs and asks for.", 0),
     Reason.JOINED: ReasonText(
         "Its driver's jobs have {remaining_tasks:.0f} tasks to go, {container_slots:.3g} at a time in one container.", 1
     ),
     Reason.OTHER_USER: ReasonText(
-        "The ResourceManager lists this application for another user than the driver's, which gets no orders.", 3
+        "The ResourceManager lists this application for a user other than the driver's, so the driver gets no orders.",
+        3,
     ),
     Reason.UNLISTED: ReasonText("The ResourceManager lists no such application, so its driver gets no orders.", 3),
     Reason.LISTED_TWICE: ReasonText("Two queues list this application's id, so its driver counts in neither.", 2),
     Reason.ABOVE_ITS_PART: ReasonText(
-        "It holds {held:.0f} executors, {executors:.0f} are its part, and the rest is kept for others of its queue:"
-        " its driver lets executors go as they fall idle.",
+        "It holds {held:.0f} executors, its part is {executors:.0f}, and the rest is kept for others of its queue:"
+        " its driver releases executors as they fall idle.",
         2,
     ),
     Reason.EXECUTORS_GIVEN_BACK: ReasonText(
-        "Its driver may hold as many executors as it likes again: no other application waits, or nobody is held to a"
-        " part any more.",
+        "Its driver may hold as many executors as it likes again: no other application waits, or parts no longer"
+        " apply.",
         1,
     ),
     Reason.EXECUTORS_FIXED: ReasonText(
-        "It holds {held:.0f} executors, {executors:.0f} are its part; its driver keeps them all, because they are"
-        " allocated statically or its shim cannot let them go.",
+        "It holds {held:.0f} executors, its part is {executors:.0f}; its driver keeps them all, because they are"
+        " allocated statically or its shim cannot release them.",
         2,
     ),
     Reason.GAINLESS_COPY: ReasonText(
-        "The policy wants a copy that gains nothing, which no policy may: its pool gets no orders until it stops.", 3
+        "The policy wants a copy that gains nothing, which is not allowed: its pool gets no orders until it stops.", 3
     ),
     Reason.TARGETS_BEYOND_SLOTS: ReasonText(
-        "The policy's targets are negative or exceed the pool's slots, which no policy's may: its pool gets no orders"
+        "The policy's targets are negative or exceed the pool's slots, which is not allowed: its pool gets no orders"
         " until they are right.",
         3,
     ),
@@ -271,10 +272,10 @@ TEXTS: dict[Reason, ReasonText] = {
 }
 
 
-GUESSED = " Its progress is not known: that time is guessed from its age and what such tasks take."
-"""Follows a sentence with a time left where the input `progress` is not known."""
-COPIED = "A copy of it runs already; this is about a further one. "
-"""Goes before a sentence against a copy of a task that has one."""
+GUESSED = " Its progress is not known: that time is guessed from its age and from what such tasks take."
+"""Follows a sentence with a time left if the input `progress` is not known."""
+COPIED = "A copy of it already runs; this is about a further one. "
+"""Precedes a sentence against a copy of a task that has one."""
 
 
 class _Gaps(dict[str, float]):
@@ -285,12 +286,12 @@ class _Gaps(dict[str, float]):
 
 
 def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
-    """What to say for a code and its inputs, whether a copy runs, and whether no progress speaks for a time left.
+    """The text for a code and its inputs; it also says whether a copy runs, and whether a time left is only guessed.
 
     >>> sentence(Reason.TOO_NEW, {"elapsed_s": 0.4})
-    'It has not run, or its rate has not been seen, for long enough to be judged: 0.4 s.'
+    'It has not run, or its rate has not been seen, long enough to be judged: 0.4 s.'
     >>> sentence(Reason.NO_OTHER_HOST, {"running_attempts": 2.0})
-    'A copy of it runs already; this is about a further one. No other healthy host has room for a copy.'
+    'A copy of it already runs; this is about a further one. No other healthy host has room for a copy.'
     """
     text = TEXTS[reason].sentence
     numbers = _Gaps((name, nan if value is None else value) for name, value in inputs.items())

@@ -34,7 +34,7 @@ class ExecutorState(Struct, frozen=True, kw_only=True):
 
 
 class AttemptState(Struct, frozen=True, kw_only=True):
-    """A live attempt with what is believed of it."""
+    """A live attempt with its estimates."""
 
     source: str
     attempt: int
@@ -47,7 +47,7 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     host: str
     speculative: bool
     order: int
-    """The order that asked for it; 0 where the host launched it by itself."""
+    """The order that asked for it; 0 if the host launched it by itself."""
     elapsed_s: float
     progress: float
     """0 to 1; -1 where unknown."""
@@ -62,11 +62,11 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     t_rem_s: float | None
     t_new_s: float | None
     rate: float
-    """Work per second from launch to foreseen end."""
+    """Work per second from launch to estimated end."""
     sibling_rate: float
     """The same of a fresh attempt."""
     relative_size: float
-    """Its work over that of its stage's other tasks; 1 where nothing tells."""
+    """Its work over that of its stage's other tasks; 1 if nothing shows it."""
     too_new: bool
     """Whether it is too early to judge it."""
     dying: bool
@@ -89,7 +89,7 @@ class TaskState(Struct, frozen=True, kw_only=True):
     preferred_hosts: list[str]
     """Hosts that hold its input; empty for no preference."""
     done: bool
-    """Whether one of its attempts has finished it, so that those that run are for nothing."""
+    """Whether one of its attempts has finished it, so that the running ones are useless."""
     ordered_copies: int
     """Copies that have been ordered and have not started."""
     ordered_hosts: list[str]
@@ -121,26 +121,26 @@ class StageState(Struct, frozen=True, kw_only=True):
     verdict: str
     """`safe`, `unsafe` or `unknown`: may its tasks run twice?"""
     verdict_reason: str
-    """What the verdict rests on."""
+    """The basis of the verdict."""
     refusal: str
-    """Label of the reason for which none of its tasks is copied; `none` where they may be."""
+    """Label of the reason why none of its tasks is copied; `none` if they may be."""
     closing: bool
-    """Whether it is over but for attempts that still run."""
+    """Whether it is over except for attempts that still run."""
     cores: int
     """CPU cores that each of its attempts holds."""
     mean_s: float | None
-    """What its tasks took on average, else those of the stage in earlier jobs; null where neither is known."""
+    """Mean duration of its tasks, else of the stage's tasks in earlier jobs; null if neither is known."""
     age_s: float
 
 
 class QueuedState(Struct, frozen=True, kw_only=True):
-    """What a job is besides where it is an application of a leaf queue."""
+    """Further fields of a job that is an application of a leaf queue."""
 
     user: str
     kind: str
     """`SPARK`, `MAPREDUCE` ..., as it was submitted."""
     tags: list[str]
-    """As it was submitted."""
+    """Tags with which it was submitted."""
     running: int
     """Containers, without its master's."""
     pending: int
@@ -148,21 +148,21 @@ class QueuedState(Struct, frozen=True, kw_only=True):
     reserved: int
     """Nodes on which room is being kept for it."""
     driver: str
-    """The source by whose jobs it counts; empty where it counts by its containers."""
+    """The source by whose jobs it counts; empty if it counts by its containers."""
     wanted: float
-    """Containers that what is left to do would fill, before any copy."""
+    """Containers that the remaining work would fill, before any copy."""
     container_slots: float
-    """Slots of its driver in each container; 1 where that is not known."""
+    """Slots of its driver in each container; 1 if that is not known."""
     reason: str
-    """Label of the code that says by what it counts."""
+    """Label of the code that says how it counts."""
     sentence: str
 
 
 class ListedState(Struct, frozen=True, kw_only=True):
-    """What the leaf queues say of a driver's application."""
+    """The leaf queues' verdict on a driver's application."""
 
     queue: str
-    """The source of the queue that lists it; empty where none does."""
+    """The source of the queue that lists it; empty if none does."""
     reason: str
     """Label of the code that says whether its jobs count in that queue."""
     sentence: str
@@ -175,7 +175,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     job: str
     name: str
     host_ids: list[int]
-    """The Spark jobs that it is made of; of those that have ended the last hundred to start."""
+    """The Spark jobs that it is made of; among ended ones the last hundred to start."""
     mode: Mode
     weight: float
     copies_enabled: bool
@@ -185,7 +185,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     kill_late: bool = False
     age_s: float
     stages: list[StageState]
-    """Its stages, also those that are over and still have attempts."""
+    """Its stages, including those that are over and still have attempts."""
     edges: list[tuple[int, int]]
     """(parent stage, child stage) pairs."""
     remaining_tasks: int
@@ -215,37 +215,37 @@ class JobState(Struct, frozen=True, kw_only=True):
 
 
 class FinishedState(Struct, frozen=True, kw_only=True):
-    """What the attempts took that were the first to finish tasks of a stage: all of them, or of many a sample."""
+    """Durations of the first attempts to finish each task of a stage: all of them, or a sample."""
 
     stage: int
     stage_attempt: int
     duration_s: list[float]
     """Ascending."""
     unit_s: list[float]
-    """Seconds per byte of input, ascending, of those whose input is known."""
+    """Seconds per byte of input, ascending, for those with known input."""
 
 
 class WaitingState(Struct, frozen=True, kw_only=True):
-    """The tasks of an open stage that neither run nor are done, with what its host has told of all its tasks."""
+    """The tasks of an open stage that neither run nor are done, with its host's report of all its tasks."""
 
     stage: int
     stage_attempt: int
     indices: list[tuple[int, int]]
     """Runs of waiting tasks, first and last index; they ascend."""
     input_bytes: list[int] = []
-    """Of each task of the stage, by index, as the host told; empty where it told nothing."""
+    """For each task of the stage, by index, as the host reported; empty if it reported nothing."""
     relative_bytes: list[int] = []
     """As `input_bytes`."""
     preferred_hosts: list[list[str]] = []
     """As `input_bytes`."""
     named: list[int] = []
-    """Those that the host was ordered to start first, in this order."""
+    """Tasks that the host was ordered to start first, in this order."""
     named_age_s: float | None = None
-    """Since then; null where nothing was ordered."""
+    """Seconds since that order; null if nothing was ordered."""
 
 
 class RequestState(Struct, frozen=True, kw_only=True):
-    """A resource request, as far as slots have not answered it."""
+    """The part of a resource request that slots have not met."""
 
     source: str
     request: int
@@ -266,7 +266,7 @@ class RequestState(Struct, frozen=True, kw_only=True):
 
 
 class PoolState(Struct, frozen=True, kw_only=True):
-    """Slots and who may have them: one per Spark driver or leaf queue. Holds the application's own facts, too."""
+    """A pool of slots: one per Spark driver or leaf queue. Holds the application's own facts, too."""
 
     source: str
     epoch: int
@@ -287,10 +287,10 @@ class PoolState(Struct, frozen=True, kw_only=True):
     copy_budget: int
     losing_core_s: float
     likely_loss_core_s: float = 0.0
-    """The same, and half of what copies that run have cost so far."""
+    """The same, and half of the cost of running copies so far."""
     total_core_s: float
     n_ended: int
-    """Attempts that `total_core_s` is the sum of."""
+    """Attempts summed in `total_core_s`."""
     tail_index: float
     """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     tail_samples: int
@@ -302,19 +302,19 @@ class PoolState(Struct, frozen=True, kw_only=True):
     executors: list[ExecutorState]
     jobs: list[JobState]
     tasks: list[TaskState]
-    """Tasks that run; left out of a state without tasks."""
+    """Running tasks; left out of a state without tasks."""
     attempts: list[AttemptState]
-    """Attempts that run; left out with the tasks."""
+    """Running attempts; left out with the tasks."""
     requests: list[RequestState]
-    """What it has asked for and slots have not answered."""
+    """Its requests that slots have not met."""
     finished: list[FinishedState] = []
-    """Of the open stages in which tasks have finished; left out with the tasks."""
+    """One entry per open stage in which tasks have finished; left out with the tasks."""
     waiting: list[WaitingState] = []
-    """Of the open stages in which tasks wait; left out with the tasks."""
+    """One entry per open stage in which tasks wait; left out with the tasks."""
     executor_slots: int = 0
-    """Of each executor that it asks for; 0 where unknown."""
+    """Slots of each executor that it asks for; 0 where unknown."""
     executor_limit: int = 0
-    """Executors that it may have, where they come and go with its work; 0 where they are allocated statically."""
+    """Executors that it may have, if they come and go with its work; 0 if they are allocated statically."""
     queue_limit: int = -1
     """Executors that its queue leaves it; -1 for as many as it likes."""
     is_queue: bool = False
@@ -323,18 +323,18 @@ class PoolState(Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """Everything that is live, at one moment."""
+    """Everything live, at one moment."""
 
     schema_version: int = 2
-    """Of this document."""
+    """Version of this document."""
     cycle: int
     now_s: float
     """The moment, in seconds on the engine's clock, whose zero means nothing."""
     mode: Mode
     """The mode for everybody."""
     pools: list[PoolState]
-    """One for each source."""
+    """One pool per source."""
     hosts: list[HostState]
     """Machines that have slots."""
     accuracy: dict[str, float]
-    """How right the estimates were: median ratio and spread of predicted to actual t_rem, t_new, transfer_ratio."""
+    """Accuracy of the estimates: median ratio and spread of predicted to actual t_rem, t_new, transfer_ratio."""

@@ -1,4 +1,4 @@
-"""What does a SWIM trace say of its jobs? Bytes and arrival times; whoever replays one adds a model of tasks.
+"""What does a SWIM trace say about its jobs? Bytes and arrival times; a replay adds a model of tasks.
 
 Source: github.com/SWIMProjectUCB/SWIM, `workloadSuite`.
 """

@@ -1,4 +1,4 @@
-"""How are many rows kept without an object each? An array of records for each writer; all grow by doubling."""
+"""How are many rows kept without one object each? One array of records that grows by doubling and reuses free rows."""
 
 from copy import copy
 from typing import Any, NamedTuple, Self
@@ -14,7 +14,7 @@ class Column(NamedTuple):
 
     kind: type
     empty: float
-    """What an empty cell holds."""
+    """The value of an empty cell."""
     by: Writer
 
 

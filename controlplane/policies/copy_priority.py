@@ -1,4 +1,4 @@
-"""May a copy start while originals wait? At its job's priority yes; last in line only when nobody waits in its pool."""
+"""May a copy start while originals wait? At its job's priority yes; last in line only if none waits in its pool."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ COPY_PRIORITY = Setting(
     about="0: a copy competes at its job's priority; 1: it starts only when no original waits in the pool.",
     switch=True,
 )
-"""A row that has this setting needs no code for it: whoever asks the policy calls `hold_back` on its answer."""
+"""A row that has this setting needs no code for it: the caller of the policy calls `hold_back` on its answer."""
 
 
 @kernel
 def hold_back(seen: Seen, copy_priority: float, answer: Records) -> None:
     """With `copy_priority` 1 (last), want only as many copies in a pool as it has slots that no original waits for.
 
-    The highest scores first; of equal ones, the task that ends later. With 0 (job) a copy competes at its job's
+    The highest scores first; among equal ones, the task that ends later. With 0 (job) a copy competes at its job's
     priority, so nothing is held back. A restart gives a slot back, and never is.
     """
     if copy_priority <= JOB:

@@ -1,4 +1,4 @@
-"""What can be asked of a policy? A row with its number, which `dispatch` calls it by."""
+"""What can be asked of a policy? A row with the number by which `dispatch` calls it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ class Policy(Row):
     """A row that can be called."""
 
     code: int
-    """What `dispatch` knows it by."""
+    """Its number in `dispatch`."""
 
     def allocate(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
         """One `ALLOCATION` for each `CLAIMANT` of a pool; settings left out have their defaults. Raises BadSetting."""
@@ -52,7 +52,7 @@ class Policy(Row):
         return answer
 
     def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
-        """What tasks have as `prepared`, shape (n_stages,); nan where the row prepares nothing. Raises BadSetting."""
+        """The tasks' `prepared` values, shape (n_stages,); nan if the row prepares nothing. Raises BadSetting."""
         if self.prepare is None:
             return np.full(len(stage_tasks), np.nan)
         return self.prepare(load, stage_tasks, self.complete(settings))
@@ -69,7 +69,7 @@ class Policy(Row):
 
 @cache
 def _read_only(weights: Callable[[], Floats]) -> Floats:
-    """What a row brings, fetched once."""
+    """A row's weights, fetched once."""
     found = np.array(weights(), dtype=np.float64)
     found.flags.writeable = False
     return found

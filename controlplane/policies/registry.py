@@ -12,30 +12,30 @@ from controlplane.policies.rows import ROWS
 
 TABLE = tuple(numbered(row) for row in ROWS)
 PLANS = {row.name: row.plan for row in TABLE if row.plan}
-"""What those that run on the master-worker system do there, by name."""
+"""Plans of the rows that run on the master-worker system, by name."""
 
 _CLAIRVOYANT = {
-    "srpt": "The job with the least work left first, by what its tasks will really take.",
-    "ras": "Copies that will save slot time, by what attempts will really take.",
+    "srpt": "The job with the least work left first, by its tasks' true durations.",
+    "ras": "Copies that will save slot time, by attempts' true durations.",
 }
 FORESEEING: tuple[Policy, ...] = tuple(
     replace(row, name="clairvoyant", about=_CLAIRVOYANT[row.name]) for row in TABLE if row.name in _CLAIRVOYANT
 )
-"""Rules of the table for those who know the future, which only a simulator does: what others are to be measured by."""
+"""Rules that know the future, which only a simulator does: the yardstick for the others."""
 
 
 def allocator(name: str) -> Policy:
-    """The allocator of this name. Raises BadSetting, naming those there are."""
+    """The allocator of this name. Raises BadSetting, naming the known ones."""
     return _row(Kind.ALLOCATOR, name, TABLE)
 
 
 def speculator(name: str) -> Policy:
-    """The speculator of this name. Raises BadSetting, naming those there are."""
+    """The speculator of this name. Raises BadSetting, naming the known ones."""
     return _row(Kind.SPECULATOR, name, TABLE)
 
 
 def copy_budget(name: str) -> Policy | None:
-    """The copy budget of this name, None for an empty one. Raises BadSetting, naming those there are."""
+    """The copy budget of this name, None for an empty one. Raises BadSetting, naming the known ones."""
     return _row(Kind.COPY_BUDGET, name, TABLE) if name else None
 
 
@@ -47,7 +47,7 @@ def plan(name: str, system: System, offered_load: float, choices: Choices) -> Pl
 
 
 def parse_policy(text: str, rows: Iterable[Policy] = TABLE) -> tuple[Policy, Policy]:
-    """The pair behind "allocator+speculator". Raises BadSetting, naming those that there are among the rows.
+    """The pair behind "allocator+speculator". Raises BadSetting, naming the known rows.
 
     >>> [row.name for row in parse_policy("hopper+ras")]
     ['hopper', 'ras']

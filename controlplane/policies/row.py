@@ -1,4 +1,4 @@
-"""What does a policy's file end in? A row: its name, its kernel, what it needs of a host, and what can be set."""
+"""What does a policy's file end in? A row: its name, its kernel, its needs of a host, and its settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 
 class Keeps(StrEnum):
-    """Promises that the property tests hold a row to, beyond those that hold for all."""
+    """Promises that the property tests check for a row, beyond those that hold for all."""
 
     WORK_CONSERVING = "work_conserving"
     """No slot stays idle while a claimant can use it."""
@@ -43,15 +43,15 @@ class Setting:
     high: float
     about: str
     switch: bool = False
-    """Whether it is `low` or `high`, and nothing between."""
+    """Whether it is `low` or `high`, and nothing in between."""
 
     @property
     def want(self) -> str:
-        """What it may be, for people."""
+        """Its allowed values, for people."""
         return f"{self.low:g} {'or' if self.switch else 'to'} {self.high:g}"
 
     def allows(self, value: object) -> bool:
-        """Whether it may be this."""
+        """Whether the value is allowed."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
         return value in (self.low, self.high) if self.switch else self.low <= value <= self.high
@@ -59,7 +59,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What a policy says of itself."""
+    """A policy's description of itself."""
 
     name: str
     kind: Kind
@@ -87,16 +87,16 @@ class Row:
     by_fixed: bool = False
     """Whether it gives jobs the targets that operators fix."""
     by_finished: bool = False
-    """Whether it goes by what finished attempts of a stage took."""
+    """Whether it uses the durations of a stage's finished attempts."""
     weights: Callable[[], Floats] | None = None
     """() -> numbers, shape (n,), that its kernel sees read only as `seen.weights`: what was learned elsewhere, say."""
     prepare: Callable[[Load, Ints, Mapping[str, float]], Floats] | None = None
-    """(load of a pool, tasks of each stage, settings) -> what the tasks of each stage have as `prepared`.
+    """(load of a pool, tasks of each stage, settings) -> the `prepared` value of each stage's tasks.
 
-    It is called in every cycle, and is not compiled, so it keeps what takes long.
+    It is called in every cycle, and is not compiled, so it caches slow results.
     """
     plan: Callable[[System, float, Choices], Plan] | None = None
-    """(master-worker system, offered load, choices) -> what it does there; None if it does not run there."""
+    """(master-worker system, offered load, choices) -> its plan there; None if it does not run there."""
     shows: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
     """Further inputs of its decisions, by name, computed from those that every decision about a task has:
     `running_attempts`, `elapsed_s`, `t_rem_s`, `t_new_s`, `expected_s`, `demand_s`, `relative_size`, `progress`

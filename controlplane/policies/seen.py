@@ -1,6 +1,6 @@
 """What does a policy see? The same records in every world: live, `grasshopper decide`, and the simulator.
 
-One record a claimant (a job in a driver's pool), one a running task, one a finished attempt; a task points to the
+One record per claimant (a job in a driver's pool), running task and finished attempt; a task points to the
 records of its pool, job and stage. A policy is a kernel: it reads what is seen and its settings, a record with the
 registry's names, and fills in the answers given to it (`answer.py`); it reads no clock and draws no number. Python
 indexes records by field as compiled code does: `seen.claimants["weight"][row]`.
@@ -16,11 +16,11 @@ from controlplane.model.finished import FINISHED
 CLAIMANT = np.dtype(
     [
         ("arrival_s", np.float64),  # when it came, by the clock of its world
-        ("weight", np.float64),  # its claim to slots in a fair division, beside the others' weights
+        ("weight", np.float64),  # its claim to slots in a fair division, relative to the others' weights
         ("remaining_tasks", np.float64),  # not yet done, of stages that run now (Hopper's T)
         ("downstream_tasks", np.float64),  # of the stages that these feed, 0 where there are none
         ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
-        ("running", np.int64),  # attempts, copies included
+        ("running", np.int64),  # attempts, including copies
         ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
         ("foreseen", np.int64),  # the same with copies that its waiting tasks may have once they run
         ("tail_index", np.float64),  # of its tasks' durations; inf for containers, which are not copied
@@ -64,8 +64,8 @@ STAGE = np.dtype(
     [
         ("tasks", np.int64),  # done or not; 0 where unknown
         ("done", np.int64),  # all that are, also those left out of `FINISHED`
-        ("prepared", np.float64),  # what its policy's row has prepared for it; nan where it prepares nothing
-        ("finished_from", np.int64),  # its first row of `FINISHED`; -1 where unknown, and t_new_s stands for them
+        ("prepared", np.float64),  # the number that its policy's row has prepared for it; nan if none
+        ("finished_from", np.int64),  # its first row of `FINISHED`; -1 where unknown, and t_new_s replaces them
         ("finished_to", np.int64),  # the row after its last
     ],
     align=True,
@@ -80,21 +80,21 @@ RUNNING_TASK = np.dtype(
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
-        ("sibling_rate", np.float64),  # the same of a fresh attempt, as siblings foretell it; 0 or nan where unknown
-        ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 where nothing tells
-        ("eligible", np.bool_),  # False where the task is left alone, whatever a policy wants
-        ("standing", np.int16),  # why it is, as a `Reason`, the first that holds; 0 where it is eligible
+        ("sibling_rate", np.float64),  # the same of a fresh attempt, predicted from siblings; 0 or nan where unknown
+        ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 if nothing shows it
+        ("eligible", np.bool_),  # False if the task is left alone, whatever a policy wants
+        ("standing", np.int16),  # the reason, as a `Reason`, the first that holds; 0 if it is eligible
         ("copies_left", np.int16),  # further attempts that settings and host allow it
         ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
         ("pool", np.int64),  # row of its `POOL`
         ("job", np.int64),  # row of its `JOB`
-        ("attempts_started", np.int64),  # attempts so far, those that have ended among them
-        ("expected_s", np.float64),  # t_new_s where finished attempts of its stage speak for it; nan for a guess
-        ("work", np.float64),  # what it has to do, in the unit of `FINISHED`; nan where unknown
+        ("attempts_started", np.int64),  # attempts so far, including ended ones
+        ("expected_s", np.float64),  # t_new_s if it rests on finished attempts of its stage; nan for a guess
+        ("work", np.float64),  # its total work, in the unit of `FINISHED`; nan where unknown
     ],
     align=True,
 )
-"""A task of any job and pool that has a live attempt; first what most policies read, side by side in memory."""
+"""A task of any job and pool that has a live attempt; the fields that most policies read come first."""
 
 WAITING_TASK = np.dtype(
     [
@@ -113,7 +113,7 @@ WAITING_TASK = np.dtype(
 """A task that neither runs nor is done, of an open stage; tasks of a stage stand together, by index."""
 
 UNKNOWN_FINISHED = np.zeros(0, dtype=FINISHED)
-"""Where no finished attempts are known, or nobody asks for them."""
+"""Used if no finished attempts are known, or none are needed."""
 NO_CLAIMANTS, NO_TASKS = np.zeros(0, dtype=CLAIMANT), np.zeros(0, dtype=RUNNING_TASK)
 NO_POOLS, NO_JOBS, NO_STAGES = np.zeros(0, dtype=POOL), np.zeros(0, dtype=JOB), np.zeros(0, dtype=STAGE)
 NO_WAITING = np.zeros(0, dtype=WAITING_TASK)
@@ -125,8 +125,8 @@ class Seen(NamedTuple):
     """What one call of a policy sees.
 
     An allocator sees the slots and claimants of a pool, a copy budget those of all drivers, a speculator running tasks
-    with their pools, jobs and stages, and one that orders waiting tasks those likewise. Rows to which no task points
-    hold nothing.
+    with their pools, jobs and stages, and one that orders waiting tasks those, with the same records. Rows to which
+    no task points hold nothing.
     """
 
     slots: int = 0
@@ -143,16 +143,16 @@ class Seen(NamedTuple):
     finished: Records = UNKNOWN_FINISHED
     """`FINISHED`, to which stages point."""
     weights: Floats = NO_WEIGHTS
-    """Numbers that the policy's row brings, read only; empty where it brings none."""
+    """Weights of the policy's row, read only; empty if it has none."""
     waiting: Records = NO_WAITING
     """`WAITING_TASK`, (n_waiting,)."""
 
 
 class Load(NamedTuple):
-    """What a policy prepares for: a pool as a whole."""
+    """The load that a policy prepares for: a pool as a whole."""
 
     slots: int
     offered_load: float
-    """Slot time that arrives per slot and second, stragglers included."""
+    """Slot time that arrives per slot and second, including stragglers."""
     tail_index: float
-    """Of attempts' durations."""
+    """Tail index of attempts' durations."""

@@ -6,7 +6,7 @@ from controlplane.model.columns import Floats
 
 @rule
 def quickselect(values: Floats, rank: int) -> float:
-    """The value that `rank` others come before in ascending order. Reorders `values`, of which none may be nan.
+    """The value that `rank` others precede in ascending order. Reorders `values`, none of which may be nan.
 
     numba's partition takes ten times as long for the few tasks of most stages.
 

@@ -9,7 +9,7 @@ from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.policies.whole_slots import TOLERANCE
 
 EFFICIENT_RATE_SHARE = 0.75
-"""Of the siblings' rate: from here on a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
+"""Share of the siblings' rate from which a task is not slow (Spark's `speculation.efficiency`, SPARK-32170)."""
 LONG_TIMES = 1.5
 """A task of more than this many times its siblings' length is long."""
 BIGGER_TIMES = 1.2
@@ -53,7 +53,7 @@ def long_from_s(stage: Ints, elapsed_s: Floats, t_rem_s: Floats) -> Floats:
     """By stage, the length beyond which a task is LONG_TIMES the geometric mean of the others; inf if there are none.
 
     With s for the sum of the logs of all n lengths, log l - (s - log l) / (n - 1) > c is log l > (s + c (n - 1)) / n.
-    The sum is taken as the log of products, for a logarithm takes as long as ten multiplications.
+    The sum is taken as the log of products, as a logarithm takes as long as ten multiplications.
 
     >>> long_from_s(np.array([0, 0, 1]), np.array([4.0, 1.0, 9.0]), np.zeros(3)).round(6)
     array([2.44949,     inf])

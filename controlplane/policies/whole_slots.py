@@ -12,12 +12,12 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints, Records
 
 TOLERANCE = 1e-9
-"""What rounding may have taken from a number of slots, as a share of it; 2 / 1.2 * 3 slots are 5."""
+"""Share of a number of slots that rounding may have taken; 2 / 1.2 * 3 slots are 5."""
 
 
 @rule
 def forgiven(slots: float) -> float:
-    """What rounding may have taken from so many slots; of whole slots it never makes more, however many they are."""
+    """Slots that rounding may have taken from a number; it never turns whole slots into more, however many they are."""
     return min(TOLERANCE * max(abs(slots), 1.0), 0.25)
 
 
@@ -83,10 +83,10 @@ def hand_out(slots: int, most: Ints, order: Ints, target: Ints) -> int:
 
 @kernel
 def share_out(slots: int, weight: Floats, most: Ints, order: Ints, target: Ints) -> None:
-    """Set targets in proportion to weights; who reaches its most leaves the rest to the others.
+    """Set targets in proportion to weights; a claimant that reaches its most leaves the rest to the others.
 
-    Fractions go to the largest remainders, ties in `order`. What no positive weight claims is handed out in order, so
-    that no slot stays idle that somebody can use.
+    Fractions go to the largest remainders, ties in `order`. Slots that no positive weight claims go out in order,
+    so that no usable slot stays idle.
 
     >>> def shared(slots, weight, most):
     ...     target = np.full(len(most), 9)

@@ -1,8 +1,8 @@
-"""How old can what a source reports be? No older than the source itself, as far as it has been seen to live.
+"""How old can a source's reports be? No older than the source itself, as far as its life has been seen.
 
 A host whose clock or code is wrong may report an attempt of thirty years, and one such sample spoils every estimate
-that is made from it. A source's first report may hold whatever has happened before it was met, within a bound; from
-then on nothing is older than what that report held plus the time since. The ages of a queue's applications are left as
+that is made from it. A source's first report may hold earlier events, within a bound; from
+then on nothing is older than that report's contents plus the time since. The ages of a queue's applications are left as
 they are: they only say which was submitted first.
 """
 
@@ -20,7 +20,7 @@ def oldest_ms(facts: list[AnyFact]) -> int:
 
 
 def believable(facts: list[AnyFact], progress: Progress, life_ms: int) -> tuple[list[AnyFact], Progress, int]:
-    """The same report with nothing older than `life_ms`, and how many ages were too great."""
+    """The same report with nothing older than `life_ms`, and how many ages were too large."""
     n_bounded = 0
     if oldest_ms(facts) > life_ms:
         n_bounded += sum(_began_ms(fact) > life_ms for fact in facts)
@@ -37,7 +37,7 @@ def _began_ms(fact: AnyFact) -> int:
 
 
 def _bounded(fact: AnyFact, life_ms: int) -> AnyFact:
-    """The fact, no older than that; an attempt that has ended lasted no longer than what is then left."""
+    """The fact, no older than that; an ended attempt lasted no longer than the rest."""
     age_ms = min(getattr(fact, "age_ms", 0), life_ms)
     if type(fact) is not AttemptEnded:
         return replace(fact, age_ms=age_ms)

@@ -1,7 +1,7 @@
 """Which mode and which policy have operators chosen, for everybody and for single pools, and why?
 
-Choices outlive a restart. Until it could be read which ones were made before the start, shadow is the most. So it is
-where one was read and not understood, until an operator chooses a mode for everybody.
+Choices survive a restart. Until those made before the start have been read, the mode is shadow at most. The same
+holds if one was read but not understood, until an operator chooses a mode for everybody.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from controlplane.store.store import Store
 _log = structlog.get_logger()
 
 CHOICES = "choices"
-"""Where the store keeps them, beside the engine settings that were changed."""
+"""Their key in the store, next to the changed engine settings."""
 
 MOST_CHOICES = 1000
-"""Beyond this many the oldest policy of a single source is forgotten; where there is none, the oldest mode."""
+"""Beyond this many the oldest policy of a single source is forgotten; without one, the oldest mode."""
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What an operator set; an empty source means everywhere."""
+    """An operator's choice; an empty source means everywhere."""
 
     what: Literal["mode", "policy"]
     """What was chosen."""
@@ -46,9 +46,9 @@ class Choices:
         self._store = store
         self._by_place: dict[tuple[str, str], Choice] = {}
         self._unmerged: list[Choice] | None = []
-        """Those made before the earlier ones were recalled, oldest first; None from then on."""
+        """Choices made before the earlier ones were recalled, oldest first; None from then on."""
         self._not_understood: list[Any] = []
-        """What else is stored, as it is: another version's choices, one of which may be a kill switch."""
+        """Other stored entries, unchanged: another version's choices, one of which may be a kill switch."""
 
     def __iter__(self) -> Iterator[Choice]:
         return iter(self._by_place.values())
@@ -61,20 +61,20 @@ class Choices:
 
     @property
     def doubt(self) -> str:
-        """Why shadow is the most although the store was read; empty where it need not be."""
+        """Why the mode is shadow at most although the store was read; empty if it need not be."""
         if not self._not_understood:
             return ""
         return f"{len(self._not_understood)} stored choices are not understood; a mode for everybody replaces them"
 
     def allowed(self, mode: Mode) -> Mode:
-        """A mode, or shadow where it would be more and the earlier choices are not recalled or not understood."""
+        """A mode, lowered to shadow if the earlier choices are not recalled or not understood."""
         is_known = self._unmerged is None and not self._not_understood
         return mode if is_known else lowest(mode, Mode.SHADOW)
 
     def make(self, what: Literal["mode", "policy"], source: str, value: str, *, reason: str, role: str) -> None:
-        """Takes in a choice in place of the one before, stored and audited; an empty value only takes that one back.
+        """Replaces the previous choice, stored and audited; an empty value only removes that one.
 
-        A mode for everybody also takes the place of what was not understood.
+        A mode for everybody also replaces choices that were not understood.
         """
         at_ms = self._store.wall_ms()
         choice = Choice(what=what, source=source, value=value, reason=reason, at_unix_ms=at_ms)
@@ -88,9 +88,9 @@ class Choices:
         self._store.audit(role=role, action=what, reason=reason, details={what: value, "source": source})
 
     def recall(self, stored: Any, steering: Steering) -> None:
-        """Takes up what operators had chosen before the start, each choice by itself.
+        """Recalls what operators had chosen before the start, each choice by itself.
 
-        What they have chosen since is newer, and is stored only here: never in place of what was not read.
+        Later choices are newer, and are stored only here: never in place of choices that were not read.
         """
         unmerged, self._unmerged, self._by_place = self._unmerged or [], None, {}
         for row in stored if isinstance(stored, list) else [stored]:
@@ -102,7 +102,7 @@ class Choices:
         self.hold(steering)
 
     def hold(self, steering: Steering) -> None:
-        """Puts in force what was chosen for single sources, as far as allowed; a policy that is gone is left out."""
+        """Puts choices for single sources in force, as far as allowed; a policy that is gone is left out."""
         for choice in self:
             try:
                 if choice.what == "policy":
@@ -123,7 +123,7 @@ class Choices:
             _log.warning("choice_forgotten", source=forgotten.source, **{forgotten.what: forgotten.value})
 
     def _load(self, row: Any) -> None:
-        """Takes in a stored choice, or keeps it as it is."""
+        """Adopts a stored choice, or keeps it as it is."""
         try:
             choice = msgspec.convert(row, Choice)
             if choice.what == "mode":

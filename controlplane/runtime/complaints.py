@@ -13,7 +13,7 @@ COMPLAIN_EVERY_S = 10.0
 
 
 class Complaints:
-    """Log lines by event; of those that follow within `COMPLAIN_EVERY_S` only the number is kept."""
+    """Log lines by event; those that follow within `COMPLAIN_EVERY_S` are only counted."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

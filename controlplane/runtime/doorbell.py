@@ -1,7 +1,7 @@
 """How does a source hear at once that orders wait for it? It asks, and the answer waits until they do.
 
-Nothing is looked at again and again: who waits sleeps on its outbox's event, so a thousand waiting drivers cost nothing
-but their connections. The orders themselves stay where they are until an exchange fetches them.
+Nothing is polled: a waiting source sleeps on its outbox's event, so a thousand waiting drivers cost only
+their connections. The orders themselves stay where they are until an exchange fetches them.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from controlplane.runtime.sources import KnownSource
 
 
 class Doorbell:
-    """All who wait, one question of each source."""
+    """All waiting requests, one per source."""
 
     def __init__(self) -> None:
         self._waits: dict[str, asyncio.Timeout] = {}
@@ -20,7 +20,7 @@ class Doorbell:
         return len(self._waits)
 
     async def wait(self, source: KnownSource, wait_s: float) -> int:
-        """How many orders wait: as soon as there are any, else 0 when the time is over, or the source asks anew."""
+        """How many orders wait: as soon as there are any, else 0 when the time is over, or the source asks again."""
         if older := self._waits.get(source.key):
             _end(older)
         with contextlib.suppress(TimeoutError):
@@ -34,12 +34,12 @@ class Doorbell:
         return len(source.outbox)
 
     def close(self) -> None:
-        """Everybody's time is over."""
+        """Ends all waits."""
         for wait in self._waits.values():
             _end(wait)
 
 
 def _end(wait: asyncio.Timeout) -> None:
-    """A wait's time is over; one that is just running out ends by itself, and may not be told so."""
+    """Ends a wait; one that is just running out ends by itself, and must not be ended twice."""
     if not wait.expired():
         wait.reschedule(asyncio.get_running_loop().time())

@@ -1,7 +1,7 @@
-"""Whose messages does the next cycle take? First those of the sources that have sent least, as far as it has room.
+"""Whose messages does the next cycle take? First those of the sources that have sent least, while it has room.
 
-A noisy source so makes only itself wait. A message that is larger than a cycle has its turn, too: then a cycle takes it
-with whatever was before it, and no other such until that cycle's length has gone by four times more, or ten seconds.
+So a noisy source makes only itself wait. A message that is larger than a cycle has its turn, too: a cycle takes it
+with all messages before it, and then no other such one for four times that cycle's length, or ten seconds.
 """
 
 import math
@@ -21,11 +21,11 @@ UPDATES_PER_FACT = 50
 LARGE_REST = 4.0
 """After a cycle with a message beyond `cycle_facts`, none is taken for this many times that cycle's length."""
 LONGEST_REST_S = 10.0
-"""The longest that none is taken for: large messages of others wait, too."""
+"""Longest time for which none is taken: large messages of others wait, too."""
 
 
 class Message(Struct, gc=False):
-    """A stimulus that waits for a cycle. `source` is set for a shim's report; an operator's wish has none."""
+    """A stimulus that waits for a cycle. `source` is set for a shim's report; an operator's request has none."""
 
     stimulus: Stimulus
     done: Future[Any]
@@ -35,13 +35,13 @@ class Message(Struct, gc=False):
 
 
 def cost_of(request: SyncRequest) -> float:
-    """What a report costs, in facts."""
+    """The cost of a report, in facts."""
     n_updates = len(request.progress.attempt)
     return len(request.facts) + cost_of_lists(request.facts) + n_updates / UPDATES_PER_FACT
 
 
 class FairQueue:
-    """Messages that wait for a cycle, in order of arrival. Counts in `KnownSource.waiting` those of each source."""
+    """Messages that wait for a cycle, in order of arrival. `KnownSource.waiting` counts those of each source."""
 
     def __init__(self, settings: RuntimeSettings, sources: Sources) -> None:
         self._settings = settings
@@ -60,12 +60,12 @@ class FairQueue:
         return len(self._messages) >= len(self._sources)
 
     def check_room(self) -> None:
-        """Raises `Busy` where so many messages wait that no report may be added; wishes always may."""
+        """Raises `Busy` if too many messages wait to add a report; operators' requests may always be added."""
         if len(self._messages) >= self._settings.queue_reports:
             raise Busy("the queue of reports", self._settings.queue_reports)
 
     def add(self, message: Message) -> None:
-        """Takes in a message, behind all others of its source."""
+        """Adds a message, behind all others of its source."""
         self._messages.append(message)
         self._cost += message.cost
         if message.source is not None:
@@ -99,13 +99,13 @@ class FairQueue:
         return taken
 
     def rest(self, start_s: float, took_s: float) -> None:
-        """The cycle of what was taken last began at `start_s` and took `took_s`: after a large message, none has its
-        turn for a while.
+        """Notes that the last taken messages' cycle began at `start_s` and took `took_s`: after a large message, no
+        other has its turn for a while.
         """
         if self._took_large:
             self._large_after_s = start_s + took_s + min(LARGE_REST * took_s, LONGEST_REST_S)
 
     def cancel(self) -> None:
-        """Nobody shall wait for a cycle any more."""
+        """Ends all waits for a cycle."""
         for message in self._messages:
             message.done.cancel()

@@ -1,4 +1,4 @@
-"""Who wants to hear of decisions as they are recorded? Each listener has a bounded queue; a slow one is cut off."""
+"""Who follows decisions as they are recorded? Each listener has a bounded queue; a slow one is cut off."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from controlplane.store.recent import RecordedDecision
 
 
 class Listener:
-    """One who listens. `cut` is set where it did not keep up: what it has missed will not come."""
+    """A listener. `cut` is set if it did not keep up: the decisions that it missed will not come."""
 
     def __init__(self, backlog: int) -> None:
         self.cut = asyncio.Event()
@@ -19,7 +19,7 @@ class Listener:
         return await self._queue.get()
 
     def put(self, decision: RecordedDecision | None) -> bool:
-        """Queues it; False where the queue is full, which is the end of this listener."""
+        """Queues it; False if the queue is full, which ends this listener."""
         try:
             self._queue.put_nowait(decision)
         except asyncio.QueueFull:
@@ -47,7 +47,7 @@ class Feed:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """It listens no more."""
+        """Removes a listener."""
         self._listeners.discard(listener)
 
     def publish(self, decisions: list[RecordedDecision]) -> None:

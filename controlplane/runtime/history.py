@@ -1,4 +1,4 @@
-"""Which jobs and attempts were there lately? A bounded record for the decision page, fed by accepted reports."""
+"""Which jobs and attempts ran recently? A bounded record for the decision page, fed by accepted reports."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ from controlplane.runtime.parameters import RuntimeSettings
 
 _STAGES_PER_JOB = 1000
 MOST_HOSTS = 10_000
-"""Hosts remembered, those that were seen last."""
+"""Hosts remembered, the most recently seen ones."""
 
 
 class AttemptRecord(Struct, frozen=True, kw_only=True):
@@ -44,20 +44,20 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     host: str
     speculative: bool
     order: int
-    """The order that asked for it; 0 where the host launched it by itself."""
+    """The order that asked for it; 0 if the host launched it by itself."""
     start_s: float
     """Seconds on the engine's clock."""
     end_s: float | None = None
     """Seconds on the engine's clock; null while it runs."""
     outcome: Outcome | None = None
     reason: str = ""
-    """What the host said of its end; may be empty."""
+    """The host's words on its end; may be empty."""
 
 
 class JobRecord(Struct, kw_only=True):
     """One job with its attempts by id, in order of arrival; `ended_s` is None while it runs.
 
-    An application of a leaf queue has containers in place of attempts; how it ended is not told.
+    An application of a leaf queue has containers in place of attempts; how it ended is not reported.
     """
 
     source: str
@@ -67,12 +67,12 @@ class JobRecord(Struct, kw_only=True):
     name: str
     submitted_s: float
     epoch: int = 0
-    """Of the run of its source in which it was submitted, or joined its queue."""
+    """Epoch of the run of its source in which it was submitted, or joined its queue."""
     ended_s: float | None = None
     outcome: Outcome | None = None
     attempts: dict[int, AttemptRecord] = {}
     running: set[int] = set()
-    """Ids of those that have not ended."""
+    """Ids of the attempts that have not ended."""
     attempts_left_out: int = 0
     """Attempts of this job that are no longer kept."""
     stages: dict[tuple[int, int], Verdict] = {}
@@ -80,7 +80,7 @@ class JobRecord(Struct, kw_only=True):
     sick_hosts: set[str] = set()
     """Hosts that were sick while it ran."""
     queued: QueuedApplication | None = None
-    """What its queue told of it last; None for a driver's job."""
+    """Its queue's last report of it; None for a driver's job."""
     containers: list[Holding] = []
 
 
@@ -101,19 +101,19 @@ class History:
         self._applications: dict[str, str] = {}
         """By source."""
         self._epochs: dict[str, int] = {}
-        """By source: that of its newest report."""
+        """By source: the epoch of its newest report."""
         self._queued: dict[str, dict[str, JobRecord]] = {}
         """Applications that are in leaf queues now, by queue and id; only ended ones are among the jobs."""
         self._n_attempts = 0
         self.hosts: dict[str, KnownHost] = {}
-        """By name, as each was when it last had slots, who was seen last at the end."""
+        """By name, as each was when it last had slots; the last one seen is at the end."""
 
     def jobs(self, source: str | None = None) -> Iterator[JobRecord]:
         """Jobs, newest first, of one source or of all."""
         return (job for job in reversed(self._jobs.values()) if source is None or job.source == source)
 
     def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
-        """One job, of one run or of any; None where it was never seen or is no longer kept."""
+        """One job, of one run or of any; None if it was never seen or is no longer kept."""
         found = self._queued.get(source, {}).get(job) or self._jobs.get((source, job))
         return found if found and epoch in (None, found.epoch) else None
 
@@ -129,7 +129,7 @@ class History:
         return [found for job in self.jobs(source) for found in job.stages.values()]
 
     def add(self, report: Report) -> None:
-        """Takes in one accepted report."""
+        """Adds one accepted report."""
         self._epochs[report.source] = report.epoch
         for fact in report.facts:
             handler = _HANDLERS.get(type(fact))
@@ -150,7 +150,7 @@ class History:
                     job.sick_hosts |= sick
 
     def prune(self, now_s: float) -> None:
-        """Drops what is over its count or its age, ended jobs before running ones, oldest first."""
+        """Drops records beyond the count or the age, ended jobs before running ones, oldest first."""
         limits = self._settings
         old_s = now_s - limits.history_age_s
         while self.hosts:
@@ -168,7 +168,7 @@ class History:
         self._trim_running()
 
     def forget(self, source: str, now_s: float) -> None:
-        """Takes note that the source is gone: its jobs are over, how is not known."""
+        """Notes that the source is gone: its jobs are over, and their outcome is unknown."""
         for job in self._running(source):
             self._end_job(job, now_s, Outcome.LOST)
         self._leave_queue(source, list(self._queued.get(source, ())), now_s, Outcome.LOST)
@@ -183,7 +183,7 @@ class History:
             self._drop_stage(job, stage)
 
     def _drop_stage(self, job: JobRecord, stage: tuple[int, int]) -> None:
-        """A source that starts again numbers its stages anew, so the key may be another job's by now."""
+        """A restarted source numbers its stages again, so the key may be another job's by now."""
         if self._stage_jobs.get((job.source, *stage)) is job:
             del self._stage_jobs[job.source, *stage]
 
@@ -210,14 +210,14 @@ class History:
         _lose(job, lambda _: end_s)
 
     def _end_lost(self, report: Report) -> None:
-        """What ran on executors that are gone has ended with them; one look at each attempt, however many are."""
+        """Ends attempts on executors that are gone; one look at each attempt, however many executors are."""
         lost = [fact for fact in report.facts if isinstance(fact, ExecutorLost)]
         end_s = {fact.executor: report.received_s - fact.age_ms / 1000 for fact in lost}
         for job in self._running(report.source) if lost else ():
             _lose(job, lambda record: end_s.get(record.executor))
 
     def _end_missing(self, report: Report) -> None:
-        """A full report is all there is: jobs it does not name are over, and attempts it does not name do not run."""
+        """A full report is complete: jobs it does not name are over, and attempts it does not name do not run."""
         jobs = {fact.job for fact in report.facts if isinstance(fact, JobSubmitted)}
         attempts = {fact.attempt for fact in report.facts if isinstance(fact, AttemptStarted)}
         for job in self._running(report.source):
@@ -235,7 +235,7 @@ class History:
         self.forget(source, now_s)
 
     def _job_submitted(self, source: str, fact: JobSubmitted, now_s: float) -> None:
-        """A source that starts again uses its ids of jobs and attempts anew."""
+        """A restarted source uses its ids of jobs and attempts again."""
         job, epoch = self._jobs.get((source, fact.job)), self._epochs.get(source, 0)
         submitted_s = now_s - fact.age_ms / 1000
         is_over = job is not None and job.ended_s is not None and submitted_s >= job.ended_s
@@ -320,7 +320,7 @@ class History:
 
 
 def _lose(job: JobRecord, end_of: Callable[[AttemptRecord], float | None]) -> None:
-    """Ends those of a job's open attempts that are gone, how is not known; None for one that is not."""
+    """Ends a job's open attempts that are gone, with unknown outcome; None for one that is not."""
     for attempt in list(job.running):
         record = job.attempts[attempt]
         if (end_s := end_of(record)) is not None:

@@ -9,18 +9,18 @@ MOST_HOLDINGS = 500
 
 
 class Holding(Struct, frozen=True, kw_only=True):
-    """What its queue told of an application from `at_s` on, on the engine's clock. Its master counts in neither."""
+    """A queue's report of an application from `at_s` on, on the engine's clock. Its master counts in neither."""
 
     at_s: float
     """Seconds on the engine's clock."""
     running: int
     """Containers that it held."""
     pending: int
-    """Containers that it asked for besides."""
+    """Further containers that it asked for."""
 
 
 def note_change(holdings: list[Holding], at_s: float, running: int, pending: int) -> None:
-    """Add what has changed; of too many every second one goes, but never the first.
+    """Add a change; if there are too many, every second one goes, but never the first.
 
     >>> holdings = []
     >>> for at_s, running in ((1.0, 2), (2.0, 2), (3.0, 5)):

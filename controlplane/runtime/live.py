@@ -1,4 +1,4 @@
-"""How do facts become orders while the clock runs? One task owns the engine; everything else only leaves it messages.
+"""How do facts become orders while the clock runs? One task owns the engine; all others only leave it messages.
 
 A cycle runs when messages have arrived or when the engine's next timer is due. Cycles start at least `cycle_gap_ms`
 apart, so that facts gather, and leave the rest of the time to others: they take no more than `cycle_share` of it,
@@ -49,9 +49,9 @@ _log = structlog.get_logger()
 
 
 HOSTS_NOTED = 2000
-"""Hosts that are remembered each second as they are then."""
+"""Hosts whose state is remembered each second."""
 GAUGES_AGE_S = 1.0
-"""Who scrapes gets pools and hosts at most this old, or a little older where there are many."""
+"""A scrape gets pools and hosts at most this old, or a little older if there are many."""
 
 
 class Stats(Struct, frozen=True, kw_only=True):
@@ -63,9 +63,9 @@ class Stats(Struct, frozen=True, kw_only=True):
     engine_failures: int
     dropped_events: int
     store_failure: str
-    """Why nothing is recorded; empty while all is well."""
+    """Why nothing is recorded; empty while the store works."""
     store_unread: str
-    """Why it is not known what operators chose before the start; empty once it is."""
+    """Why operators' earlier choices are not known; empty once they are."""
     rows_dropped: int
 
 
@@ -142,7 +142,7 @@ class Runtime:
         )
 
     def checks(self) -> dict[str, str]:
-        """What is wrong, by the name of the check; an empty sentence means all is well."""
+        """What is wrong, by the name of the check; an empty sentence means that it passed."""
         pumping = self._pump is not None and not self._pump.done()
         engine = "the last cycle failed" if self.failing else "" if pumping else "no cycle is running"
         doubt = self.store.unread or self.choices.doubt
@@ -179,7 +179,7 @@ class Runtime:
         return DoorbellReply(protocol=PROTOCOL, orders_waiting=waiting)
 
     async def post(self, wish: Stimulus) -> Decision:
-        """Gives the engine an operator's wish and returns what its cycle decided."""
+        """Gives the engine an operator's request and returns its cycle's decisions."""
         decision = await asyncio.shield(self._enqueue(wish))
         for published in (self._snapshot, self._overview, self._pool_gauges):
             published.outdate()
@@ -188,7 +188,7 @@ class Runtime:
     async def set_mode(self, mode: Mode, *, source: str = "", reason: str, role: str) -> None:
         """Sets the mode everywhere, or for one source: at once, audited, and until it is set again.
 
-        It is in force even where it cannot be noted; what then failed is raised afterwards.
+        It is in force even if it cannot be logged; that failure is raised afterwards.
         """
         try:
             self.choices.make("mode", source, mode.value, reason=reason, role=role)
@@ -199,7 +199,7 @@ class Runtime:
             await self.post(ModeSet(mode=self.choices.allowed(mode), source=source, reason=reason))
 
     async def set_policy(self, policy: str, *, source: str, reason: str, role: str) -> Decision:
-        """Gives a source a policy of its own, or takes it back where it is empty; likewise."""
+        """Gives a source its own policy, or removes it if empty; at once and audited, as a mode."""
         try:
             self.choices.make("policy", source, policy, reason=reason, role=role)
         finally:
@@ -214,10 +214,10 @@ class Runtime:
         self._wake.set()
 
     async def snapshot(self, max_age_s: float | None = None) -> Snapshot:
-        """The published state, at most `max_age_s` old, described on a thread of its own: many attempts take seconds.
+        """The published state, at most `max_age_s` old, described on its own thread: many attempts take seconds.
 
         It is copied before on the loop, which takes 1 to 2 ms for 1,000 open jobs. Unless told, its age is the setting
-        `snapshot_age_s`, and more where making one takes long: readers never get more than a tenth of the time.
+        `snapshot_age_s`, and more if making one takes long: readers never get more than a tenth of the time.
         """
         if max_age_s is None:
             return await self._snapshot.at_most(self.settings.snapshot_age_s)
@@ -242,7 +242,7 @@ class Runtime:
         self._pump = asyncio.create_task(self._run(), name="grasshopper-cycles")
 
     async def stop(self) -> None:
-        """Ends the task, and stores what was learned."""
+        """Ends the task, and stores learned state."""
         if self._pump is not None:
             self._pump.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -286,7 +286,7 @@ class Runtime:
                     await self._all_wait.wait()
 
     def _check_attempts(self, request: SyncRequest) -> None:
-        """Raises `TooMuch` where a source could have more attempts than one may have, or than its share of all."""
+        """Raises `TooMuch` if a source could have more attempts than one may have, or than its share of all."""
         key, settings = key_of(request.source), self.settings
         before, everywhere = self.scheduler.n_attempts(key)
         ends = self.scheduler.n_running(key, {fact.attempt for fact in request.facts if type(fact) is AttemptEnded})
@@ -375,7 +375,7 @@ class Runtime:
             self.history.add(report)
 
     def _note_ended(self, outcomes: list[DecisionOutcome], now_s: float) -> None:
-        """Takes note of orders that end outside of any cycle."""
+        """Notes orders that end outside any cycle."""
         self.metrics.count_outcomes(outcomes)
         self.store.record([], outcomes, now_s)
 
@@ -401,10 +401,10 @@ class Runtime:
         )
 
     def _fail(self, batch: list[Message]) -> None:
-        """The engine is at fault: whoever waits gets an error, and full reports make its state true again.
+        """The engine is at fault: waiting callers get an error, and full reports restore its state.
 
-        Nothing that a half-finished cycle has left is trusted: what runs is forgotten, orders that wait are dropped,
-        and every source is asked for all.
+        No state of a half-finished cycle is trusted: running work is forgotten, waiting orders are dropped,
+        and every source is asked for a full report.
         """
         self.failures += 1
         self.failing = True
@@ -442,7 +442,7 @@ class Runtime:
             self.store.save_learned(self.scheduler.learned())
 
     def _note_hosts(self, now_s: float) -> None:
-        """Remembers how hosts are; of very many the next ones each second, for it takes microseconds each."""
+        """Remembers the state of hosts; if there are very many, the next ones each second, at microseconds each."""
         first = self._hosts_noted
         hosts = self.scheduler.hosts(now_s, slice(first, first + HOSTS_NOTED))
         self._hosts_noted = first + HOSTS_NOTED if len(hosts) == HOSTS_NOTED else 0

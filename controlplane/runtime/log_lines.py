@@ -1,6 +1,6 @@
-"""How does a log line get out so that nobody waits for it, or fails with it? A bounded queue, which one thread writes.
+"""How is a log line written without anybody waiting for it, or failing with it? A bounded queue, written by one thread.
 
-Where it goes may be a full disk, a pipe without a reader, or one that nobody empties: the kill switch works even so.
+Its destination may be a full disk, a pipe without a reader, or one that nobody empties: the kill switch still works.
 """
 
 import threading
@@ -11,17 +11,17 @@ import structlog
 _log = structlog.get_logger()
 
 MOST_CHARACTERS = 2**20
-"""As much may wait to be written; lines beyond that are dropped."""
+"""Bytes that may wait to be written; lines beyond that are dropped."""
 
 RETRY_S = 1.0
-"""Time between two attempts where writing fails: a full disk may have room again."""
+"""Time between two attempts if writing fails: a full disk may have room again."""
 
 PATIENCE_S = 1.0
 """The end waits no longer than this for the last lines."""
 
 
 class LogLines:
-    """A text stream for loggers. Of lines that had to be dropped, one line tells the number where they are missing.
+    """A text stream for loggers. One line in place of dropped ones gives their number.
 
     `put` takes bytes and returns how many of them it took, as `os.write` does; it may block, or raise OSError.
     """
@@ -47,10 +47,10 @@ class LogLines:
             self._changed.notify()
 
     def flush(self) -> None:
-        """Does nothing: who logs does not wait."""
+        """Does nothing: loggers do not wait."""
 
     def close(self) -> None:
-        """Writes what is queued, as far as that goes within `PATIENCE_S`, and ends the thread."""
+        """Writes queued lines, as many as it can within `PATIENCE_S`, and ends the thread."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -69,7 +69,7 @@ class LogLines:
             self._put_all("".join(lines).encode(errors="backslashreplace"))
 
     def _put_all(self, rest: bytes) -> None:
-        """Goes on where writing failed, so that no line is torn; gives up only at the end."""
+        """Continues where writing failed, so that no line is torn; gives up only at the end."""
         while rest:
             try:
                 rest = rest[self._put(rest) :]

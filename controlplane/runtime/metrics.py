@@ -1,4 +1,4 @@
-"""What does Prometheus see? Counters that the cycle increments, and gauges made from the state when somebody asks."""
+"""What does Prometheus see? Counters that the cycle increments, and gauges made from the state at each scrape."""
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
@@ -68,7 +68,7 @@ class Metrics:
         self.sync_seconds = histogram("sync_duration_seconds", "Time from a report's arrival to its reply.")
 
     def count(self, decision: Decision) -> None:
-        """Adds up what one cycle decided."""
+        """Counts one cycle's decisions."""
         for (action, reason, mode), n in Tally((r.action, r.reason, r.mode) for r in decision.records).items():
             self.decisions.labels(action.label, reason.label, mode.value).inc(n)
             if action is Action.REFUSE_COPY:
@@ -79,7 +79,7 @@ class Metrics:
         self.bad_facts.inc(len(decision.bad_facts))
 
     def count_outcomes(self, outcomes: Iterable[DecisionOutcome]) -> None:
-        """Adds up what became of orders, and of the copies that they launched."""
+        """Counts the outcomes of orders, and of the copies that they launched."""
         for outcome in outcomes:
             if outcome.order:
                 self.order_outcomes.labels(outcome.kind, outcome.result.value).inc()
@@ -96,7 +96,7 @@ class Metrics:
 
 
 class GaugeCollector(Collector):
-    """The version, and gauges that are read when somebody asks."""
+    """The version, and gauges that are read at each scrape."""
 
     def __init__(self, gauges: Callable[[], dict[str, tuple[float, str]]]) -> None:
         self._gauges = gauges

@@ -10,7 +10,7 @@ class RuntimeSettings:
     """Pace, bounds and patience of the live driver. `controlplane.settings` fills it from file and environment."""
 
     cycle_gap_ms: int = setting(20, 0, 1000, "Cycles start at least this far apart, so facts gather.")
-    cycle_share: float = setting(0.25, 0.01, 1.0, "Share of the time that cycles may take.")
+    cycle_share: float = setting(0.25, 0.01, 1.0, "Share of time that cycles may take.")
     longest_wait_ms: int = setting(50, 0, 10_000, "A report waits no longer than this for a cycle to start.")
     queue_reports: int = setting(5000, 1, 1_000_000, "Reports that may wait for a cycle; more are answered 503.")
     max_sources: int = setting(10_000, 1, 1_000_000, "Sources that may be attached at once.")
@@ -19,7 +19,7 @@ class RuntimeSettings:
     source_facts_per_s: int = setting(10_000, 1, 1_000_000, "Facts per second of one source; 50 updates count as one.")
     source_burst: int = setting(40_000, 1, 10_000_000, "Facts that a source may send beyond that before it must wait.")
     source_attempts: int = setting(5000, 1, 1_000_000, "Attempts that may run in one source.")
-    max_attempts: int = setting(200_000, 1, 10_000_000, "In all of them; beyond it each has an equal share.")
+    max_attempts: int = setting(200_000, 1, 10_000_000, "Attempts in all sources; beyond it each has an equal share.")
     cycle_facts: int = setting(
         3000, 1, 1_000_000, "Facts of a cycle; those of sources that sent more wait for the next."
     )
@@ -27,9 +27,9 @@ class RuntimeSettings:
     sources_per_s: int = setting(1000, 1, 100_000, "Syncs per second to aim at when there are many sources.")
     full_reports_per_s: int = setting(200, 1, 10_000, "Full reports asked for per second, after a restart.")
     forget_after_s: float = setting(60.0, 1.0, 86_400.0, "A source silent for this long is forgotten.")
-    first_report_age_s: float = setting(2_592_000.0, 1.0, 1e9, "A source's first report tells of nothing older.")
+    first_report_age_s: float = setting(2_592_000.0, 1.0, 1e9, "A source's first report contains nothing older.")
     snapshot_age_s: float = setting(1.0, 0.0, 60.0, "Pages and REST read a state at most this old.")
-    learned_every_s: float = setting(30.0, 1.0, 3600.0, "What was learned is stored this often.")
+    learned_every_s: float = setting(30.0, 1.0, 3600.0, "Learned values are stored this often.")
     event_clients: int = setting(50, 1, 10_000, "Clients that may follow decisions as they are recorded.")
     event_backlog: int = setting(1000, 1, 100_000, "Decisions that one of them may lag behind before it is cut off.")
     history_jobs: int = setting(500, 1, 100_000, "Jobs remembered for the decision page.")

@@ -10,11 +10,11 @@ from controlplane.engine.moment import Moment
 Description = TypeVar("Description")
 
 SHARE = 10
-"""Describing takes at most one part in so many of the time."""
+"""Describing takes at most one part in this many of the time."""
 
 
 class Published(Generic[Description]):
-    """What `describe` makes, on `thread`, of a moment that `take` has taken; once for all who ask meanwhile."""
+    """The result of `describe`, on `thread`, for a moment that `take` has taken; shared by all who ask meanwhile."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Published(Generic[Description]):
         self._describing = asyncio.Lock()
 
     def outdate(self) -> None:
-        """Who asks from now on wants to see what has just been done."""
+        """Makes later readers see what has just been done."""
         self._changes += 1
 
     async def at_most(self, age_s: float, *, strictly: bool = False) -> Description:
-        """A description at most `age_s` seconds old, or older where one takes long and the age is not strict."""
+        """A description at most `age_s` seconds old, or older if one takes long and the age is not strict."""
         async with self._describing:
             limit_s = age_s if strictly else max(age_s, SHARE * self._took_s)
             now_s, changes = self._clock(), self._changes

@@ -48,7 +48,7 @@ class Steered(Struct, frozen=True, kw_only=True, tag_field="type", tag="steered"
 
 
 class Restored(Struct, frozen=True, kw_only=True, tag_field="type", tag="restored"):
-    """The engine takes back what an earlier run learned."""
+    """The engine recalls what an earlier run learned."""
 
     learned: dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""What is a source told in reply to a message? Orders, claims, the mode, and when to come again with how much."""
+"""What is a source told in reply to a message? Orders, claims, the mode, and when to report again and how fully."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from controlplane.runtime.sources import KnownSource, Sources, Treatment
 from controlplane.wire.envelope import PROTOCOL, SyncReply
 
 LONGEST_INTERVAL_MS = int(0.3 * SILENT_S * 1000)
-"""A source told to come again after so long may miss two times and still not seem to be gone."""
+"""Longest interval given to a source: it may miss two reports and still not seem to be gone."""
 
 
 class Replies:
@@ -28,7 +28,7 @@ class Replies:
         self._plane_epoch = plane_epoch
 
     def decided(self, source: KnownSource, decision: Decision, now_s: float, *, is_awaited: bool) -> SyncReply:
-        """The reply to facts that a cycle has seen; one that nobody waits for any more takes no orders along."""
+        """The reply to facts that a cycle has seen; one that nobody waits for any more carries no orders."""
         want_full = source.key in decision.want_full
         if want_full:
             self._metrics.full_asked.inc()
@@ -47,14 +47,14 @@ class Replies:
         )
 
     def again(self, source: KnownSource, reply: SyncReply, now_s: float) -> SyncReply:
-        """The same reply again, in the mode that counts by now and without the orders whose time has run out."""
+        """The same reply again, in the current mode and without expired orders."""
         mode = self._scheduler.mode_of(source.key)
         source.outbox.withhold(mode)
         claims, orders = self._scheduler.claims_of(source.key), source.outbox.again(now_s)
         return replace(reply, mode=mode, claims=claims, orders=orders)
 
     def ask_full(self, source: KnownSource, treatment: Treatment, cycle: int, now_s: float) -> SyncReply:
-        """The reply to facts that do not add up: nothing is claimed, everything is asked for, in turn."""
+        """The reply to inconsistent facts: nothing is claimed, and a full report is requested in turn."""
         asked = treatment is not Treatment.WAIT
         wait_ms = 0 if asked or source.full_slot_s is None else int((source.full_slot_s - now_s) * 1000) + 1
         if asked:
@@ -70,9 +70,9 @@ class Replies:
         )
 
     def _interval_ms(self, source: KnownSource, decision: Decision, now_s: float) -> int:
-        """Often where work runs, so that orders born of timers do not wait; less so where there are many sources.
+        """Short if work runs, so that orders caused by timers do not wait; longer if there are many sources.
 
-        Never so seldom that leases and orders run out between two exchanges, or that it seems to be gone, unless it has
+        Never so long that leases and orders run out between two exchanges, or that the source seems gone, unless it has
         sent more facts than it may: then not before those are paid for.
         """
         return max(self._usual_interval_ms(source, decision), int(1000 * self._sources.debt_s(source, now_s)))

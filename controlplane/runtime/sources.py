@@ -1,9 +1,9 @@
-"""Has this message been seen before, is one missing, and what is still to be said to its sender?
+"""Has this message been seen before, is one missing, and what must its sender still be told?
 
 Each source numbers its messages. The same number twice gets the same reply; a missing number, or a source that this
 control plane has not met, means that facts are missing, so a full report is asked for. Full reports are asked for at
-a bounded rate, so that a restart with a thousand drivers makes no storm: a source told to wait gets no claims, and so
-stays as its host is without us.
+a bounded rate, so that a restart with a thousand drivers makes no storm: a source told to wait gets no claims, so its
+host stays stock.
 """
 
 from asyncio import Event, Future
@@ -24,11 +24,11 @@ from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.wire.envelope import Source, SyncReply, SyncRequest
 
 APPLICATION_SOURCES = 20
-"""That one application's token may attach: its drivers and those that were before them."""
+"""Sources that one application's token may attach: its drivers and earlier ones."""
 MOST_WAITING = 2
 """Reports of one source that wait for a cycle: a shim sends one at a time, and one more if it gave up on that."""
 ABSENT_S = 5.0
-"""If nobody has looked for this long, the process was suspended."""
+"""If the control plane has not looked for this long, it was suspended."""
 
 
 @dataclass(eq=False)
@@ -81,18 +81,18 @@ class NotYours(GrasshopperError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sends a message, by its connection and its token; without an application it has the token of all shims."""
+    """The sender of a message, by its connection and its token; without an application it has the shims' token."""
 
     address: str = "local"
     application: str = ""
 
     @property
     def owner(self) -> str:
-        """Whose sources are counted together: an application's, or an address's."""
+        """The key for counting sources together: an application or an address."""
         return f"application {self.application}" if self.application else f"address {self.address}"
 
     def may_attach(self, source: Source, facts: list[AnyFact]) -> bool:
-        """Whether its token is for that source: all but an application's are for any."""
+        """Whether its token is for that source: every token except an application's is for any."""
         if not self.application:
             return True
         attached = [fact for fact in facts if type(fact) is DriverAttached]
@@ -101,11 +101,11 @@ class Caller:
 
 
 LOCAL = Caller()
-"""Who calls from within this process."""
+"""The caller within this process."""
 
 
 class Treatment(Enum):
-    """What is to be done with a message."""
+    """What to do with a message."""
 
     APPLY = auto()
     """Its facts go to the engine."""
@@ -136,7 +136,7 @@ class Outbox:
     _sent: list[tuple[float, AnyOrder]] = field(default_factory=list)
 
     def put(self, orders: list[AnyOrder], now_s: float) -> None:
-        """Takes in new orders; their time to live runs from here."""
+        """Adds new orders; their time to live starts here."""
         self._waiting += [(now_s + order.ttl_ms / 1000, order) for order in orders]
         self._put.set()
 
@@ -156,12 +156,12 @@ class Outbox:
         self._sent = []
 
     def withhold(self, mode: Mode) -> None:
-        """Drops what the mode no longer allows: below control only ends go out."""
+        """Drops orders that the mode no longer allows: below control only kills go out."""
         if mode is not Mode.CONTROL:
             self._waiting, self._sent = ends(self._waiting), ends(self._sent)
 
     def clear(self) -> None:
-        """Drops all orders: those that wait, and those that would be sent once more."""
+        """Drops all orders: those that wait, and those that would be sent again."""
         self._waiting, self._sent = [], []
 
     def take(self, now_s: float) -> list[AnyOrder]:
@@ -177,17 +177,17 @@ class Outbox:
 
 
 def ends(orders: list[tuple[float, AnyOrder]]) -> list[tuple[float, AnyOrder]]:
-    """Those that end an attempt."""
+    """The orders that end an attempt."""
     return [(end_s, order) for end_s, order in orders if isinstance(order, KillAttempt)]
 
 
 def alive(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[tuple[float, AnyOrder]]:
-    """Those whose time has not run out."""
+    """The orders that have not expired."""
     return [(end_s, order) for end_s, order in orders if end_s > now_s]
 
 
 def orders_left(orders: list[tuple[float, AnyOrder]], now_s: float) -> list[AnyOrder]:
-    """The orders, their time to live shortened to what is left."""
+    """The orders, each with its remaining time to live."""
     return [
         order if (left_ms := int((end_s - now_s) * 1000)) >= order.ttl_ms else replace(order, ttl_ms=left_ms)
         for end_s, order in orders
@@ -212,17 +212,17 @@ class KnownSource:
     full_slot_s: float | None = None
     outbox: Outbox = field(default_factory=Outbox)
     caller: Caller = LOCAL
-    """Who was the first to speak for it."""
+    """The first caller that spoke for it."""
     waiting: int = 0
-    """Reports of it that wait for a cycle."""
+    """Its reports that wait for a cycle."""
     paid_s: float = 0.0
     """When its facts so far will be paid for, at its rate."""
     answer: Future[SyncReply] | None = None
-    """The reply to message `sequence`, perhaps still being made; None where its facts were not applied."""
+    """The reply to message `sequence`, perhaps still being made; None if its facts were not applied."""
 
 
 def key_of(source: Source) -> str:
-    """The name by which everybody else knows a source."""
+    """The name of a source everywhere else."""
     return f"{source.kind}:{source.id}"
 
 
@@ -247,7 +247,7 @@ class Sources:
         return self._by_key.get(key)
 
     def receive(self, request: SyncRequest, now_s: float, caller: Caller = LOCAL) -> tuple[KnownSource, Treatment]:
-        """Judges a message and takes note of it; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
+        """Judges and notes a message; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
         key = key_of(request.source)
         source = self._by_key.get(key)
         epoch = request.source.epoch
@@ -283,7 +283,7 @@ class Sources:
         return source, self._advance(source, request, now_s)
 
     def caller(self, who: Source, caller: Caller = LOCAL) -> KnownSource:
-        """The source that speaks; raises `Unheard`, `NotYours`, or `StaleReport` where it is one's past that has."""
+        """The source that speaks; raises `Unheard`, `NotYours`, or `StaleReport` for an earlier run of one."""
         source = self.get(key_of(who))
         if source is None or who.epoch > source.epoch:
             raise Unheard(key_of(who))
@@ -294,12 +294,12 @@ class Sources:
         return source
 
     def debt_s(self, source: KnownSource, now_s: float) -> float:
-        """Seconds that a source should be silent for, after all that it has sent; 0 within its burst."""
+        """Seconds for which a source should be silent, after all that it has sent; 0 within its burst."""
         burst_s = self._settings.source_burst / self._settings.source_facts_per_s
         return max(0.0, source.paid_s - now_s - burst_s)
 
     def charge(self, source: KnownSource, cost: float, now_s: float) -> None:
-        """Takes note of what a message brings, counted in facts."""
+        """Counts a message's contents, in facts."""
         source.paid_s = max(source.paid_s, now_s) + cost / self._settings.source_facts_per_s
 
     def _gives_way(self, source: KnownSource, request: SyncRequest, caller: Caller) -> bool:
@@ -311,7 +311,7 @@ class Sources:
         return is_other and (not source.attached or caller.application == request.source.id)
 
     def _check_place(self, caller: Caller) -> None:
-        """Raises `Busy` or `TooMuch` where there is no place for one more source."""
+        """Raises `Busy` or `TooMuch` if there is no place for one more source."""
         if len(self._by_key) >= self._settings.max_sources:
             raise Busy("the number of sources", self._settings.max_sources)
         limit = APPLICATION_SOURCES if caller.application else self._settings.sources_per_address
@@ -338,10 +338,10 @@ class Sources:
     def forget_silent(self, now_s: float, busy_s: float = 0.0) -> list[KnownSource]:
         """Drops the sources that have not been heard for too long, and returns them. To be called every second.
 
-        Who has a report that waits was heard.
+        A source with a waiting report was heard.
 
-        While the process was suspended, nobody could be heard: it was, if it has not looked for long and did not
-        compute for those `busy_s` either.
+        While the process was suspended, no source could be heard: it was suspended if it has not looked for long and
+        did not compute for those `busy_s` either.
         """
         if now_s - self._looked_s - busy_s > ABSENT_S:
             self._awake_s = now_s

@@ -1,1 +1,1 @@
-"""What outlives a restart: decisions, what was learned, who changed what. Losing it never stops a decision."""
+"""What survives a restart: decisions, learned state, who changed what. Losing it never stops a decision."""

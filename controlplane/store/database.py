@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_WAIT_S = 2.0
 _OUR_BYTE = 2**62
-"""Of the database's file, far behind those that SQLite locks."""
+"""The locked byte of the database's file, far behind those that SQLite locks."""
 _SECRET = re.compile("pass|secret|token|key", re.IGNORECASE)
 
 
@@ -51,7 +51,7 @@ def shown_url(url: str) -> str:
 def usable(url: str) -> bool:
     """Whether the URL can be understood and its driver is installed; nothing is connected to.
 
-    SQLite's own `file:` addresses are not: they may open one file as many.
+    SQLite's own `file:` addresses are not: they may open one file as several.
 
     >>> usable("/tmp/a.db"), usable("sqlite:///file:/tmp/a.db?uri=true")
     (True, False)
@@ -71,7 +71,7 @@ def usable(url: str) -> bool:
 def open_engine(url: str) -> Engine:
     """An engine that connects on first use. SQLite gets a write-ahead log, so readers and the writer do not wait.
 
-    What begins a transaction in SQLite is ours to say: Python would leave changes of tables out of it.
+    We begin transactions in SQLite ourselves: Python would leave changes of tables out of them.
     """
     parsed = make_url(full_url(url))
     if parsed.get_backend_name() != "sqlite":
@@ -87,10 +87,10 @@ def open_engine(url: str) -> Engine:
 
 @contextmanager
 def alone(url: str) -> Iterator[None]:
-    """Keeps an SQLite file for this process meanwhile; raises BlockingIOError where another one has it.
+    """Keeps an SQLite file for this process meanwhile; raises BlockingIOError if another one has it.
 
     The file counts, not the name: a link to it is the same one, symbolic or hard. Its place is kept, too, should the
-    file be taken away. Other databases are not kept, nor is what cannot be locked.
+    file be taken away. Other databases are not kept, nor are files that cannot be locked.
     """
     name = _file_name(make_url(full_url(url)))
     with ExitStack() as stack:
@@ -105,7 +105,7 @@ def alone(url: str) -> Iterator[None]:
 
 
 def file_of(engine: Engine) -> tuple[int, int] | None:
-    """Which file on which device an SQLite database is by now; None for other databases. Raises OSError."""
+    """The current file and device of an SQLite database; None for other databases. Raises OSError."""
     name = _file_name(engine.url)
     if not name:
         return None
@@ -114,7 +114,7 @@ def file_of(engine: Engine) -> tuple[int, int] | None:
 
 
 def _file_name(url: URL) -> str:
-    """The path of an SQLite database; empty where it has none, or is no SQLite."""
+    """The path of an SQLite database; empty if it has none, or is not SQLite."""
     name = url.database or ""
     return "" if url.get_backend_name() != "sqlite" or name == ":memory:" or name.startswith("file:") else name
 
@@ -122,15 +122,15 @@ def _file_name(url: URL) -> str:
 def durable(engine: Engine) -> Engine:
     """The same database; a transaction is on the disk when it ends, and in SQLite waits for the lock when it begins.
 
-    Others may be lost with the power, but never in part.
+    Others may be lost in a power failure, but never in part.
     """
     return engine.execution_options(durable=True)
 
 
 def migrate(connection: Connection, revision: str = "head") -> None:
-    """Brings the tables to the newest shape, or up to an older one; does nothing where they are.
+    """Migrates the tables to the newest shape, or up to an older one; does nothing if they have it.
 
-    All of it belongs to the transaction that the connection is in.
+    All of it belongs to the connection's transaction.
     """
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
@@ -161,9 +161,9 @@ def _lock_byte(descriptor: int) -> None:
 
 
 def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
-    """Makes the file before SQLite does, which would let everybody read it; those beside it get its permissions.
+    """Makes the file before SQLite does, which would let everybody read it; files next to it get its permissions.
 
-    One that is there stays closed: closing it would end the locks of this process's other connections. Where it cannot
+    An existing one stays closed: closing it would end the locks of this process's other connections. If it cannot
     be made, SQLite says why.
     """
     with suppress(OSError):
@@ -173,7 +173,7 @@ def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) ->
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     is_new = cursor.execute("PRAGMA page_count").fetchone() == (0,)
-    if is_new:  # Later it has no effect, but waits for whoever holds the lock for writing.
+    if is_new:  # Later it has no effect, but waits for the holder of the write lock.
         cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA cache_size=-1000")

@@ -1,4 +1,4 @@
-"""What was decided lately? The newest decisions in memory, so that they can be read while the store is down."""
+"""What was decided recently? The newest decisions in memory, so that they can be read while the store is down."""
 
 from collections import OrderedDict
 
@@ -9,7 +9,7 @@ from controlplane.model.reasons import Action, Reason
 
 
 class RecordedDecision(Struct, kw_only=True):
-    """A decision, when it was made by the wall clock, and what came of it so far."""
+    """A decision, its time by the wall clock, and its outcome so far."""
 
     record: DecisionRecord
     at_unix_ms: int
@@ -29,7 +29,7 @@ class DecisionFilter(Struct, frozen=True, kw_only=True):
     action: Action | None = None
     reason: Reason | None = None
     outcome: Result | None = None
-    """What came of its order: any of what was heard, or `pending` where nothing was."""
+    """The outcome of its order: any reported one, or `pending` if there was none."""
 
     def wanted(self) -> dict[str, object]:
         """The conditions on the record itself, by field."""
@@ -66,11 +66,11 @@ class Recent:
 
     @property
     def oldest_id(self) -> int | None:
-        """Every decision of this run from this id on is here."""
+        """Id from which on every decision of this run is here."""
         return next(iter(self._by_id), None)
 
     def add(self, record: DecisionRecord, at_unix_ms: int) -> RecordedDecision:
-        """Takes in a decision; the oldest makes room."""
+        """Adds a decision; the oldest makes room."""
         decision = self._by_id[record.id] = RecordedDecision(record=record, at_unix_ms=at_unix_ms, outcomes=[])
         if len(self._by_id) > self._limit:
             self._by_id.popitem(last=False)

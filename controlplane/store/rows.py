@@ -20,24 +20,24 @@ _decode_record = msgspec.json.Decoder(DecisionRecord).decode
 _decode_outcome = msgspec.json.Decoder(DecisionOutcome).decode
 
 _NOT_UNDERSTOOD = (msgspec.MsgspecError, UnicodeDecodeError, TypeError)
-"""What decoding says of a body that is torn, of another version, or no bytes: SQLite takes anything in any column."""
+"""Errors of decoding a body that is torn, of another version, or no bytes: SQLite takes anything in any column."""
 
 _PENDING = and_(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision == decisions.c.id))
-"""Of a decision: nothing was heard of its order."""
+"""Result of a decision whose order has no news."""
 
 _COLUMNS = {"index": "task"}
 """Fields whose column has another name (`index` is a word of SQL)."""
 
 
 class StockTally(Struct, frozen=True, kw_only=True):
-    """What became of the copies that a host launched by itself."""
+    """Outcomes of the copies that a host launched by itself."""
 
     won: int = 0
-    """Those that ended before the attempt they were to beat."""
+    """Copies that ended before the attempt they were to beat."""
     lost: int = 0
-    """Those that were beaten, or failed."""
+    """Copies that were beaten, or failed."""
     losing_core_s: float = 0.0
-    """Core-seconds of those that lost."""
+    """Core-seconds of losing copies."""
 
 
 def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
@@ -75,19 +75,19 @@ def stock_copy_row(copy: StockCopy, at_ms: int) -> dict[str, Any]:
 
 
 def keyed_row(key: str, value: Any, at_ms: int) -> dict[str, Any]:
-    """The row of something that is stored once per key."""
+    """The row of a value that is stored once per key."""
     return {"key": key, "at_ms": at_ms, "body": _encode(value)}
 
 
 def replace_keyed(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Writes rows over those of the same keys, in the words that all databases share."""
+    """Writes rows over those of the same keys, in SQL that all databases share."""
     newest = {row["key"]: row for row in rows}
     connection.execute(delete(table).where(table.c.key.in_(newest)))
     connection.execute(table.insert(), list(newest.values()))
 
 
 def understood(decode: Callable[[bytes], Any], body: bytes, **row: object) -> Any:
-    """What a stored body says; None where that is not understood, which is told of its `row`."""
+    """The decoded body of a row; None if it is not understood, which is logged with its `row`."""
     try:
         return decode(body)
     except _NOT_UNDERSTOOD as error:
@@ -96,14 +96,14 @@ def understood(decode: Callable[[bytes], Any], body: bytes, **row: object) -> An
 
 
 def read_learned(connection: Connection) -> dict[str, Any]:
-    """What was learned, by key, as far as it is understood."""
+    """Learned values by key, as far as they are understood."""
     found = connection.execute(select(learned.c.key, learned.c.body))
     values = {row.key: understood(msgspec.json.decode, row.body, table="learned", key=row.key) for row in found}
     return {key: value for key, value in values.items() if value is not None}
 
 
 def read_settings(connection: Connection) -> dict[str, Any]:
-    """What was changed at run time, by name. What is torn comes as text, so that nobody takes it for nothing."""
+    """Settings changed at run time, by name. Torn ones come as text, so that they are not taken for missing."""
     return {row.key: _setting(row.body) for row in connection.execute(select(settings.c.key, settings.c.body))}
 
 
@@ -137,7 +137,7 @@ def find_decisions(
 
 
 def end_orders(connection: Connection, at_ms: int) -> None:
-    """Notes of every order that an earlier run has left open that nothing will be heard of it any more."""
+    """Ends every order that an earlier run has left open, as no more news of it will come."""
     left = connection.execute(select(decisions.c.id, decisions.c.at_ms, decisions.c.body).where(_PENDING)).all()
     ended = []
     for row in left:
@@ -148,7 +148,7 @@ def end_orders(connection: Connection, at_ms: int) -> None:
                 order=record.order,
                 result=Result.MOOT,
                 at_s=record.at_s + (end_ms - row.at_ms) / 1000,
-                reason="the control plane was started anew",
+                reason="the control plane was restarted",
             )
             ended.append(outcome_row(outcome, end_ms))
     if ended:
@@ -156,7 +156,7 @@ def end_orders(connection: Connection, at_ms: int) -> None:
 
 
 def tally_stock_copies(connection: Connection, since_ms: int) -> dict[str, StockTally]:
-    """What the hosts' own speculation did since then, by source."""
+    """Results of the hosts' own speculation since then, by source."""
     table = stock_copies
     sums = select(table.c.source, table.c.won, func.count().label("copies"), func.sum(table.c.core_s).label("core_s"))
     found = connection.execute(sums.where(table.c.at_ms >= since_ms).group_by(table.c.source, table.c.won))
@@ -168,7 +168,7 @@ def tally_stock_copies(connection: Connection, since_ms: int) -> dict[str, Stock
 
 
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
-    """Deletes decisions that are too old or too many, and what is older than all that are left; returns how many went.
+    """Deletes decisions that are too old or too many, and rows older than all that remain; returns their number.
 
     Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`.
     """

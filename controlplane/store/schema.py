@@ -24,7 +24,7 @@ decisions = Table(
     Index("ix_decisions_action", "action", "id"),
     Index("ix_decisions_ordered", "ordered", "id"),
 )
-"""One row a decision; `body` is the whole DecisionRecord as JSON, the rest is there to be searched."""
+"""One row per decision; `body` is the whole DecisionRecord as JSON, the rest is for searching."""
 
 outcomes = Table(
     "outcomes",
@@ -46,7 +46,7 @@ stock_copies = Table(
     Column("won", SmallInteger, nullable=False),
     Column("core_s", Float, nullable=False),
 )
-"""One row a copy that a host launched by itself and that has ended: what ours are compared with."""
+"""One row per ended copy that a host launched by itself: ours are compared with these."""
 
 learned = Table(
     "learned",
@@ -55,7 +55,7 @@ learned = Table(
     Column("at_ms", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
-"""Samples and tail indices; one row a key of `Scheduler.learned()`."""
+"""Samples and tail indices; one row per key of `Scheduler.learned()`."""
 
 audit = Table(
     "audit",
@@ -72,4 +72,4 @@ settings = Table(
     Column("at_ms", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
-"""Settings changed at run time, which outlive a restart."""
+"""Settings changed at run time, which survive a restart."""

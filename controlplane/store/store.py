@@ -1,8 +1,8 @@
 """Where are decisions, outcomes, learned samples, settings and the audit log kept? The one face of the store.
 
 Writing never blocks: rows go to a bounded queue that one thread empties. Reading takes the newest from memory and the
-rest from the database; while that cannot be read, the answer says that it is not complete. What an earlier run has left
-is taken up at once, but for rows that are not understood; until it can be read, `unread` says why it was not.
+rest from the database; while that cannot be read, the answer says that it is not complete. An earlier run's state
+is recalled at once, except rows that are not understood; until it can be read, `unread` says why not.
 """
 
 import asyncio
@@ -38,20 +38,20 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
     at_unix_ms: int
     role: str
-    """Under which token's role; `local` where there are no tokens."""
+    """The role of the token used; `local` without tokens."""
     action: str
     """What was changed."""
     reason: str
     """Why, in the operator's words."""
     details: dict[str, Any] = {}
-    """What was asked for, field by field."""
+    """The request, field by field."""
 
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode
 
 
 class Stored(Struct, frozen=True, kw_only=True):
-    """What an earlier run has left: what was learned and what was changed at run time, by key, and the audit log."""
+    """An earlier run's state: learned values and settings changed at run time, by key, and the audit log."""
 
     learned: dict[str, Any]
     settings: dict[str, Any]
@@ -63,7 +63,7 @@ def _wall_ms() -> int:
 
 
 class Store:
-    """The database and what is read without it. `wall_ms` is the wall clock, only ever used to date rows."""
+    """The database and the memory before it. `wall_ms` is the wall clock, only ever used to date rows."""
 
     def __init__(self, settings: StoreSettings, wall_ms: Callable[[], int] = _wall_ms) -> None:
         self.engine = open_engine(settings.url)
@@ -73,15 +73,15 @@ class Store:
         self._recent = Recent(settings.recent_rows)
         self._audit: deque[AuditEntry] = deque(maxlen=1000)
         self.unread = "it was not opened yet"
-        """Why it is not known what an earlier run has left; empty once it is."""
+        """Why an earlier run's state is not known; empty once it is."""
         self.learned: dict[str, Any] = {}
-        """What an earlier run had learned, by key."""
+        """An earlier run's learned values, by key."""
         self.settings: dict[str, Any] = {}
-        """What was changed at run time, by name: what an earlier run has left and what this one has saved."""
+        """Settings changed at run time, by name: an earlier run's and those that this one has saved."""
 
     @property
     def failure(self) -> str:
-        """Why nothing is recorded at present; empty while all is well."""
+        """Why nothing is recorded at present; empty while the store works."""
         return self._writer.failure
 
     @property
@@ -90,7 +90,7 @@ class Store:
         return self._writer.dropped
 
     def newest_id(self) -> int:
-        """The highest id of a decision on record; 0 where there is none, or it cannot be read."""
+        """The highest id of a decision on record; 0 if there is none, or it cannot be read."""
         try:
             with self.engine.connect() as connection:
                 return connection.execute(select(func.max(schema.decisions.c.id))).scalar() or 0
@@ -98,15 +98,15 @@ class Store:
             return 0
 
     def open(self) -> None:
-        """Starts writing, and takes up what an earlier run has left, if it can be read."""
+        """Starts writing, and recalls an earlier run's state, if it can be read."""
         if (stored := self.read()) is not None:
             self.take_up(stored)
         self._writer.start()
 
     def read(self) -> Stored | None:
-        """What an earlier run has left; None where it cannot be read. May wait for the disk; for any thread."""
+        """An earlier run's state; None if it cannot be read. May wait for the disk; for any thread."""
         try:
-            with contextlib.suppress(DBAPIError, OSError):  # Reading may work where writing does not.
+            with contextlib.suppress(DBAPIError, OSError):  # Reading may work when writing does not.
                 self._writer.migrate()
             with self.engine.connect() as connection:
                 return Stored(
@@ -122,7 +122,7 @@ class Store:
         return None
 
     def take_up(self, stored: Stored) -> None:
-        """Brings what an earlier run has left together with what this one has changed, which is newer."""
+        """Merges an earlier run's state with this one's changes, which are newer."""
         self.learned = stored.learned
         self.settings = stored.settings | self.settings
         older = [entry for entry in stored.audit if entry not in self._audit]
@@ -130,12 +130,12 @@ class Store:
         self.unread = ""
 
     def close(self) -> None:
-        """Writes what is queued and lets go of the database."""
+        """Writes queued rows and releases the database."""
         self._writer.stop()
         self.engine.dispose()
 
     def flush(self) -> bool:
-        """Waits until everything queued is written; False where it could not be."""
+        """Waits until everything queued is written; False if it could not be."""
         return self._writer.flush()
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Store:
     ) -> list[RecordedDecision]:
         """Keeps one cycle's decisions and their outcomes; `now_s` is the engine's clock, which dates them.
 
-        How an order ended that belongs to no decision is not kept.
+        Outcomes of orders that belong to no decision are not kept.
         """
         outcomes = [outcome for outcome in outcomes if outcome.decision]
         if not records and not outcomes:
@@ -163,14 +163,14 @@ class Store:
         return recorded
 
     def record_stock_copies(self, copies: list[StockCopy], now_s: float) -> None:
-        """Keeps what became of copies that hosts launched by themselves; `now_s` is the engine's clock."""
+        """Keeps the outcomes of copies that hosts launched by themselves; `now_s` is the engine's clock."""
         if copies:
             start_ms = self.wall_ms() - int(now_s * 1000)
             added = [rows.stock_copy_row(copy, start_ms + int(copy.ended_s * 1000)) for copy in copies]
             self._writer.put([("stock_copies", row) for row in added])
 
     def save_learned(self, learned: Mapping[str, Any]) -> None:
-        """Keeps what was learned, by key; never in place of what has not been read."""
+        """Keeps learned values, by key; never in place of values that have not been read."""
         if not self.unread:
             self._put_keyed("learned", learned)
 
@@ -189,7 +189,7 @@ class Store:
         return entry
 
     async def recorded(self) -> bool:
-        """Whether everything saved and audited so far is written; waits a moment for it, but not for a sick disk."""
+        """Whether everything saved and audited so far is written; waits a moment for it, but not for a failing disk."""
         return await asyncio.to_thread(self._writer.kept, RECORD_WAIT_S) and not self.unread
 
     def _put_keyed(self, table: str, values: Mapping[str, Any]) -> None:
@@ -203,7 +203,7 @@ class Store:
         return list(reversed(self._audit))[:limit]
 
     async def decision(self, decision: int) -> RecordedDecision | None:
-        """One decision with its outcomes, or None where it is not (or no longer) known."""
+        """One decision with its outcomes, or None if it is not (or no longer) known."""
         if found := self._recent.get(decision):
             return found
         older, _ = await asyncio.to_thread(self._read_decisions, DecisionFilter(), decision + 1, 1)
@@ -222,12 +222,12 @@ class Store:
         return DecisionPage(decisions=found[:limit], cursor=cursor, complete=complete)
 
     async def newest_epoch(self, which: DecisionFilter) -> int | None:
-        """The epoch of the newest matching decision; None where none matches."""
+        """The epoch of the newest matching decision; None if none matches."""
         newest = (await self.decisions(which, limit=1)).decisions
         return newest[0].record.epoch if newest else None
 
     async def stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
-        """What the hosts' own speculation did since then, by source; None while that cannot be read."""
+        """Results of the hosts' own speculation since then, by source; None while they cannot be read."""
         return await asyncio.to_thread(self._tally_stock_copies, since_ms)
 
     def _tally_stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:

@@ -1,6 +1,6 @@
 """How are rows written without anybody waiting for the disk? One thread, batches, and a queue that drops when full.
 
-What operators do is kept apart from that queue: an outage that fills it loses decisions, never a kill switch.
+Operators' changes are kept outside that queue: an outage that fills it loses decisions, never a kill switch.
 """
 
 import itertools
@@ -21,16 +21,16 @@ from controlplane.store.parameters import StoreSettings
 _log = structlog.get_logger()
 
 _ROWS_AT_FAULT = (IntegrityError, DataError, OverflowError)
-"""Trying again would fail again, so the row is given up."""
+"""Errors for which a retry would fail again, so the row is given up."""
 
 _MANY = {"decisions", "outcomes", "stock_copies"}
-"""Tables whose newest rows may be lost with the power: to wait for the disk after each cycle would cost too much."""
+"""Tables whose newest rows may be lost in a power failure: waiting for the disk each cycle would cost too much."""
 
 _PAGES_BACK = 10_000
 """Pages of an SQLite file that one sweep gives back to the disk, at most: 40 MB."""
 
 PATIENCE_S = 5.0
-"""Who stops, or wants everything written, waits no longer for the disk."""
+"""Longest wait for the disk by a caller that stops, or wants everything written."""
 
 _Row = tuple[str, dict[str, Any]]
 
@@ -48,7 +48,7 @@ class Writer:
         self._settings = settings
         self._wall_ms = wall_ms
         self._start_ms: int | None = None
-        """The wall clock when the monotonic one was at nought, as `_note_start` believes it."""
+        """The wall clock when the monotonic one was at zero, as estimated by `_note_start`."""
         self._queue: deque[_Row] = deque()
         self._kept: dict[tuple[str, object], _Row] = {}
         self._numbers = itertools.count()
@@ -64,7 +64,7 @@ class Writer:
         self._thread.start()
 
     def migrate(self) -> None:
-        """Brings the tables to the newest shape, and ends an earlier run's orders: once and whole.
+        """Migrates the tables to the newest shape, and ends an earlier run's orders: once and whole.
 
         Raises what the database says while it cannot.
         """
@@ -77,7 +77,7 @@ class Writer:
                 self.migrated = True
 
     def put(self, added: list[_Row]) -> None:
-        """Queues rows of (table, values); what does not fit is dropped and counted. Never waits for the disk."""
+        """Queues rows of (table, values); rows that do not fit are dropped and counted. Never waits for the disk."""
         with self._wake:
             room = self._settings.queue_rows - len(self._queue)
             self.dropped += max(len(added) - room, 0)
@@ -85,7 +85,7 @@ class Writer:
             self._wake.notify()
 
     def keep(self, added: list[_Row]) -> None:
-        """Takes rows that go first and are not dropped: of one key only the newest, of the others `queue_rows`."""
+        """Takes rows that go first and are not dropped: per key only the newest, of the others `queue_rows`."""
         with self._wake:
             for table, row in added:
                 if "key" not in row and len(self._kept) >= self._settings.queue_rows:
@@ -95,7 +95,7 @@ class Writer:
             self._wake.notify()
 
     def flush(self) -> bool:
-        """Waits until everything queued is written; False where the time or the database did not allow it."""
+        """Waits until everything queued is written; False if the time or the database did not allow it."""
         with self._wake:
             self._wake.notify()
             return self._wake.wait_for(lambda: not (self._queue or self._kept or self._busy), PATIENCE_S)
@@ -107,7 +107,7 @@ class Writer:
             return not (self._kept or self._busy_kept)
 
     def stop(self) -> None:
-        """Writes what is queued, if the database lets it, and ends the thread."""
+        """Writes queued rows, if the database allows it, and ends the thread."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -143,7 +143,7 @@ class Writer:
             return [*kept.values(), *(self._queue.popleft() for _ in range(n_rows))]
 
     def _settled(self, batch: list[_Row]) -> list[_Row]:
-        """Writes the rows; returns those to try again. Where some are refused for ever, only those are given up."""
+        """Writes the rows; returns those to retry. Rows that are refused permanently are given up, and only those."""
         parts = [batch]
         try:
             self.migrate()
@@ -169,12 +169,12 @@ class Writer:
         return []
 
     def _check_file(self) -> None:
-        """Raises OSError where the file is gone or another one: what is written to the old one, nobody will read."""
+        """Raises OSError if the file is gone or replaced: nobody will read rows written to the old one."""
         if file_of(self._engine) != self._file:
             raise OSError("another file is in the place of the store's; restart to go on with that one")
 
     def _halves(self, part: list[_Row], error: Exception) -> list[list[_Row]]:
-        """The refused rows in two parts, the older one last; nothing where it is a single row, which is given up."""
+        """The refused rows in two parts, the older one last; nothing for a single row, which is given up."""
         if len(part) <= 1:
             self.dropped += len(part)
             _log.error("store_row_refused", error=str(getattr(error, "orig", None) or error))
@@ -185,7 +185,7 @@ class Writer:
     def _note_start(self) -> None:
         """Dates the start by the newest row of earlier runs, or by the wall clock where that is earlier or alone.
 
-        What is old is then told by the time since: a clock that is ahead at the start, or jumps, deletes nothing.
+        Age is then measured by the time since: a clock that is ahead at the start, or jumps, deletes nothing.
         Time without a running server makes no row older.
         """
         if self._start_ms is None:

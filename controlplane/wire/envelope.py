@@ -2,11 +2,11 @@
 
 One round trip: facts up, orders down. The same (source, epoch, sequence) twice is harmless: the second gets the
 first one's reply. A gap in the sequence, or a control plane that has not seen this source, answers `want_full`.
-Whoever gives up on a reply and reports in full instead leaves out a number: that reply's orders are then sent again.
+A source that gives up on a reply and reports in full leaves out a number: that reply's orders are then sent again.
 
-An order that no fact of its source has caused waits for the source's next exchange. The doorbell is a question that
-stays open until such orders wait, or until the time is over that the source has named. It brings none of them: who
-hears it ring exchanges at once. So whatever becomes of it, orders travel as they do without it.
+An order that no fact of its source has caused waits for the source's next exchange. The doorbell is a request that
+stays open until such orders wait, or until the time that the source has named is over. It carries no orders: a source
+that hears it ring exchanges at once. So whatever becomes of it, orders travel as they do without it.
 """
 
 from typing import Annotated
@@ -22,7 +22,7 @@ PROTOCOL = 1
 
 
 class Source(Struct, frozen=True):
-    """Who speaks. `epoch` grows with every restart of the same id (the driver's start in milliseconds)."""
+    """The sender. `epoch` grows with every restart of the same id (the driver's start in milliseconds)."""
 
     kind: Annotated[str, Meta(pattern=rf"^({'|'.join(KINDS)})$(?!\n)")]
     id: Key
@@ -30,7 +30,7 @@ class Source(Struct, frozen=True):
 
 
 class SyncRequest(Struct, frozen=True, omit_defaults=True):
-    """Facts since the last acknowledged exchange; `full` says that they are everything there is."""
+    """Facts since the last acknowledged exchange; `full` says that they are complete."""
 
     protocol: Count
     source: Source
@@ -57,15 +57,15 @@ class SyncReply(Struct, frozen=True, omit_defaults=True):
     """Milliseconds after which the source should exchange again."""
     mode: Mode
     want_full: bool = False
-    """Whether the next request should report everything there is."""
+    """Whether the next request should be a full report."""
     orders: list[AnyOrder] = []
-    """What the host is asked to do."""
+    """Orders for the host."""
     claims: list[Claim] = []
     """Jobs for which the control plane speculates."""
 
 
 class DoorbellRequest(Struct, frozen=True):
-    """Tell me when orders wait, but answer after `wait_ms` at the latest. The source must have exchanged before."""
+    """Answer when orders wait, or after `wait_ms` at the latest. The source must have exchanged before."""
 
     protocol: Count
     source: Source
@@ -73,7 +73,7 @@ class DoorbellRequest(Struct, frozen=True):
 
 
 class DoorbellReply(Struct, frozen=True):
-    """How many orders wait for the source's next exchange; 0 where the time was over, or the source asked anew."""
+    """How many orders wait for the source's next exchange; 0 if the time was over, or the source asked again."""
 
     protocol: Count
     """Version of the protocol."""

@@ -1,6 +1,6 @@
 """What does the envelope look like to other languages? The JSON Schema of `/shim/v1/sync` and `/shim/v1/doorbell`.
 
-`python -m controlplane.wire.schema` prints it; `docs/shim-protocol.schema.json` holds the same text, and a test keeps
+`python -m controlplane.wire.schema` prints it; `docs/shim-protocol.schema.json` holds the same text; a test keeps
 the two equal.
 """
 
@@ -12,7 +12,7 @@ import msgspec
 from controlplane.wire.envelope import DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
 BODIES = (SyncRequest, SyncReply, DoorbellRequest, DoorbellReply)
-"""What is sent and answered, of a sync and of the doorbell."""
+"""Requests and replies, of a sync and of the doorbell."""
 
 
 def components(ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
@@ -21,7 +21,7 @@ def components(ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str,
 
 
 def schema() -> dict[str, Any]:
-    """One document: what is sent and what is answered, and every definition that they use."""
+    """One document: requests and replies, and every definition that they use."""
     (request, reply, doorbell_request, doorbell_reply), definitions = components("#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

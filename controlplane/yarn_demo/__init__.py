@@ -1,4 +1,4 @@
-"""What do stragglers cost when applications share a YARN queue, and who makes what of them? `grasshopper demo-yarn`."""
+"""What do stragglers cost under each scheduler when applications share a YARN queue? `grasshopper demo-yarn`."""
 
 from __future__ import annotations
 

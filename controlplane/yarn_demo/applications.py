@@ -62,9 +62,9 @@ def run_applications(
     work_dir: Path,
     on_event: OnEvent,
 ) -> Outcome:
-    """Run each job as an application of its own, all at once, while one node is sick.  Raises ApplicationError.
+    """Run each job as its own application, all at once, while one node is sick.  Raises ApplicationError.
 
-    Applications are submitted in the order of `jobs`, which is what first come, first served goes by.
+    Applications are submitted in the order of `jobs`, which first come, first served follows.
     """
     conf = _conf(work_dir, yarn.folder / "staging") | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
@@ -86,7 +86,7 @@ def run_applications(
         for driver in drivers:
             driver.expect("stopped")
     if server and not all(was_steered(server, id) for id in ids):
-        raise ApplicationError(f"{contestant.name}: the control plane decided nothing for an application")
+        raise ApplicationError(f"{contestant.name}: the control plane made no decision for an application")
     return Outcome(
         contestant=contestant.name,
         seed=world.seed,
@@ -138,7 +138,7 @@ class Driver:
 def sick_node(yarn: LocalYarn, world: World) -> SickHost:
     """A context in which the executors of the world's sick host run only for a share of each second.
 
-    Masters there run on: where they happen to be placed shall not decide who wins.
+    Masters there run on: their placement must not decide who wins.
     """
 
     def executors() -> list[int]:

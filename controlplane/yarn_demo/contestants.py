@@ -51,7 +51,7 @@ def workload() -> Workload:
 
 
 def order_of(contestant: Contestant) -> dict[str, object]:
-    """What capacity-scheduler.xml says of the queue while it is the contestant's turn."""
+    """The queue's properties in capacity-scheduler.xml during the contestant's turn."""
     if contestant.allocator:
         return queue_properties((QUEUE,))
     return {f"yarn.scheduler.capacity.{QUEUE}.ordering-policy": STOCK_ORDERS[contestant.name].value}

@@ -60,9 +60,9 @@ def run_rounds(
     report: Path,
     console: Console,
 ) -> dict[str, list[Outcome]]:
-    """Each round runs every contestant once on one YARN, starting with another one each time.
+    """Each round runs every contestant once on one YARN, starting with a different one each time.
 
-    The ResourceManager knows one address of a control plane; each contestant's own is there in its turns.
+    The ResourceManager knows one address of a control plane; each contestant's own runs there during its turns.
     """
     inputs = work.write_inputs(work_dir / "inputs")
     port = free_port("127.0.0.1")

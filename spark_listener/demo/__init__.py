@@ -1,4 +1,4 @@
-"""What do stragglers cost on a real Spark cluster, and what does each scheduler make of them? `grasshopper demo`."""
+"""What do stragglers cost on a real Spark cluster under each scheduler? `grasshopper demo`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("build"), first_seed: int = 1) -> None:
     """Run all contestants `rounds` times, print the table, write `build_dir`/demo.json, keep the decision page.
 
-    `world` is `independent` (a copy draws its slowness anew) or `data` (a copy meets the same slowness again).
+    `world` is `independent` (a copy draws its slowness again) or `data` (a copy meets the same slowness again).
     Spark and everything heavy is imported only here.
     """
     from spark_listener.demo.runner import run_demo
@@ -17,7 +17,7 @@ def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("bui
 
 
 def run_table1(build_dir: Path = Path("build")) -> None:
-    """Run Hopper's Table 1: two jobs on seven slots under three policies, beside the paper's numbers."""
+    """Run Hopper's Table 1: two jobs on seven slots under three policies, next to the paper's numbers."""
     from spark_listener.demo import table1_runner
 
     table1_runner.run_table1(build_dir)

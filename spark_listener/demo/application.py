@@ -62,7 +62,7 @@ class Outcome:
     results: dict[str, str]
     copies: CopyCounts
     load: float
-    """The machine's, over the last minute of its run."""
+    """The machine's load, over the last minute of its run."""
 
 
 def run_application(
@@ -100,7 +100,7 @@ def run_application(
     if not stopped or len(finished) < len(jobs):
         raise ApplicationError(f"{contestant.name}: {len(finished)} of {len(jobs)} jobs ended; see {log_path}")
     if server and not was_steered(server, app_id):
-        raise ApplicationError(f"{contestant.name}: the control plane decided nothing for it; see {log_path}")
+        raise ApplicationError(f"{contestant.name}: the control plane made no decision for it; see {log_path}")
     return Outcome(
         contestant=contestant.name,
         seed=world.seed,

@@ -20,7 +20,7 @@ class StockSetting:
         return f"{self.scheduler}, {speculation}"
 
     def spark_conf(self) -> dict[str, str]:
-        """What Spark is configured with."""
+        """Spark's configuration."""
         conf = {"spark.scheduler.mode": self.scheduler, "spark.speculation": "false"}
         if self.quantile is not None:
             conf |= {

@@ -57,7 +57,7 @@ def control_plane(
 
 
 def store_of(contestant: Contestant, work_dir: Path) -> Path:
-    """The SQLite file with the decisions of its control plane, which stays when that has ended."""
+    """The SQLite file with its control plane's decisions, which stays after that has ended."""
     return work_dir / f"{contestant.name}.db"
 
 

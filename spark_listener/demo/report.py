@@ -106,7 +106,7 @@ def write_json(rows: list[Row], path: Path) -> None:
 
 
 def print_table(rows: list[Row], console: Console, subject: str = "job") -> None:
-    """`subject` is what the times are of."""
+    """`subject` is the thing that is timed."""
     rounds, world = rows[0].rounds, rows[0].world
     title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per {subject}"
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)

@@ -60,7 +60,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
 
 
 def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console, subject: str = "job") -> None:
-    """Print the table and write the report; `subject` is what the times are of."""
+    """Print the table and write the report; `subject` is the thing that is timed."""
     print_table(rows, console, subject)
     write_json(rows, report)
     console.print(f"Written: {report}; logs and event logs: {work_dir}")
@@ -74,7 +74,7 @@ def check_results(rows: list[Row]) -> None:
 
 @contextlib.contextmanager
 def only_one(work_dir: Path) -> Iterator[None]:
-    """An empty folder to work in.  Raises SystemExit while another demo writes beside it."""
+    """An empty folder to work in.  Raises SystemExit while another demo writes next to it."""
     build_dir = work_dir.parent
     build_dir.mkdir(parents=True, exist_ok=True)
     with (build_dir / "demo.lock").open("w") as lock:
@@ -96,7 +96,7 @@ def run_rounds(
     work_dir: Path,
     console: Console,
 ) -> dict[str, list[Outcome]]:
-    """Each round runs every contestant once on the cluster, starting with another one each time."""
+    """Each round runs every contestant once on the cluster, starting with a different one each time."""
     inputs = workload.write_inputs(work_dir / "inputs")
 
     def run(contestant: Contestant, world: World, folder: str, on_event: OnEvent) -> Outcome:
@@ -122,7 +122,7 @@ def take_turns(
     n_jobs: int,
     console: Console,
 ) -> dict[str, list[Outcome]]:
-    """Each world is a round: `run` gets every contestant once, the name of a folder, and whom to tell of events."""
+    """Each world is a round: `run` gets every contestant once, a folder's name, and a callback for events."""
 
     def tell(line: str) -> None:
         if not console.is_terminal:
@@ -130,7 +130,7 @@ def take_turns(
 
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # A log file gets lines instead of moving bars, and shall not be silent for minutes.
+    # A log file gets lines instead of moving bars, and must not be silent for minutes.
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         for number, world in enumerate(worlds):
             turn = number % len(competitors)
@@ -155,7 +155,7 @@ def take_turns(
 
 
 def keep_page(address: str, console: Console) -> None:
-    """Keep the decision page up until Enter; end at once when nobody can press it."""
+    """Keep the decision page up until Enter; end at once if nobody can press it."""
     if not is_attended():
         return
     console.print(f"Why was an attempt copied, and why was another one not? {address}/   (Enter ends the demo)")
@@ -164,7 +164,7 @@ def keep_page(address: str, console: Console) -> None:
 
 
 def tell_store(store: Path, console: Console) -> None:
-    """Say where the decisions stay when the demo has ended, and which command shows them again."""
+    """Say where the decisions are kept after the demo, and which command shows them again."""
     grasshopper = Path(sys.executable).with_name("grasshopper")
     if grasshopper.is_relative_to(Path.cwd()):
         grasshopper = grasshopper.relative_to(Path.cwd())

@@ -15,23 +15,23 @@ SLOTS = 7
 UNIT_S = 0.5
 """Seconds for one of the paper's time units."""
 SPLIT_BYTES = 2 << 20
-"""What a task reads. Spark counts by 1,000 rows: in some 60 steps, so that a rate shows soon."""
+"""Rows that a task reads. Spark counts in steps of 1,000: some 60 steps, so that a rate shows soon."""
 EARLIER = 7
-"""B's tasks of the wave before time 0. They take 10, keep all slots busy until then, and tell what is usual."""
+"""B's tasks of the wave before time 0. They take 10, keep all slots busy until then, and show the usual duration."""
 ORIGINALS = {"A": (10.0, 10.0, 10.0, 30.0), "B": (10.0,) * EARLIER + (20.0, 20.0, 20.0, 40.0, 10.0)}
 """Durations of originals; Table 1's, after B's earlier wave."""
 COPY = 10.0
 FIRST_BYTE = 0.8
 """Units until an attempt shows progress; with reports and a look at its rate, a straggler is seen after 3 to 4."""
 LEAD = 2.0
-"""So long after B's arrival, while its earlier wave runs, A arrives."""
+"""Time from B's arrival to A's, which falls into B's earlier wave."""
 ENGINE = {
     "max_copies_per_task": 1, "job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0,
     "losing_allowance_tasks": 1e6,
 }  # fmt: skip
 """The example knows no budgets."""
 SPECULATOR = {"sooner_by_s": UNIT_S, "sooner_times": 1.0}
-"""What ends sooner by a unit is copied: two of B's tasks need exactly as long as a copy when A ends, and get none."""
+"""A task is copied if that ends it a unit sooner: two of B's need just as long as a copy when A ends, and get none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Outcome:
 
 
 def outcome(schedule: Schedule, stages: dict[str, list[Attempt]]) -> Outcome:
-    """What became of both jobs, from their stages' attempts. Time 0 is the end of B's earlier wave."""
+    """The result of both jobs, from their stages' attempts. Time 0 is the end of B's earlier wave."""
     zero_ms = max(one.finish_ms for one in stages["B"] if one.task < EARLIER and one.succeeded)
     slots = {name: slot for slot, name in enumerate(sorted({one.executor for one in stages["B"]}, key=int))}
 
@@ -117,7 +117,7 @@ def outcome(schedule: Schedule, stages: dict[str, list[Attempt]]) -> Outcome:
 
 
 def stages_in_order(attempts: Iterable[Attempt]) -> list[dict[str, list[Attempt]]]:
-    """The stages of A and B, one pair for each schedule, told from others by how many tasks they have."""
+    """The stages of A and B, one pair for each schedule, recognised by their numbers of tasks."""
     by_stage: dict[int, list[Attempt]] = {}
     for one in attempts:
         by_stage.setdefault(one.stage, []).append(one)
@@ -131,7 +131,7 @@ def stages_in_order(attempts: Iterable[Attempt]) -> list[dict[str, list[Attempt]
 
 
 def spark_conf() -> dict[str, str]:
-    """What a Spark application needs so that its attempts take what is listed."""
+    """The Spark configuration that makes attempts take the listed times."""
     listed = {
         f"spark.hadoop.fs.paced.seconds.{job}.tsv": ",".join(f"{UNIT_S * units:g}" for units in durations)
         for job, durations in ORIGINALS.items()
@@ -143,7 +143,7 @@ def spark_conf() -> dict[str, str]:
         "spark.hadoop.fs.paced.copy-seconds": f"{UNIT_S * COPY:g}",
         "spark.hadoop.fs.paced.first-byte-seconds": f"{UNIT_S * FIRST_BYTE:g}",
         "spark.hadoop.fs.paced.split-bytes": str(SPLIT_BYTES),
-        # Past its split a task reads one buffer more, which shall cost next to nothing.
+        # Past its split a task reads one buffer more, which should cost next to nothing.
         "spark.buffer.size": str(SPLIT_BYTES // 128),
         "spark.sql.files.maxPartitionBytes": str(SPLIT_BYTES),
         "spark.sql.files.openCostInBytes": str(SPLIT_BYTES),
@@ -166,7 +166,7 @@ def write_inputs(folder: Path) -> dict[str, Path]:
 
 
 def task_of(paths: dict[str, Path], conf: dict[str, str], server: str) -> dict[str, Any]:
-    """What the driver program is told."""
+    """The driver program's instructions."""
     return {
         "name": "demo-table1",
         "conf": conf,

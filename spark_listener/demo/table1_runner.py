@@ -37,7 +37,7 @@ from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
 
 MEMORY_MB = 4096
-"""Of the one worker, for an executor a slot."""
+"""Cores of the one worker, one executor per slot."""
 
 
 def run_table1(build_dir: Path) -> list[Outcome]:
@@ -110,7 +110,7 @@ def choose(address: str, schedule: Schedule) -> None:
 
 
 def print_table(outcomes: list[Outcome], console: Console) -> None:
-    """Print what the paper says beside what was measured."""
+    """Print the paper's numbers next to the measured ones."""
     table = Table(title=f"Hopper's Table 1: when jobs A and B end, in units of {UNIT_S:g} s")
     for heading in ("schedule", "policies"):
         table.add_column(heading, no_wrap=True)

@@ -50,7 +50,7 @@ class Run:
 
     @property
     def setting(self) -> StockSetting:
-        """What it ran under."""
+        """The setting that it ran under."""
         return StockSetting(scheduler=self.scheduler, quantile=self.quantile, multiplier=self.multiplier)
 
 
@@ -68,7 +68,7 @@ class Sweep:
         self.runs = [run for run in (Run(**json.loads(line)) for line in lines) if run.kind == kind]
 
     def measure(self, setting: StockSetting, seed: int) -> None:
-        """Run the jobs once under a setting, unless that is on record."""
+        """Run the jobs once under a setting, unless that run is on record."""
         if any(run.setting == setting and run.seed == seed for run in self.runs):
             return
         outcome = run_application(
@@ -127,7 +127,7 @@ def markdown(runs: Iterable[Run]) -> str:
 
 
 def main() -> None:
-    """Run the sweep, or go on with it, and print its table."""
+    """Run or resume the sweep, and print its table."""
     parser = argparse.ArgumentParser(description="Find stock Spark's best speculation setting.")
     parser.add_argument("--world", choices=KINDS, default="independent")
     parser.add_argument("--build-dir", type=Path, default=Path("build"))

@@ -20,7 +20,7 @@ from pyspark.sql.functions import sum as total
 
 from spark_listener.attach import attach
 
-# Copies that lost are being killed when the last result arrives; their ends belong into the event log.
+# Losing copies are being killed when the last result arrives; their ends belong in the event log.
 DRAIN_S = 2.0
 
 

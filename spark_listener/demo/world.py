@@ -1,4 +1,4 @@
-"""In which world does the demo take place? The slowness that all contestants meet, and the jobs they run in it."""
+"""In which world does the demo run? The slowness that all contestants meet, and the jobs they run in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class World:
             raise ValueError(f"world: got {self.kind!r}, want one of {KINDS}")
 
     def spark_conf(self) -> dict[str, str]:
-        """What a Spark application needs to read `paced://` paths in this world."""
+        """The Spark configuration to read `paced://` paths in this world."""
         return {
             "spark.jars": str(testkit_jar()),
             "spark.hadoop.fs.paced.impl": "io.grasshopper.testkit.PacedFileSystem",

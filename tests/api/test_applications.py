@@ -94,7 +94,7 @@ def test_the_page_shows_queue_grant_running_pending_size_and_why(plane):
     assert "root.q" in html
     assert "holds 1, asks for 4" in html
     assert "Its driver's jobs have 4 tasks to go" in unescape(html)
-    assert "No driver of it reports" in html
+    assert "No driver reports for it" in html
     assert "Steering 1 job of 1 application, and 2 applications in 1 queue" in html
     page = plane.client.get(f"/jobs/{QUEUE}/{MINE}".replace(":", "%3A")).text
     assert f"<h1>name of {MINE}</h1>" in page
@@ -158,7 +158,7 @@ def test_what_was_decided_about_an_application_outlives_the_control_plane(tmp_pa
                 queue_says(plane, 1, (MINE, 1, 4))
                 assert plane.runtime.store.flush()
             page = page_of(plane, MINE)
-    assert "what was decided about it is all that is kept" in page
+    assert "only the decisions about it are kept" in page
     assert "its target is 5 of" in page
     assert "No attempt has started yet" not in page
 

@@ -31,7 +31,7 @@ def test_what_was_lost_stays_lost_when_its_application_has_gone(plane):
     original = ended(2, host=2, duration_ms=8000)
     plane.reply(message(4, [original, ended(9, outcome="killed", duration_ms=2000, **copy)]))
     plane.clock.advance(2.0)
-    assert lost(plane) == ("2", "2 core-s 20 % of what attached drivers used")
+    assert lost(plane) == ("2", "2 core-s 20 % of core time that drivers used")
     plane.reply(message(5, [{"type": "driver_detached"}]))
     plane.clock.advance(2.0)
     assert lost(plane) == ("2", "2 core-s")

@@ -45,7 +45,7 @@ def test_nothing_is_claimed_where_nothing_was_decided(plane):
     found = report(plane)
     assert found["applications"] == []
     assert found["summary"] == [
-        "Shadow mode has decided on no copy.",
+        "Shadow mode has not decided on any copy.",
         "No copy has been ordered.",
         "The hosts' own speculation has ended no copy.",
     ]
@@ -102,8 +102,7 @@ def test_decisions_without_any_outcome_are_no_saving_of_nothing(plane):
     """Right after the start no sum is known; 0 s would read as a result."""
     keep(plane, [would_copy(1), would_copy(2)])
     assert report(plane)["summary"][0] == (
-        "Shadow mode would have launched 2 copies; "
-        "none of the tasks has ended yet, so what they are worth is not known."
+        "Shadow mode would have launched 2 copies; none of the tasks has ended yet, so their value is not known."
     )
 
 

@@ -47,7 +47,7 @@ def test_an_application_says_what_happens_where_nothing_is_decided_for_it(plane)
         facts = [attached(name) | {"stock_speculation": speculates}]
         plane.reply(message(1, facts, full=True, source=name))
     assert [each["stock_speculation"] for each in items(plane, "applications")] == [True, False]
-    assert plane.client.get("/").text.count("its own speculation stands in") == 1
+    assert plane.client.get("/").text.count("its own speculation takes over") == 1
 
 
 def test_the_verdicts_of_an_application_outlive_its_stages(plane):
@@ -330,7 +330,7 @@ def test_a_refusal_has_no_result(tmp_path, mode):
         (grant,) = items(plane, "decisions?action=grant")
         assert grant["result"] == {"control": "pending", "shadow": "shadow"}[mode]
         schemas = plane.client.get("/api/v1/openapi.json").json()["components"]["schemas"]
-        assert "null where nothing" in schemas["DecisionView"]["properties"]["result"]["description"]
+        assert "null if nothing" in schemas["DecisionView"]["properties"]["result"]["description"]
 
 
 def test_the_reason_why_a_task_is_not_copied_is_told(busy):

@@ -46,7 +46,7 @@ def test_an_order_is_not_yet_a_copy_and_a_refused_one_never_is(fresh):
     """Only the start of an attempt makes one."""
     order = copy_ordered(fresh)
     told = why(fresh)
-    assert (told["copied"], told["fate"]) == (False, "was to be copied, but nothing has been heard of the order yet")
+    assert (told["copied"], told["fate"]) == (False, "was to be copied, but there is no news of the order yet")
     fresh.reply(message(3, [{"type": "order_outcome", "order": order, "result": "refused", "reason": "no room"}]))
     told = why(fresh)
     assert (told["copied"], told["fate"]) == (False, "was to be copied, but the host refused (no room)")

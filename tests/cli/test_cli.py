@@ -30,7 +30,7 @@ from spark_listener.attach import PLUGIN_CLASS
 
 pytestmark = pytest.mark.unit
 
-NOT_THE_ONE = "the token is not the one that is wanted"
+NOT_THE_ONE = "invalid token; this needs"
 
 
 def run(*arguments: str, token: str = "", server: str = "", answers: str = "", **environment: str) -> Result:
@@ -98,7 +98,7 @@ def test_the_report_says_what_copies_were_worth(server: str) -> None:
     """In words and tables for people, as REST has it for programs; a time that is none is refused by its name."""
     told = run("report", "--since", "90m", token="reader-5d1c83fa97", server=server)
     assert told.exit_code == 0, told.output
-    assert "Shadow mode has decided on no copy." in told.stdout
+    assert "Shadow mode has not decided on any copy." in told.stdout
     assert re.search(r"Time to an attempt's end +0 +not known yet", told.stdout)
     listed = json.loads(run("report", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)
     assert listed["total"]["shadow"]["copies"] == 0
@@ -118,7 +118,7 @@ def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) ->
     head, line = (next(each for each in told.stdout.splitlines() if word in each) for word in ("in shadow", "77.7"))
     assert head.index("in shadow (estimate)") == line.index("3 copies, 1 without an outcome yet; 77.7 s saved")
     assert "nightly (spark:a)" in line
-    assert "a part of it" in told.stderr
+    assert "this report is incomplete" in told.stderr
 
 
 def doctor(*more: str, server: str = "", token: str = "shim-c47d20e1ab95", **options: str) -> Result:
@@ -149,8 +149,8 @@ def test_the_doctor_tells_a_token_that_the_server_does_not_ask_for(other_server:
     address = other_server(b"ok", status_of_posts=409)
     told = [json.loads(doctor("-o", "json", server=address, token=token).stdout) for token in ("any-token", "")]
     given, none = ([(f["severity"], f["message"]) for f in each if f["check"] == "token"] for each in told)
-    assert given == [("note", "one is given, and none is wanted")]
-    assert none == [("ok", "none is given, and none is wanted")]
+    assert given == [("note", "one is given, but the server requires none")]
+    assert none == [("ok", "none is given, and the server requires none")]
 
 
 def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None:
@@ -159,7 +159,7 @@ def test_the_doctor_fails_where_the_server_refuses_the_shim(server: str) -> None
     assert told.exit_code == REFUSED
     (refused,) = [each for each in json.loads(told.stdout) if each["check"] == "token"]
     assert refused["severity"] == "error"
-    assert refused["message"] == f"{server}/shim/v1/doorbell: status 401: {NOT_THE_ONE}, the shim token"
+    assert refused["message"] == f"{server}/shim/v1/doorbell: status 401: {NOT_THE_ONE} the shim token"
     assert "wrong" not in told.stdout
     assert "its version is not shown to us" in told.stdout
 
@@ -367,7 +367,7 @@ def test_a_port_in_use_is_told_in_one_line(server: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "controlplane.cli", "serve", "--port", port, "--store", str(store)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert told.returncode == REFUSED
-    assert told.stderr.startswith(f"grasshopper: 127.0.0.1:{port} is taken")
+    assert told.stderr.startswith(f"grasshopper: 127.0.0.1:{port} is in use")
     assert len(told.stderr.splitlines()) == 1
     assert not store.exists()
 
@@ -395,8 +395,8 @@ def test_who_gives_no_token_or_a_wrong_one_is_told_which_and_how_to_give_it(serv
     how = "; give it by --token, GRASSHOPPER__CLIENT__TOKEN or GRASSHOPPER__CLIENT__TOKEN_FILE\n"
     none, wrong = run("status", server=server), run("status", "--token", "nope", server=server)
     assert (none.exit_code, wrong.exit_code) == (NOT_ALLOWED, NOT_ALLOWED)
-    assert none.stderr == f"grasshopper: a token is wanted, the read token{how}"
-    assert wrong.stderr == f"grasshopper: {NOT_THE_ONE}, the read token{how}"
+    assert none.stderr == f"grasshopper: no token; this needs the read token{how}"
+    assert wrong.stderr == f"grasshopper: {NOT_THE_ONE} the read token{how}"
 
 
 def test_the_doctor_tells_an_operators_switch(other_server: Callable[[bytes], str]) -> None:

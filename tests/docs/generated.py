@@ -43,18 +43,18 @@ def reasons() -> str:
 
 Every decision carries one of these codes: in `GET /api/v1/decisions`, on the decision page, in `grasshopper decisions`
 and `grasshopper decide`. Numbers in braces are the decision's inputs. Severity is 0 (as it should be) to 3 (acted). The
-number is what is stored and is never used again for something else.
+number is stored and never reused for something else.
 
-How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all that is recorded, and
-`grasshopper_copies_refused_total{{reason}}` for what speaks against a copy. Codes of severity 0 are not
-recorded as decisions: they stand in the state, task by task. So does `mode`, of which a job has one record for as long
-as the mode stays off. Where the input `progress` is not known, a sentence with a time left says that it is guessed.
+How often each occurs is counted: `grasshopper_decisions_total{{action, reason, mode}}` for all recorded ones, and
+`grasshopper_copies_refused_total{{reason}}` for reasons against a copy. Codes of severity 0 are not
+recorded as decisions: they are in the state, task by task. So is `mode`, of which a job has one record while the
+mode stays off. If the input `progress` is not known, a sentence with a time left says that it is guessed.
 
 {NOTE}
 {table("number", "code", "for a copy", "severity", "sentence", rows=rows)}
 ## What hosts answer
 Why an order was refused, or expired: the `reason` of an outcome in `GET /api/v1/decisions/<id>`, a sentence on the page
-and in `grasshopper decisions`. `grasshopper_orders_not_carried_out_total{{type, answer}}` counts them, but for those
+and in `grasshopper decisions`. `grasshopper_orders_not_carried_out_total{{type, answer}}` counts them, except those
 that came too late: they make an order `moot`, which is no error.
 
 {table("answer", "too late", "sentence", rows=answers)}"""
@@ -89,16 +89,16 @@ def settings() -> str:
 Everything that can be set is in one of the sections at the end of this page: in the YAML file, or in the environment
 (`GRASSHOPPER__SECTION__KEY`; lists and mappings as JSON). What is read at **Startup** holds until the next one. What is
 read at **Runtime**, the section `engine` and the settings of policies, can also be changed while running: by
-`PATCH /api/v1/settings`, or in the file, which SIGHUP has read again. A file with a mistake is refused whole, and what
-was in force stays.
+`PATCH /api/v1/settings`, or in the file, which SIGHUP reads again. A file with a mistake is refused whole, and the
+settings in force stay.
 
 A policy's settings go under `engine.allocator_settings`, `engine.speculator_settings` or `engine.copy_budget_settings`.
 Names that are not in the table and values out of their range are refused by name. `grasshopper config show` prints
-what a control plane started in this shell would take, `grasshopper config show --server URL` what is in force in a
-running one. What a policy needs of the host is one of its [capabilities](snapshot.md#capabilities): where the host
-lacks it, nothing is ordered.
+the settings of a control plane started in this shell, `grasshopper config show --server URL` those in force in a
+running one. A policy's needs of the host are [capabilities](snapshot.md#capabilities): if the host lacks one, nothing
+is ordered.
 
-A change needs its reason, and names settings without the leading `engine.`; null takes back what was changed:
+A change needs a reason, and names settings without the leading `engine.`; null resets a setting:
 
 ```
 curl -X PATCH http://127.0.0.1:7272/api/v1/settings -H 'Content-Type: application/json' \\
@@ -142,7 +142,7 @@ def snapshot_schema() -> str:
     ]
     return f"""# The snapshot
 
-What the control plane believes, at one moment: `GET /api/v1/state:dump` returns it, a bug report attaches it, and
+The control plane's view at one moment: `GET /api/v1/state:dump` returns it, a bug report attaches it, and
 `grasshopper decide` asks a policy about it:
 
 ```
@@ -150,16 +150,16 @@ curl -s http://127.0.0.1:7272/api/v1/state:dump > state.json
 grasshopper decide --policy fair+late --snapshot state.json
 ```
 
-Ages and durations are seconds. A number that is not known is null. A field that is missing or of another type is
-refused by its path, for example `$.pools[0].slots`; fields that are not known are ignored. The JSON Schema is part of
+Ages and durations are seconds. Unknown numbers are null. A field that is missing or of another type is
+refused by its path, for example `$.pools[0].slots`; unknown fields are ignored. The JSON Schema is part of
 `/api/v1/openapi.json`, as `Snapshot`. `POST /api/v1/decide` answers the same question over HTTP, for dumps of up to a
 mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
 
 The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
 would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence.
 The dump is loaded into the engine, whose own cycle decides: under the policy and the settings in force it says what the
-engine would do at that moment. A copy that has been ordered is on its way, and is not ordered again; a driver whose
-queue has been cut out of the dump counts as one without a queue. `seed` is repeated in the answer, for policies that
+engine would do at that moment. An ordered copy is on its way, and is not ordered again; a driver whose
+queue is missing from the dump counts as one without a queue. `seed` is repeated in the answer, for policies that
 draw by chance; none of today's does.
 
 {NOTE}

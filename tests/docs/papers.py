@@ -140,7 +140,7 @@ What the four papers propose, compare with, tabulate, draw or claim, and how far
   experiment of ours has tried it, even where the mechanism behind it is live.
 - **cannot be tried here**: the statement is about machines or traces that are not at hand; the row says which.
 
-What is there links to its code, its test and a page. Where a paper's print is wrong, the policy's page says so under
+Existing parts link to code, a test and a page. Where a paper's print is wrong, the policy's page says so under
 "Erratum".
 
 Made from the tables in [papers](papers) by `python -m tests.docs.generated`; a test keeps it true.

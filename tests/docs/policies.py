@@ -40,11 +40,11 @@ def policies() -> str:
     return f"""# Policies
 
 An allocator divides the slots of a pool among its jobs. A speculator says which running tasks get another attempt. A
-pair of them, such as `hopper+ras`, decides together. What can be set of each is among the [settings](../settings.md);
-[contributing](../../CONTRIBUTING.md#recipes) says how one is added.
+pair of them, such as `hopper+ras`, decides together. The [settings](../settings.md) of each are listed;
+[contributing](../../CONTRIBUTING.md#recipes) says how to add one.
 
 A leaf queue reports applications and none of their tasks, so only allocators act there; speculators act in those of its
-applications whose drivers have the shim. What a policy needs of a host is in the settings, too. The simulators are
+applications whose drivers have the shim. A policy's needs of a host are listed with its settings. The simulators are
 those of `grasshopper simulate`.
 
 {NOTE}

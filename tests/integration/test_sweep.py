@@ -55,7 +55,7 @@ def test_a_sweep_stopped_by_ctrl_c_goes_on_where_it_was(alone, tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == STOPPED, errors
-    assert "run again to go on" in errors
+    assert "run again to continue" in errors
     before = [json.loads(line)["point"] for line in lines.read_text().splitlines() if line]
     again = sweep(tmp_path)
     _, errors = again.communicate(timeout=120)

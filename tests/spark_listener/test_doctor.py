@@ -171,8 +171,8 @@ def test_a_setting_that_stands_in_the_way_is_found(conf, severity, check, words)
 @pytest.mark.parametrize(
     ("conf", "check", "words"),
     [
-        ({"spark_speculation": "true"}, "speculation", "it rests where Grasshopper decides"),
-        ({"spark_speculation": ""}, "speculation", "nobody copies"),
+        ({"spark_speculation": "true"}, "speculation", "it is paused where Grasshopper decides"),
+        ({"spark_speculation": ""}, "speculation", "there are no copies"),
         ({"spark_scheduler_mode": "FAIR"}, "scheduling", "granted"),
         ({"spark_task_reaper_enabled": "true"}, "task reaper", "ends no executor"),
         (
@@ -180,7 +180,7 @@ def test_a_setting_that_stands_in_the_way_is_found(conf, severity, check, words)
             "executors", "with an external shuffle service",
         ),
         ({"spark_dynamicAllocation_enabled": "true"}, "executors", "without an external shuffle service"),
-        ({"spark_extraListeners": LISTENER_CLASS}, "way in", "beside it the listener does nothing"),
+        ({"spark_extraListeners": LISTENER_CLASS}, "way in", "with it the listener does nothing"),
         (
             {
                 "spark_sql_sources_commitProtocolClass": "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol",
@@ -264,8 +264,8 @@ def test_the_known_settings_are_those_that_the_shim_reads() -> None:
         (Plane(fault="http://plane: nobody there"), "error", "server", "nobody there"),
         (replace(HEALTHY.plane, troubles="[!]store: full"), "warning", "server", "store: full"),
         (replace(HEALTHY.plane, version="9.9.9"), "warning", "server", "is version 9.9.9"),
-        (replace(HEALTHY.plane, token_fault="status 401: a token is wanted, the shim token"), "error", "token", "401"),
-        (replace(HEALTHY.plane, takes_anybody=True), "note", "token", "one is given, and none is wanted"),
+        (replace(HEALTHY.plane, token_fault="status 401: no token; needs the shim token"), "error", "token", "401"),
+        (replace(HEALTHY.plane, takes_anybody=True), "note", "token", "one is given, but the server requires none"),
         (replace(HEALTHY.plane, mode=Mode.SHADOW), "note", "mode", "shadow counts, nothing is ordered"),
         (
             replace(HEALTHY.plane, mode=Mode.OFF, chosen=Mode.OFF),

@@ -98,7 +98,7 @@ def test_the_status_says_by_what_each_application_counts(recorded, server, rm) -
     told = run("status", "--rm", recorded.url, "--server", server)
     assert told.exit_code == 0, told.output
     assert "virtual size" in told.stdout
-    assert "No driver of it reports, so its size is what it runs and asks for." in told.stdout
+    assert "No driver reports for it, so its size is what it runs and asks for." in told.stdout
     said = json.loads(run("status", "--rm", recorded.url, "--server", server, "-o", "json").stdout)
     grant = said["applications"][0]["grant"]
     assert (grant["driver"], grant["virtual_size"]) == ("", grant["running"] + grant["pending"])
@@ -176,7 +176,7 @@ def test_priorities_that_cannot_be_put_back_end_with_a_sentence(recorded, monkey
     targets = tmp_path / "targets.json"
     targets.write_text("{}")
     told = run("drive-priorities", "--rm", recorded.url, "--targets", str(targets))
-    assert (told.exit_code, "priorities are not put back" in told.stderr) == (UNREACHABLE, True)
+    assert (told.exit_code, "priorities are not restored" in told.stderr) == (UNREACHABLE, True)
 
 
 def test_queues_are_not_looked_at_so_seldom_that_they_seem_gone(recorded) -> None:

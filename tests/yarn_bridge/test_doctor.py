@@ -110,7 +110,7 @@ def test_a_leaf_that_may_take_kept_slots_is_a_warning(healthy) -> None:
     one = replace(healthy, scheduler=replace(healthy.scheduler, queues=(batch, replace(adhoc, policy="fifo"))))
     partly, greedy = found(one, Severity.WARNING)
     assert adhoc.path in partly.message
-    assert "named in no queue" in partly.message
+    assert "no queue lists" in partly.message
     assert greedy.message == f"allowed to take slots that covered queues keep free: {adhoc.path}"
     bounded = replace(adhoc, policy="fifo", max_capacity_percent=adhoc.capacity_percent)
     one = replace(one, scheduler=replace(healthy.scheduler, queues=(batch, bounded)))

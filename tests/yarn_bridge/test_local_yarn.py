@@ -133,7 +133,7 @@ def test_a_folder_is_taken_only_if_it_is_ours_and_nothing_runs_there(tmp_path, s
     (folder / "conf" / "rm" / "yarn-site.xml").touch()
     pid = sleeper(f"{folder}/conf/rm")
     (folder / STATE_FILE).write_text(f'{{"pids": {{"rm": {pid}}}}}')
-    with pytest.raises(ClusterError, match="is up already"):
+    with pytest.raises(ClusterError, match="is already up"):
         fresh_folder(folder)
     end_all(folder)
     assert not is_up(folder)

@@ -11,7 +11,7 @@ from controlplane.machine_load import caution
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """One row of the report, as far as the page shows it."""
+    """The parts of a report's row that the page shows."""
 
     contestant: str
     title: str
@@ -58,7 +58,7 @@ CHART_PCT = 84.0
 
 
 def read(report: Path) -> list[Contestant] | None:
-    """The report's rows, or None where there is no readable one."""
+    """The report's rows, or None if there is no readable one."""
     try:
         return msgspec.json.decode(report.read_bytes(), type=list[Contestant]) or None
     except (OSError, msgspec.DecodeError):

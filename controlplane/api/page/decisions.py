@@ -28,7 +28,7 @@ def _utc(at_unix_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An operator's wish as the page shows it."""
+    """An operator's request as the page shows it."""
 
     entry: AuditEntry
 
@@ -93,7 +93,7 @@ class ShownDecision:
 
     @property
     def effect(self) -> str:
-        """What came of it, in a sentence; empty while nothing has."""
+        """What came of it, in a sentence; empty until something has."""
         return " ".join(filter(None, map(self.outcome_sentence, self.outcomes)))
 
     @staticmethod
@@ -159,4 +159,4 @@ CHOICES = (
     ("reason", [reason.label for reason in Reason if reason is not Reason.NONE]),
     ("outcome", [result.value for result in Result if result is not Result.SHADOW]),
 )
-"""What decisions can be filtered by, with all values."""
+"""The filters for decisions, with all values."""

@@ -36,7 +36,7 @@ def seconds(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A plain number: whole where it is whole, else three digits that matter.
+    """A plain number: without decimals if it is whole, else with three significant digits.
 
     >>> [number(v) for v in (12.0, -0.0, 1.23456, 12345678, float("nan"))]
     ['12', '0', '1.23', '12,345,678', '—']
@@ -68,7 +68,7 @@ def quantity(name: str, value: float | None) -> str:
 
 
 def input_name(name: str) -> str:
-    """An input's name without the unit, which stands at its value.
+    """An input's name without the unit, which follows its value.
 
     >>> input_name("t_rem_s"), input_name("sibling_rate"), input_name("losing_core_s")
     ('t_rem', 'sibling rate', 'losing')

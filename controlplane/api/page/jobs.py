@@ -1,4 +1,4 @@
-"""What does the page of a job say, and its row in a list? Made from what is live and what is remembered."""
+"""What do a job's page and its row in a list say? Made from live and remembered state."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from controlplane.runtime.holdings import container_seconds
 
 
 def silent_s(pool: PoolState) -> float:
-    """For how long nothing has been heard of an application; 0 while it reports as it should."""
+    """How long an application has been silent; 0 while it reports as it should."""
     return pool.last_heard_s if pool.last_heard_s > SILENT_S else 0.0
 
 
@@ -24,7 +24,7 @@ def containers(queued: QueuedState) -> str:
 
 
 def verdict(job: JobState) -> str:
-    """The strictest answer among a job's stages to: may its tasks run twice?"""
+    """The strictest verdict among a job's stages on whether its tasks may run twice."""
     found = {stage.verdict for stage in job.stages}
     return next((name for name in ("unsafe", "unknown", "safe") if name in found), "unknown")
 
@@ -41,7 +41,7 @@ class JobPage:
 def job_page(
     job: JobState | None, record: JobRecord | None, *, source: str, name: str, known_s: float, silent_s: float
 ) -> JobPage:
-    """A job's head from what is live and what is remembered; either may be missing, not both.
+    """A job's head from live and remembered state; either may be missing, but not both.
 
     `known_s` is the last moment that is known of the job while it runs, `silent_s` ago if its application is silent.
     """
@@ -81,7 +81,7 @@ def job_page(
 
 
 def _bounds(job: JobState) -> Iterator[Figure]:
-    """The deadline and the error bound, of a job that has them."""
+    """The deadline and the error bound, if the job has them."""
     if job.deadline_s is not None:
         late = f"passed {seconds(-job.deadline_s)} ago" if job.deadline_s < 0 else f"in {seconds(job.deadline_s)}"
         yield Figure(name="Deadline", value=late, beside="may be ended if late" if job.kill_late else "kept if late")
@@ -119,7 +119,7 @@ def most_held(record: JobRecord) -> int:
 
 
 def wins(copies: Iterable[AttemptRecord]) -> int:
-    """Copies that brought the result."""
+    """Copies that won."""
     return sum(copy.outcome is Outcome.SUCCESS for copy in copies)
 
 
@@ -137,7 +137,7 @@ class PastJob:
     n_won: int
     outcome: str
     containers: int | None
-    """The most that it held, where it was an application of a leaf queue."""
+    """The most containers that it held, if it was an application of a leaf queue."""
 
 
 def past_job(record: JobRecord) -> PastJob:

@@ -12,7 +12,7 @@ from controlplane.runtime.history import KnownHost
 MODES = (
     (Mode.SHADOW, "decide and record, order nothing"),
     (Mode.CONTROL, "launch and kill copies"),
-    (Mode.OFF, "stop all copies, let hosts do as they would alone"),
+    (Mode.OFF, "stop all copies, leave hosts to themselves"),
 )
 ESTIMATES = {
     "t_rem": "Time to an attempt's end",
@@ -23,7 +23,7 @@ ESTIMATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """An answer to what the reader has just asked for."""
+    """An answer to the reader's last request."""
 
     text: str
     good: bool
@@ -85,7 +85,7 @@ def overview(
             Figure(
                 name="Core time lost",
                 value=f"{number(effect.losing_core_s)} core-s",
-                beside=f"{share(losing_core_s, total_core_s)} of what attached drivers used" if total_core_s else "",
+                beside=f"{share(losing_core_s, total_core_s)} of core time that drivers used" if total_core_s else "",
             ),
             Figure(name="Hosts", value=number(len(hosts)), beside=_health(hosts, snapshot.now_s)),
             Figure(
@@ -103,7 +103,7 @@ def overview(
 
 
 def _health(hosts: Sequence[KnownHost], now_s: float) -> str:
-    """How many are sick, or were when last seen; empty where no host is known."""
+    """How many are sick, or were when last seen; empty if no host is known."""
     if not hosts:
         return ""
     sick, ago_s = sum(host.state.sick for host in hosts), now_s - max(host.seen_s for host in hosts)
@@ -112,7 +112,7 @@ def _health(hosts: Sequence[KnownHost], now_s: float) -> str:
 
 def _headline(snapshot: Snapshot, jobs_before: bool) -> str:
     if snapshot.mode is Mode.OFF:
-        return "Switched off: every host does as it would alone"
+        return "Switched off: every host is left to itself"
     if not snapshot.pools:
         return "No application is attached at the moment" if jobs_before else "Ready, waiting for a first application"
     verb = "Steering" if snapshot.mode is Mode.CONTROL else "Watching"

@@ -37,12 +37,12 @@ class Reader:
 
     @property
     def store_failure(self) -> str:
-        """Why nothing is recorded; empty while all is well."""
+        """Why nothing is recorded; empty while the store works."""
         return self._runtime.stats.store_failure
 
     @property
     def store_unread(self) -> str:
-        """Why it is not known what operators chose before the start."""
+        """Why operators' earlier choices are not known."""
         return self._runtime.stats.store_unread
 
     @property
@@ -59,7 +59,7 @@ class Reader:
         return await self._runtime.overview()
 
     def job(self, source: str, job: str, epoch: int | None = None) -> JobRecord | None:
-        """The record of one job, in one run of its source or in the newest that is known."""
+        """The record of one job, in one run of its source or in the newest known one."""
         return self._runtime.history.job(source, job, epoch)
 
     def jobs(self) -> Iterator[JobRecord]:
@@ -67,7 +67,7 @@ class Reader:
         return self._runtime.history.jobs()
 
     async def hosts(self) -> list[KnownHost]:
-        """Those that have slots, or where none has any, all that are remembered."""
+        """The hosts that have slots or, if none has any, all remembered ones."""
         snapshot, remembered = await self.overview(), self._runtime.history.hosts.values()
         return [KnownHost(state=host, seen_s=snapshot.now_s) for host in snapshot.hosts] or list(remembered)
 
@@ -84,7 +84,7 @@ class Reader:
         )
 
     def changes(self, limit: int) -> list[Change]:
-        """What operators have wished, newest first."""
+        """Operators' requests, newest first."""
         return [Change(entry) for entry in self._runtime.store.audit_log(limit)]
 
     async def decision(self, decision: int) -> ShownDecision | None:
@@ -93,7 +93,7 @@ class Reader:
         return ShownDecision(recorded) if recorded else None
 
     async def newest_epoch(self, which: DecisionFilter) -> int | None:
-        """The epoch of the newest matching decision; None where none matches."""
+        """The epoch of the newest matching decision; None if none matches."""
         return await self._runtime.store.newest_epoch(which)
 
     async def decisions(

@@ -1,4 +1,4 @@
-"""Where does each attempt stand on the time axis? Rows, bars and ticks in percent of the width; no drawing here."""
+"""Where is each attempt on the time axis? Rows, bars and ticks in percent of the width; no drawing here."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ def _end_s(record: AttemptRecord, now_s: float) -> float:
 
 
 def _interest(records: list[AttemptRecord], now_s: float) -> tuple[bool, bool, float]:
-    """Sorts first what somebody on call asks about first."""
+    """Puts first what somebody on call asks about first."""
     running = any(record.end_s is None for record in records)
     longest_s = max(_end_s(record, now_s) - record.start_s for record in records)
     return len(records) < 2, not running, -longest_s

@@ -9,7 +9,7 @@ from controlplane.policies.whole_slots import by_arrival, most_usable, share_out
 
 @kernel
 def fair(seen: Seen, settings: Record, answer: Records) -> None:
-    """Slots in proportion to the weights; what one cannot use goes to the others in the same proportion.
+    """Slots in proportion to the weights; unusable ones go to the others in the same proportion.
 
     Odd slots go to the largest remainders; of equal ones, to the job that arrived first, then to the upper
     row.

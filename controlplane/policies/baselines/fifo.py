@@ -9,7 +9,7 @@ from controlplane.policies.whole_slots import by_arrival, hand_out, most_usable
 
 @kernel
 def fifo(seen: Seen, settings: Record, answer: Records) -> None:
-    """Each job all that it can use, in order of arrival; of jobs that came at once, the upper row first."""
+    """Each job all that it can use, in order of arrival; among jobs that came at once, the upper row first."""
     slots, claimants = seen.slots, seen.claimants
     hand_out(slots, most_usable(claimants), by_arrival(claimants), answer["target"])
 

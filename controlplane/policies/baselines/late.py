@@ -23,7 +23,7 @@ def late(seen: Seen, settings: Record, answer: Records) -> None:
     """Longest Approximate Time to End: slow tasks without a copy, while the pool has room for copies.
 
     The minimum age and the choice of a host that is not slow are the engine's. A task that has not moved at
-    all while its siblings do has no end in sight and goes first; of equally long ones the upper row goes
+    all while its siblings do has no end in sight and goes first; among equally long ones the upper row goes
     first.
     Source: LATE (OSDI'08), section 4: SpeculativeCap and SlowTaskThreshold.
     """
@@ -61,8 +61,8 @@ def is_slow(tasks: Records, among: Flags, slow_task_share: float) -> Flags:
     stage, rate = tasks["stage"], tasks["progress_rate"]
     n_running = np.bincount(stage.copy())
     is_asked = np.zeros(len(n_running), dtype=np.bool_)
-    for row in np.flatnonzero(among):
-        is_asked[stage[row]] = True
+    for at in np.flatnonzero(among):
+        is_asked[stage[at]] = True
     end = np.cumsum(n_running * is_asked)
     place, by_stage = end - n_running, np.empty(len(rate))
     for row in range(len(rate)):
@@ -77,11 +77,11 @@ def is_slow(tasks: Records, among: Flags, slow_task_share: float) -> Flags:
         if n_slow > 0:
             threshold[group] = quickselect(by_stage[end[group] - n_running[group] : end[group]], n_slow)
     slow = np.zeros(len(rate), dtype=np.bool_)
-    for row in np.flatnonzero(among):
-        limit = threshold[stage[row]]
+    for at in np.flatnonzero(among):
+        limit = threshold[stage[at]]
         if math.isnan(limit):
-            limit = EFFICIENT_RATE_SHARE * tasks[row]["sibling_rate"]
-        slow[row] = np.maximum(rate[row], 0.0) < limit * (1 - TOLERANCE)
+            limit = EFFICIENT_RATE_SHARE * tasks[at]["sibling_rate"]
+        slow[at] = np.maximum(rate[at], 0.0) < limit * (1 - TOLERANCE)
     return slow
 
 

@@ -1,4 +1,4 @@
-"""Which running tasks deserve one more attempt, or start anew? Mantri: where it likely saves slot time.
+"""Which running tasks deserve one more attempt, or start again? Mantri: where it likely saves slot time.
 
 Where the finished attempts or the task's input are not known, the estimate `t_new_s` stands for the distribution of a
 fresh attempt's duration.
@@ -42,9 +42,9 @@ def break_even_s(running_attempts: float, t_rem_s: float) -> float:
 
 @rule
 def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
-    """Whether an attempt needs so much longer than another, or than a fresh one would, that it is killed.
+    """Whether an attempt is killed, because it needs much longer than another, or than a fresh one would.
 
-    A time that is not known is no evidence.
+    An unknown time is no evidence.
     Source: Mantri (OSDI'10), section 5.1.  Units: seconds.
 
     >>> [is_beaten(t_rem_s=t_rem_s, other_s=20.0, margin_s=60.0) for t_rem_s in (80.0, 81.0, inf)]
@@ -55,7 +55,7 @@ def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
 
 @rule
 def mean_new_s(task: Record, stage: Record, finished: Records) -> float:
-    """E[t_new]: what finished siblings took on average for this much work; the estimate where they are not known."""
+    """E[t_new]: finished siblings' mean time for this much work; the estimate if they are not known."""
     first, last = stage["finished_from"], stage["finished_to"]
     if first < 0 or not task["work"] > 0:
         return task["t_new_s"]
@@ -71,7 +71,7 @@ def mantri(seen: Seen, settings: Record, answer: Records) -> None:
     """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
 
     P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. While all slots are
-    busy, a task with one attempt starts anew instead, where that one needs `kill_margin_s` more than a fresh one would
+    busy, a task with one attempt starts again instead, if that one needs `kill_margin_s` more than a fresh one would
     on average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
     Source: Mantri (OSDI'10), section 5.1.
     """
@@ -112,7 +112,7 @@ ROW = Row(
     name="mantri",
     kind=Kind.SPECULATOR,
     kernel=mantri,
-    about="Tasks whose copy likely saves slot time by what finished siblings took, the longest to run first.",
+    about="Tasks whose copy likely saves slot time judging by finished siblings, the longest to run first.",
     source="Mantri (OSDI'10), section 5.1",
     needs=COPYING,
     settings=(
@@ -128,7 +128,7 @@ ROW = Row(
             default=3.0,
             low=1.0,
             high=16.0,
-            about="The most attempts of one task at once, and for a task that starts anew the most ever.",
+            about="The most attempts of one task at once, and for a task that starts again the most ever.",
         ),
         COPY_PRIORITY,
         Setting(
@@ -136,7 +136,7 @@ ROW = Row(
             default=60.0,
             low=0.0,
             high=1e9,
-            about="Seconds that an attempt ends after another, or in a full pool after a fresh one, to be killed.",
+            about="Seconds by which an attempt ends after another, or in a full pool after a fresh one, to be killed.",
         ),
     ),
     by_finished=True,

@@ -11,7 +11,7 @@ from controlplane.policies.whole_slots import by_key_and_arrival, hand_out, most
 def srpt(seen: Seen, settings: Record, answer: Records) -> None:
     """Each job all that it can use, the one with the least work left first; unknown work goes last.
 
-    Of jobs equally short, the one that arrived first goes first, then the upper row.
+    Among equally short jobs, the one that arrived first goes first, then the upper row.
     """
     slots, claimants = seen.slots, seen.claimants
     order = by_key_and_arrival(claimants["remaining_work_s"], claimants)

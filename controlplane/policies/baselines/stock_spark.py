@@ -17,7 +17,7 @@ from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import TOLERANCE
 
 NOTHING, MEDIAN, DURATION = 0, 1, 2
-"""What decides from which age on a task is slow."""
+"""The rule for the age from which a task is slow."""
 
 
 @rule

@@ -33,7 +33,7 @@ def _saving_s(inputs: Mapping[str, float]) -> float:
 
 @rule
 def gs_gain_s(t_rem_s: float, t_new_s: float, margin_s: float, margin_times: float) -> float:
-    """Time by which a copy ends sooner than what runs; nothing within the margins of both estimates.
+    """Time by which a copy ends sooner than the running attempt; 0 within the margins of both estimates.
 
     Source: GRASS (NSDI'14), section 3.1, Greedy Speculative scheduling (GS).  Units: seconds.
 
@@ -49,8 +49,8 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
     """Why a task deserves one more attempt, or why not.
 
     `saving_s` is RAS's of slot time, not above 0 where rounding alone makes one; `gain_s` is GS's. A slot that nobody
-    waits for, or that the allocator has given the job beyond its waiting tasks, costs nothing: what ends sooner is then
-    copied, too.
+    waits for, or that the allocator has given the job beyond its waiting tasks, costs nothing: a task that
+    would end sooner is then copied, too.
     Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2 with OC set, and unset for free slots.
 
     >>> ras_reason(saving_s=0.0, gain_s=1.0, t_rem_s=3.0, t_new_s=2.0, has_more=False, is_free=True).label
@@ -71,7 +71,7 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
 def ras(seen: Seen, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
-    The score is what a copy gains: slot time, or, where its slot is free, time to the end. The engine runs waiting
+    The score is the copy's gain: slot time or, if its slot is free, time to the end. The engine runs waiting
     originals as the paper's "default" does; here only copies are proposed.
     Source: GRASS (NSDI'14), section 3.1.
     """
@@ -110,7 +110,7 @@ ROW = Row(
             default=1.0,
             low=0.0,
             high=1.0,
-            about="1 copies whatever ends sooner by it on a slot that no original waits for; 0 never does.",
+            about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
             switch=True,
         ),
         Setting(
@@ -125,7 +125,7 @@ ROW = Row(
             default=1.3,
             low=1.0,
             high=100.0,
-            about="On a free slot, what runs must need more than this many times as long as the copy.",
+            about="On a free slot, the running attempt must need more than this many times as long as the copy.",
         ),
         COPY_PRIORITY,
     ),

@@ -16,8 +16,8 @@ from controlplane.policies.whole_slots import by_key_and_arrival, most_usable
 def hopper(seen: Seen, settings: Record, answer: Records) -> None:
     """Virtual sizes for the smallest jobs when slots are short, a proportional split when they are not.
 
-    Of jobs equally small, the one that arrived first goes first, then the upper row. With `hold_slots` a job's target
-    counts copies of tasks that wait, too, and is its cap: a slot for a copy yet to come stays free.
+    Of equally small jobs, the one that arrived first goes first, then the upper row. With `hold_slots` a job's target
+    counts copies of tasks that wait, too, and is its cap: a slot for a future copy stays free.
     Source: Hopper (SIGCOMM'15), section 4, Pseudocode 1.
     """
     slots, claimants = seen.slots, seen.claimants
@@ -82,7 +82,7 @@ ROW = Row(
             default=0.0,
             low=0.0,
             high=1.0,
-            about="1 keeps slots within a target free for copies yet to come, as printed; 0 lends them out.",
+            about="1 keeps slots within a target free for future copies, as printed; 0 lends them out.",
             switch=True,
         ),
     ),

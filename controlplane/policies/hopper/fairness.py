@@ -35,7 +35,7 @@ def fair_floor(slots: int, weight: Floats, most: Ints, order: Ints, fairness_eps
 def with_fair_floor(
     slots: int, floor: Ints, size: Floats, most: Ints, order: Ints, round_up: bool, target: Ints
 ) -> None:
-    """Raise whoever the guidelines leave below its floor, divide the rest again, until nobody is below.
+    """Raise claimants that the guidelines leave below their floors, divide the rest again, until none is below.
 
     One pass is not enough: the slots it takes for the raised can push another claimant below its floor.
     Source: Hopper (SIGCOMM'15), section 4.3.

@@ -30,7 +30,7 @@ def smallest_first(slots: int, size: Floats, order: Ints, round_up: bool, target
     """Guideline 2: each job its virtual size, in order, while slots last; then the fractions, in order.
 
     The pseudocode rounds down and leaves the sum of the fractions idle. Rounded down, the last task of a job never
-    has a slot for its copy, for 2 / tail_index is below 2; rounded up it has one, as in the decentralized version,
+    has a slot for its copy, as 2 / tail_index is below 2; rounded up it has one, as in the decentralized version,
     whose jobs accept a slot while they hold less than their virtual size (Pseudocode 2).
 
     >>> def given(slots, size, round_up):

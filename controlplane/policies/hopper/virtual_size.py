@@ -50,7 +50,7 @@ def virtual_size(remaining_tasks: float, tail_index: float, transfer_ratio: floa
 def precedence(
     remaining_tasks: float, downstream_tasks: float, tail_index: float, transfer_ratio: float, cap: float
 ) -> float:
-    """max(V, V'): who comes first when slots are short, smallest first.  Units: slots.
+    """max(V, V'): the order of jobs when slots are short, smallest first.  Units: slots.
 
     The paper gives no formula for V', "the virtual remaining work in communication in the downstream phase".
     It generalises max(T, T'), the larger of this phase's and the next phase's tasks (its footnote 6), so V'

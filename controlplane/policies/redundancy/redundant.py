@@ -1,7 +1,7 @@
 """Which tasks start with copies? Those of every job, or of jobs that are small enough for the present load.
 
-Copies, not coding: no host makes coded tasks of an application's. A job's demand is its tasks left times what one is
-expected to take.
+Copies, not coding: no host can make coded tasks from an application's. A job's demand is its tasks left times the
+expected duration of one.
 """
 
 import math
@@ -58,7 +58,7 @@ def redundant_all(seen: Seen, settings: Record, answer: Records) -> None:
 
 @kernel
 def redundant_small(seen: Seen, settings: Record, answer: Records) -> None:
-    """Copies for every task of a small job. Of a job with more than `max_tasks` nothing is known but that it is large.
+    """Copies for every task of a small job. A job with more than `max_tasks` is only known to be large.
 
     Source: Redundancy and relaunch, section IV, "Redundant-small policy".
     """
@@ -125,21 +125,21 @@ REDUNDANT_SMALL = Row(
             default=10.0,
             low=1.0,
             high=100.0,
-            about="The most tasks that a job of the usual kind has; larger ones are small only where all are.",
+            about="The most tasks that a job of the usual kind has; larger ones are small only if all are.",
         ),
         Setting(
             name="min_service_s",
             default=10.0,
             low=1e-3,
             high=1e9,
-            about="What a task of such a job takes at least.",
+            about="Least time that a task of such a job takes.",
         ),
         Setting(
             name="service_tail_index",
             default=3.0,
             low=0.1,
             high=100.0,
-            about="Tail index of what such tasks take, stragglers aside.",
+            about="Tail index of such tasks' times, stragglers aside.",
         ),
     ),
     at_start=True,

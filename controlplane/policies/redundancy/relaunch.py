@@ -1,4 +1,4 @@
-"""Which running tasks are started anew? Once, those that are older than w times what was expected of them."""
+"""Which running tasks are started again? Once, those that are older than w times their expected duration."""
 
 import math
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from controlplane.policies.whole_slots import TOLERANCE
 
 @rule
 def relaunch_reason(elapsed_s: float, expected_s: float, attempts_started: int, factor: float) -> Reason:
-    """Why a task is started anew, or why not.
+    """Why a task is started again, or why not.
 
     >>> [relaunch_reason(elapsed_s, 4.0, attempts_started=1, factor=3.0).label for elapsed_s in (11.9, 12.0)]
     ['not_long_enough', 'relaunched']
@@ -59,7 +59,7 @@ def relaunch(seen: Seen, settings: Record, answer: Records) -> None:
 
 
 def prepare_factors(load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
-    """The best age to relaunch each stage's tasks at, over what they are expected to take; nan where one is set."""
+    """The best age to relaunch each stage's tasks at, over their expected duration; nan if one is set."""
     if settings["relaunch_factor"] > 0:
         return np.full(len(stage_tasks), np.nan)
     sizes, which = np.unique(stage_tasks, return_inverse=True)
@@ -81,7 +81,7 @@ ROW = Row(
     name="relaunch",
     kind=Kind.SPECULATOR,
     kernel=relaunch,
-    about="Tasks older than so many times what was expected of them are killed and started anew, once.",
+    about="Tasks older than a multiple of their expected duration are killed and started again, once.",
     source="Redundancy and relaunch, section V",
     needs=COPYING | {"kill_copy"},
     settings=(
@@ -90,7 +90,7 @@ ROW = Row(
             default=0.0,
             low=0.0,
             high=100.0,
-            about="The age at which they are, over what was expected; 0: the best for the stage's number of tasks.",
+            about="That multiple of the expected duration; 0: the best for the stage's number of tasks.",
         ),
     ),
     before_waiting=True,

@@ -1,4 +1,4 @@
-"""Which pools and stages count as one? Few enough that what is searched for each is searched once and kept."""
+"""Which pools and stages count as one? Few enough that each search is made once and kept."""
 
 from controlplane.policies.seen import Load
 

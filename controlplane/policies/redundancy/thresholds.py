@@ -32,7 +32,7 @@ def small_demand_s(settings: Mapping[str, float], slots: int, offered_load: floa
 
 @cache
 def best_factor(tasks: int, tail_index: float) -> float:
-    """The w that ends a stage of so many tasks soonest, in units of their mean duration; infinity for no relaunch.
+    """The w that ends a stage of `tasks` soonest, in units of their mean duration; infinity for no relaunch.
 
     The paper's is in units of the service time, which a mean Pareto duration is a / (a - 1) times as long as.
     Source: Redundancy and relaunch, section V, the numeric optimum of equation (13).

@@ -1,1 +1,1 @@
-"""Alembic's folder: `env.py` and one file a change of the tables."""
+"""Alembic's folder: `env.py` and one file per change of the tables."""

@@ -89,5 +89,5 @@ def small_and_large(
 
 
 def _product(weight: float, value: float) -> float:
-    """What never happens adds nothing, even if it would take for ever."""
+    """An impossible case adds nothing, even if it would take infinitely long."""
     return weight * value if weight else 0.0

@@ -70,7 +70,7 @@ def slot_time(started: int, needed: int, tail_index: float) -> float:
 
 
 def free_expansion_rate(tail_index: float) -> float:
-    """The rate below which spare tasks lower the slot time of a job with tasks without end, tail_index > 1.
+    """The rate below which spare tasks lower the slot time of a job with infinitely many tasks, tail_index > 1.
 
     A finite job gains later: with a tail index of 3 no number of spare tasks pays for itself below 36 tasks.
     Source: Redundancy and relaunch, section IV, equation (7).

@@ -1,4 +1,4 @@
-"""What does a policy do with jobs of each size on the master-worker system? All that its simulator knows of one."""
+"""What does a policy do with jobs of each size on the master-worker system? All that its simulator knows of it."""
 
 from dataclasses import dataclass, replace
 from math import inf
@@ -24,7 +24,7 @@ class Choices:
     spare_tasks: int | None = None
     """Spare tasks for every job, instead of a rate."""
     relaunch_factor: float | None = None
-    """For all jobs; None for the policy's own."""
+    """Factor for all jobs; None for the policy's own."""
 
     def started(self, tasks: int) -> int:
         """Tasks that an expanded job of `tasks` starts, spare ones included.

@@ -1,4 +1,4 @@
-"""How long does a job stay, waiting included? The master-worker system taken for an M/G/c queue.
+"""How long does a job stay, including waiting? The master-worker system as an M/G/c queue.
 
 A job takes E[Cost] / E[Latency] slots on average, so the cluster is c = slots E[Latency] / E[Cost] servers, a number
 that need not be whole. The approximation underestimates waiting, since it knows nothing of a head job that waits
@@ -17,7 +17,7 @@ FULL = 1.0 - 1e-12
 
 
 def busy_share(system: System, offered_load: float, execution: Execution) -> float:
-    """rho: the share of slots kept busy, spare tasks included; from 1 on the queue grows without end.
+    """rho: the share of slots kept busy, including spare tasks; from 1 on the queue grows without bound.
 
     Source: Redundancy and relaunch, section IV, equation (2).
     """

@@ -1,4 +1,4 @@
-"""When should tasks that have not finished be started anew? Straggler-relaunch, its moments and its best time.
+"""When should unfinished tasks be started again? Straggler-relaunch, its moments and its best time.
 
 Once, at w times the service time after its start, every unfinished task of a job is redrawn in place. w is the
 `relaunch_factor`; infinity never relaunches.

@@ -1,4 +1,4 @@
-"""Which cluster and which jobs are reckoned with? The master-worker system of "redundancy and relaunch".
+"""Which cluster and which jobs are assumed? The master-worker system of "redundancy and relaunch".
 
 Jobs arrive as a Poisson stream. Each has K tasks, Pr{K = k} ~ 1/k up to a most, of one service time B, a Pareto
 variable that is the same for all its tasks; a task runs B times a Pareto slowdown S >= 1 of its own. It takes R slots

@@ -1,4 +1,4 @@
-"""What the hosts' own speculation did is kept, to compare copies of ours with."""
+"""Results of the hosts' own speculation are kept, to compare ours with."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Adds the column. Of older decisions the epoch is not known, which is 0."""
+    """Adds the column. The epoch of older decisions is unknown, which is 0."""
     op.add_column("decisions", sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"))
 
 
