@@ -10,6 +10,7 @@ from controlplane.deciding.room import copy_room, free_for_copies, no_room, rest
 from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets
+from controlplane.engine.candidates import Candidates
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
@@ -28,11 +29,6 @@ _SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts", "relative_size")
 """The inputs of a recorded refusal."""
 _JUDGED = (Reason.NONE, Reason.ALREADY_COPIED, Reason.ORDER_PENDING, Reason.LEFT_ALONE)
 """Standings of tasks whose copies are ours to handle and whose attempts are all old enough to be judged."""
-
-DONE = -np.inf
-"""Replaces a candidate's score once it has been decided on."""
-
-POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
 
 _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
 """By reason code: whether a change to it is recorded. Reasons for a copy are recorded with the order."""
@@ -146,20 +142,16 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     )
     rivals = np.full((jobs.size, N_RIVALS), -1, dtype=np.int64)
     to_come = _room_to_come(cycle, due, waiting, budgets, full)
-    queue = choose(view.rows, tasks.reported, rooms + to_come, full, view.answer, rivals)
+    chosen = choose(view.rows, tasks.reported, rooms + to_come, full, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
-    left, why, has_order = np.append(score[queue], DONE), code[queue], np.zeros(len(code), dtype=bool)
-    for _ in range(ORDERS_PER_CYCLE):
-        at = int(left.argmax())
-        if left[at] == DONE:
-            return
-        place, left[at] = int(queue[at]), DONE
+    candidates = Candidates(chosen, view, tasks)
+    for place in candidates.best_first(ORDERS_PER_CYCLE):
         row = int(view.rows[place])
         job, pool, relaunches = int(tasks.job[row]), int(tasks.pool[row]), bool(view.answer["kill"][place])
         candidate = Candidate(
             task=row,
             score=float(score[place]),
-            reason=Reason(int(why[at])),
+            reason=Reason(int(code[place])),
             before_waiting=bool(before_waiting[pool]) or relaunches,
             relaunches=relaunches,
             beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
@@ -175,16 +167,9 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
             alternatives=[("wait", 0.0), *beside],
         )
         if answer is candidate.reason:
-            has_order[place] = True
-            continue
-        refused = queue == place
-        if answer in POOL_BUDGETS:
-            refused |= (tasks.pool[view.rows[queue]] == pool) & (left[:-1] > DONE)
-        elif answer is Reason.NO_BUDGET_JOB:
-            refused |= (tasks.job[view.rows[queue]] == job) & (left[:-1] > DONE)
-        code[queue[refused & ~has_order[queue]]] = answer
-        left[:-1][refused] = DONE
-    code[queue[(left[:-1] > DONE) & ~has_order[queue]]] = Reason.NOT_TRIED
+            candidates.order(place)
+        else:
+            candidates.refuse(place, answer)
 
 
 def _end_beaten(cycle: Cycle) -> None:
