@@ -120,7 +120,7 @@ def test_a_folder_that_takes_no_results_ends_a_run_with_a_sentence(tmp_path):
     (tmp_path / "file").touch()
     told = grasshopper("experiment", "run", "redundancy/equation-4", "--folder", str(tmp_path / "file"))
     assert told.exit_code == 1
-    assert "what was computed before is kept" in told.stderr.replace("\n", " ")
+    assert "earlier results are kept" in told.stderr.replace("\n", " ")
 
 
 def test_a_master_that_cannot_be_reached_is_told_in_one_line(tmp_path):
