@@ -31,6 +31,7 @@ def running(
 ) -> Seen:
     """Running tasks of equal rates, of one stage, job and pool unless columns number more; finished ones unknown."""
     usual = dict.fromkeys(("running_attempts", "elapsed_s", "progress_rate", "sibling_rate", "eligible"), 1)
+    usual["copies_left"] = 2
     tasks = records(RUNNING_TASK, len(t_rem_s), usual | columns | {"t_rem_s": t_rem_s, "t_new_s": t_new_s})
 
     def groups(dtype: np.dtype, name: str, values: Mapping[str, Any]) -> Records:

@@ -132,7 +132,9 @@ def simulate(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        of_cluster("--set", help="name=value, also allocator.NAME and speculator.NAME; may be repeated."),
+        of_cluster(
+            "--set", help="name=value, also allocator.NAME, speculator.NAME and copy_budget.NAME; may be repeated."
+        ),
     ] = None,
     on: OnMaster = None,
     output: AsOption = Output.TABLE,

@@ -3,6 +3,8 @@
 The simulator's loop has the rules compiled in; the engine calls the kernels.
 """
 
+from math import inf
+
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Records
 from controlplane.policies.dispatch import allocate, speculate
@@ -16,25 +18,28 @@ def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> b
     False if its targets break a law: one is negative, or they add up to more than the slots.
     """
     allocate(code, seen, settings, answer)
-    left, is_lawful = seen.slots, True
+    left = seen.slots
     for row in range(len(answer)):
+        if not 0 <= answer[row]["target"] <= left:
+            return False
         left -= answer[row]["target"]
-        is_lawful &= answer[row]["target"] >= 0
-    return is_lawful and left >= 0
+    return True
 
 
 @rule
 def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
-    """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive gain.
+    """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive, finite gain.
 
-    A task with a `standing` gets no copy, and that as its reason; any other gets at most `copies_left`.
+    A task with a `standing` gets no copy, and that as its reason; any other gets at most `copies_left`. The only
+    attempt of a task does not end.
     """
     speculate(code, seen, settings, answer)
     is_lawful = True
     for row in range(len(answer)):
         task, one = seen.tasks[row], answer[row]
         most = 1 if one["kill"] else task["copies_left"]
-        is_lawful &= one["copies"] <= 0 or one["score"] > 0.0
+        is_lawful &= one["copies"] <= 0 or 0.0 < one["score"] < inf
+        one["end_last"] &= task["running_attempts"] > 1
         if task["standing"] > 0:
             most, one["reason"] = 0, task["standing"]
         one["copies"] = max(min(one["copies"], most), 0)

@@ -46,6 +46,16 @@ def copy_limit(slots: int, share: float) -> int:
 
 
 @rule
+def is_spent(most: int, copies: int) -> bool:
+    """Whether a job has the most copies that its copy budget allows, running or ordered; -1 for no such limit.
+
+    >>> [is_spent(most, copies=2) for most in (-1, 2, 3)]
+    [False, True, False]
+    """
+    return 0 <= most <= copies
+
+
+@rule
 def task_core_s(total_core_s: float, n_ended: int) -> float:
     """Mean core-seconds of the attempts that have ended; 1 while none has.
 

@@ -68,7 +68,7 @@ def keep_fitting(
         while n > 0 and n_before < rooms[1, row]:
             place, n = take_best(queue, first[row], n, score), n - 1
             n_fitting[place] = max(min(rooms[int(kill[place]), row] - n_before, copies[place]), 0)
-            n_before += copies[place]
+            n_before += n_fitting[place]
         for place in queue[first[row] : first[row] + n]:
             n_fitting[place] = 0
         for place in queue[first[row] : first[row] + n_queued[row]]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
-from controlplane.deciding.budgets import Limits, likely_loss_core_s, over_budget, task_core_s
+from controlplane.deciding.budgets import Limits, is_spent, likely_loss_core_s, over_budget, task_core_s
 from controlplane.model.cluster import Cluster
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.parameters import EngineSettings
@@ -81,7 +81,7 @@ class Budgets:
         """Why one more copy is over budget; `NONE` if it is not."""
         pools = self.cluster.pools
         by_pool = self.by_pool + self.shadow_by_pool if is_shadow else self.by_pool
-        if 0 <= self.most_by_job[job] <= self.by_job[job]:
+        if is_spent(most=int(self.most_by_job[job]), copies=int(self.by_job[job])):
             return Reason.NO_BUDGET_JOB
         total_core_s = float(pools.total_core_s[pool])
         over = over_budget(

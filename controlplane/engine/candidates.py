@@ -16,10 +16,11 @@ POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reaso
 class Candidates:
     """The chosen copies of one cycle, by their places in a view: a task's place once for each of its copies."""
 
-    def __init__(self, places: Ints, view: TaskView, tasks: Tasks) -> None:
-        """`places` (n,) are ascending."""
+    def __init__(self, places: Ints, view: TaskView, tasks: Tasks, is_shadow: Flags) -> None:
+        """`places` (n,) are ascending; `is_shadow` (n_jobs,) says whether a job's copies are only recorded."""
         rows = view.rows[places]
         self._places, self._jobs, self._pools = places, tasks.job[rows], tasks.pool[rows]
+        self._shadow = is_shadow[self._jobs]
         self._left = np.append(view.answer["score"][places], TRIED)
         self._reasons, self._ordered = view.answer["reason"], np.zeros(len(view.rows), dtype=np.bool_)
 
@@ -38,10 +39,14 @@ class Candidates:
         self._ordered[place] = True
 
     def refuse(self, place: int, why: Reason) -> None:
-        """No copy of this task is ordered any more, nor any that the same budget would have to pay for."""
+        """No copy of this task is ordered any more, nor any of its pool or job that the same budget refuses.
+
+        Shadow copies count against one another alone, so what is too much for one of them may be right for an order.
+        """
         task, waits = self._places == place, self._left[:-1] > TRIED
         if why in POOL_BUDGETS:
-            task |= waits & (self._pools == self._pools[task][0])
+            of_pool = waits & (self._pools == self._pools[task][0])
+            task |= of_pool & self._shadow if self._shadow[task][0] and why is not Reason.NO_BUDGET_WASTE else of_pool
         elif why is Reason.NO_BUDGET_JOB:
             task |= waits & (self._jobs == self._jobs[task][0])
         self._give_up(task, why)

@@ -6,7 +6,7 @@ is what the engine would do with that state, without looking at a clock or learn
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, nan
 
 import msgspec
 from msgspec import Struct, structs
@@ -18,7 +18,7 @@ from controlplane.engine.loading import load
 from controlplane.engine.seeing import JobSums, TaskView, job_sums
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
-from controlplane.engine.waiting import order_waiting, orders_waiting
+from controlplane.engine.waiting import order_waiting, ordered_stages, orders_waiting
 from controlplane.model.cluster import SourceState, TaskKey
 from controlplane.model.decisions import Decision
 from controlplane.model.errors import BadSetting, LawBroken
@@ -210,8 +210,11 @@ def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
 
 
 def _named(cycle: Cycle, source: SourceState) -> Iterator[WaitingAdvice]:
-    for (stage, stage_attempt), row in source.stages.items():
-        if named := cycle.cluster.stage_infos[row].named:
+    """The order of waiting tasks, of each stage that has one; what another speculator had ordered is none."""
+    infos = ordered_stages(cycle, source) if orders_waiting(cycle, source) else ()
+    for info in infos:
+        if named := info.named:
+            stage, stage_attempt = info.fact.stage, info.fact.stage_attempt
             yield WaitingAdvice(stage=stage, stage_attempt=stage_attempt, indices=named)
 
 
@@ -233,13 +236,15 @@ def _verdicts(cycle: Cycle, pool: PoolState) -> Iterator[tuple[TaskKey, TaskAdvi
     """About every running task that is not done, in a stage that is not over, without the host of a copy."""
     cluster, view = cycle.cluster, cycle.view
     place_of = {int(row): place for place, row in enumerate(view.rows.tolist())}
-    source = cluster.sources[pool.source]
+    source, speculator = cluster.sources[pool.source], cycle.steering.speculator(pool.source)[0]
     for task in pool.tasks:
         key, stage = (task.stage, task.stage_attempt, task.index), source.stages[task.stage, task.stage_attempt]
         place = place_of.get(cluster.stage_infos[stage].task_rows[task.index])
         if place is not None:
             reason = Reason(int(view.answer["reason"][place]))
-            inputs = {**task.inputs, "target": float(cluster.jobs.target[cluster.stages.job[stage]])}
+            inputs = {name: nan if value is None else value for name, value in task.inputs.items()}
+            inputs["target"] = float(cluster.jobs.target[cluster.stages.job[stage]])
+            inputs |= speculator.shown(inputs)
             yield (
                 key,
                 TaskAdvice(

@@ -296,6 +296,8 @@ def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: 
         tasks.n_started[row] = max(tasks.n_started[row], task.attempts_started)
         tasks.ordered_copies[row], tasks.ordered_until_s[row] = task.ordered_copies, inf
         tasks.not_before_s[row] = now_s + task.retry_s
+        for host in task.ordered_hosts:
+            cluster.host_row(host)
 
 
 def _open_orders(pool: PoolState, ids: Iterator[int]) -> list[OpenOrder]:

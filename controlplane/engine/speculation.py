@@ -144,7 +144,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     to_come = _room_to_come(cycle, due, waiting, budgets, full)
     chosen = choose(view.rows, tasks.reported, rooms + to_come, full, view.answer, rivals)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
-    candidates = Candidates(chosen, view, tasks)
+    candidates = Candidates(chosen, view, tasks, cycle.steering.shadow_jobs(cycle.cluster, due))
     for place in candidates.best_first(ORDERS_PER_CYCLE):
         row = int(view.rows[place])
         job, pool, relaunches = int(tasks.job[row]), int(tasks.pool[row]), bool(view.answer["kill"][place])

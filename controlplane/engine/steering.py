@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Flags
 from controlplane.model.errors import BadSetting
@@ -63,6 +65,14 @@ class Steering:
     def mode_of_job(self, cluster: Cluster, source: SourceState, job: int) -> Mode:
         """Effective mode of one job, by its row."""
         return _BY_RANK[min(self.mode(source).rank, int(cluster.jobs.mode_rank[job]))]
+
+    def shadow_jobs(self, cluster: Cluster, sources: Iterable[SourceState]) -> Flags:
+        """Whether copies of each job, by its row, are recorded and not ordered; for the jobs of these sources."""
+        rank_of_pool = np.zeros(cluster.pools.size, dtype=np.int64)
+        for source in sources:
+            rank_of_pool[source.row] = self.mode(source).rank
+        jobs, n_jobs = cluster.jobs, cluster.jobs.size
+        return np.minimum(rank_of_pool[jobs.pool[:n_jobs]], jobs.mode_rank[:n_jobs]) < Mode.CONTROL.rank
 
     def allocator(self, source: str) -> tuple[Policy, dict[str, float]]:
         """A pool's allocator with its settings: its defaults if it is not the configured one."""

@@ -32,7 +32,7 @@ def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
     """
     asked = [source for source in due if orders_waiting(cycle, source)]
     for policy, settings, sources in cycle.steering.by_speculator(asked):
-        if infos := [info for source in sources for info in _open_stages(cycle, source)]:
+        if infos := [info for source in sources for info in ordered_stages(cycle, source)]:
             _ask(cycle, policy, settings, infos)
 
 
@@ -49,8 +49,8 @@ def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Int
     return np.flatnonzero(is_waiting)
 
 
-def _open_stages(cycle: Cycle, source: SourceState) -> Iterator[StageInfo]:
-    """Stages in which more than one original waits, so that there is something to order."""
+def ordered_stages(cycle: Cycle, source: SourceState) -> Iterator[StageInfo]:
+    """Open stages in which more than one original waits, so that there is something to order."""
     stages, jobs = cycle.cluster.stages, cycle.cluster.jobs
     for row in source.stages.values():
         if not stages.closing[row] and stages.waiting(row) > 1 and jobs.mode_rank[stages.job[row]] > Mode.OFF.rank:

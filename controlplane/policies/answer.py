@@ -27,7 +27,7 @@ SPECULATION = np.dtype(
         ("copies", np.int64),  # further attempts wanted at once, each on its own host
         ("kill", np.bool_),  # once the one copy runs, the attempt that it was made of ends; only where it is wanted
         ("end_last", np.bool_),  # its attempt that would end last is ended now; it has another
-        ("score", np.float64),  # the gain: higher first within a job; finite; > 0 for copies, or the cycle fails
+        ("score", np.float64),  # the gain: higher first within a job; finite, and > 0 for copies (a law)
         ("reason", np.int64),  # why, or why not, as a `Reason`; meaningless if a task was not eligible
     ],
     align=True,

@@ -29,12 +29,14 @@ def hold_back(seen: Seen, copy_priority: float, answer: Records) -> None:
     """
     if copy_priority <= JOB:
         return
-    tasks, rows = seen.tasks, np.flatnonzero((answer["copies"] > 0) & ~answer["kill"])
+    tasks = seen.tasks
+    rows = np.flatnonzero((answer["copies"] > 0) & ~answer["kill"] & (tasks["standing"] == 0))
     rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
     n_started = np.zeros(len(seen.pools), dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
         pool = tasks[row]["pool"]
-        copies = min(answer["copies"][row], seen.pools[pool]["idle"] - n_started[pool])
+        wanted = min(answer["copies"][row], tasks[row]["copies_left"])
+        copies = min(wanted, seen.pools[pool]["idle"] - n_started[pool])
         if copies > 0:
             n_started[pool] += copies
             answer["copies"][row] = copies

@@ -1,4 +1,4 @@
-"""Which kernel does a number stand for? One entry for each kind, so that a loop over many policies is compiled once.
+"""Which kernel does a number stand for? One entry for each question, so a loop over many policies is compiled once.
 
 A policy's number is its place among the rows of its kind. The entries are made from the rows: a call of each kernel
 under its number, in a file of their own, for numba keeps compiled code by file.
@@ -85,8 +85,9 @@ def _calls(rows: Iterable[Row]) -> Iterator[str]:
     """Each kernel under its number."""
     for code, row in enumerate(rows):
         yield _call(row, code, "")
-        if COPY_PRIORITY in row.settings:
-            yield f"        hold_back(seen, settings[{row.settings.index(COPY_PRIORITY)}], answer)\n"
+        names = [setting.name for setting in row.settings]
+        if COPY_PRIORITY.name in names:
+            yield f"        hold_back(seen, settings[{names.index(COPY_PRIORITY.name)}], answer)\n"
 
 
 def _orders(rows: Iterable[Row]) -> Iterator[str]:

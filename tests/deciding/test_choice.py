@@ -37,8 +37,8 @@ def test_what_fits_is_what_a_full_sort_puts_first(wishes, for_copies, for_restar
     best_first = sorted(has_room, key=lambda place: -score[place])
     taken, fitting = Counter(), []
     for place in best_first:
-        taken[job[place]] += 1
-        if taken[job[place]] <= room[int(kill[place]), job[place]]:
+        if taken[job[place]] < room[int(kill[place]), job[place]]:
+            taken[job[place]] += 1
             fitting.append(place)
     assert fit.tolist() == sorted(fitting)
     assert np.flatnonzero(answer["reason"] == FULL).tolist() == sorted({*wanted} - {*fitting})

@@ -119,6 +119,17 @@ def test_after_an_order_its_copy_is_on_its_way():
     assert [each.reason for each in advice.refusals if each.index == 3] == [Reason.ORDER_PENDING.label]
 
 
+def test_a_copy_on_its_way_to_a_host_that_has_gone_is_no_bad_dump():
+    """Its only executor is lost before the copy starts; another straggler is then placed elsewhere."""
+    scenario = Scenario(settings_of("fair+ras", Mode.CONTROL), hosts=10, slots=1)
+    host = scenario.run_with_straggler(seconds=3.0)[0].host
+    scenario.tell([f.ExecutorLost(executor=f"e{host[1:]}")])
+    dump = dumped(scenario)
+    assert [task.ordered_hosts for task in dump.pools[0].tasks if task.ordered_hosts] == [[host]]
+    assert host not in [each.host for each in dump.hosts]
+    assert decide(dump, "fair+redundant-all", scenario.scheduler.settings).pools[0].copies
+
+
 @pytest.mark.parametrize("policy", ["hopper+ras", "budgeted+late", "fifo+mantri"])
 @pytest.mark.parametrize(("hosts", "executor_limit"), [(1, 0), (1, 1), (1, 2), (4, 4), (4, 5)])
 def test_executors_that_come_for_copies_are_decided_alike(policy, hosts, executor_limit):
@@ -157,6 +168,7 @@ def test_another_policy_may_be_asked_than_the_one_that_ran():
     (advice,) = decide(dumped(scenario), "fair+ras", EngineSettings()).pools
     assert [(each.index, each.reason) for each in advice.copies] == [(3, "saves_slot_time")]
     assert "A copy saves" in advice.copies[0].sentence
+    assert "nan" not in advice.copies[0].sentence
 
 
 def test_nothing_is_changed_by_asking():

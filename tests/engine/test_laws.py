@@ -83,7 +83,33 @@ def test_a_task_gets_no_more_copies_than_it_may_have_and_no_less_than_none(monke
     assert answer["reason"].tolist() == [Reason.ENDS_SOONER] * 3 + [Reason.TOO_NEW]
 
 
-@pytest.mark.parametrize(("target", "is_kept"), [([2, 2], True), ([3, 2], False), ([-1, 2], False)])
+@pytest.mark.parametrize(("score", "is_kept"), [(1.0, True), (0.0, False), (np.nan, False), (np.inf, False)])
+def test_a_copy_has_a_positive_and_finite_gain(monkeypatch, score, is_kept):
+    def speculate(code, seen, settings, answer):
+        answer["score"], answer["copies"] = score, 1
+
+    monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
+    tasks, answer = np.zeros(1, dtype=RUNNING_TASK), np.zeros(1, dtype=SPECULATION)
+    assert ask_speculator(0, Seen(tasks=tasks), np.zeros(0), answer) == is_kept
+
+
+def test_the_only_attempt_of_a_task_does_not_end(monkeypatch):
+    """Live the engine refuses it; a simulated task would have no attempt to go on with."""
+
+    def speculate(code, seen, settings, answer):
+        answer["end_last"] = True
+
+    monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
+    tasks, answer = np.zeros(2, dtype=RUNNING_TASK), np.zeros(2, dtype=SPECULATION)
+    tasks["running_attempts"] = [1, 2]
+    ask_speculator(0, Seen(tasks=tasks), np.zeros(0), answer)
+    assert answer["end_last"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("target", "is_kept"),
+    [([2, 2], True), ([3, 2], False), ([-1, 2], False), ([2**63 - 1, 2**63 - 1], False), ([5, -2], False)],
+)
 def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypatch, target, is_kept):
     def allocate(code, seen, settings, answer):
         answer["target"] = target

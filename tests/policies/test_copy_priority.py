@@ -65,6 +65,15 @@ def test_each_copy_of_a_task_takes_an_idle_slot_of_its_own(running):
     assert answer["copies"].tolist() == [1, 2]
 
 
+def test_a_copy_that_will_not_start_takes_no_idle_slot(running):
+    """The best task may have one of its two copies, the next none: the other idle slot is the third's."""
+    view = running([9.0] * 3, [1.0] * 3, copies_left=[1, 2, 2], standing=[0, Reason.TOO_NEW, 0], pools={"idle": 2})
+    answer = np.zeros(3, dtype=SPECULATION)
+    answer["copies"], answer["score"] = [2, 1, 1], [9.0, 8.0, 7.0]
+    hold_back(view, LAST["copy_priority"], answer)
+    assert answer["copies"].tolist() == [1, 1, 1]
+
+
 def test_last_in_line_is_no_limit_of_its_own(stragglers):
     """With idle slots for all, all are copied."""
     assert mantri.speculate(stragglers(2, 1), LAST)["copies"].all()

@@ -142,7 +142,7 @@ simulated = ClusterScenario(
 print(json.dumps([
     steps, [again, n_again], sorted(kinds), [len(run_next(shadow)), none],
     [len(of_many), len(of_many[0]), of_many[0][:2]], [each.indices for each in advice],
-    decide(dump, "fair+none", EngineSettings()).pools[0].waiting,
+    decide(large.scheduler.snapshot(0.0), "fair+none", EngineSettings()).pools[0].waiting,
     (simulated["ended_s"] - simulated["started_s"]).tolist(),
 ]))
 """

@@ -18,7 +18,7 @@ from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster.originals import order_originals
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
-from controlplane.simulator.cluster.wanted import keep_wanted
+from controlplane.simulator.cluster.wanted import keep_wanted, note_restart_room
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
 
 
@@ -26,12 +26,15 @@ from controlplane.simulator.cluster.world import Workload, World, attempt_work_s
 def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the allocator, then, if a review is due, the speculator; the other way where shares count wanted copies."""
     state.counts[0]["cycles"] += 1
+    is_review = state.counts[0]["now_s"] >= state.counts[0]["review_s"]
     if not policy.wanted_only:
         set_targets(work, world, policy, state)
-    if state.counts[0]["now_s"] >= state.counts[0]["review_s"]:
+    if is_review:
         review(work, world, policy, state)
     if policy.wanted_only:
         set_targets(work, world, policy, state)
+    if is_review:
+        note_restart_room(state)
     if policy.copy_budget >= 0:
         limit_copies(policy, state)
     list_asking(state)
@@ -43,7 +46,8 @@ def review(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     counts = state.counts[0]
     view_groups(work, world, policy, state)
     n_tasks = view_tasks(work, world, policy, state)
-    seen = see(state, 0, 0, n_tasks, policy.speculator_weights)
+    pools, jobs, stages, weights = state.seen_pools, state.seen_jobs, state.seen_stages, policy.speculator_weights
+    seen = Seen(0, state.claimants[:0], pools, jobs, stages, state.tasks[:n_tasks], state.finished, weights)
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
@@ -56,7 +60,7 @@ def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) 
     """Ask the allocator, and write the shares down with the jobs, whose order is the claimants'."""
     n_claimants = state.counts[0]["n_claimants"] = view_claimants(work, world, policy, state)
     shares = state.allocation[:n_claimants]
-    seen = see(state, len(state.slots), n_claimants, 0, policy.allocator_weights)
+    seen = see_claimants(state, n_claimants, policy.allocator_weights)
     state.counts[0]["is_lawful"] &= ask_allocator(policy.allocator, seen, policy.allocator_settings, shares)
     row, total = 0, 0.0
     for place in range(state.counts[0]["n_active"]):
@@ -76,7 +80,7 @@ def limit_copies(policy: PolicyPair, state: State) -> None:
     """Ask the copy budget about the jobs that the allocator was asked about, and write its answers down with them."""
     n_claimants = state.counts[0]["n_claimants"]
     budgets = state.copy_budgets[:n_claimants]
-    seen = see(state, len(state.slots), n_claimants, 0, policy.copy_budget_weights)
+    seen = see_claimants(state, n_claimants, policy.copy_budget_weights)
     share_copies(policy.copy_budget, seen, policy.copy_budget_settings, budgets)
     row = 0
     for place in range(state.counts[0]["n_active"]):
@@ -87,10 +91,11 @@ def limit_copies(policy: PolicyPair, state: State) -> None:
 
 
 @rule
-def see(state: State, slots: int, n_claimants: int, n_tasks: int, weights: Floats) -> Seen:
-    """What has been filled in, as far as it is asked about."""
-    claimants, tasks = state.claimants[:n_claimants], state.tasks[:n_tasks]
-    return Seen(slots, claimants, state.seen_pools, state.seen_jobs, state.seen_stages, tasks, state.finished, weights)
+def see_claimants(state: State, n_claimants: int, weights: Floats) -> Seen:
+    """What an allocator and a copy budget see: claimants alone."""
+    slots, claimants, pools, jobs = len(state.slots), state.claimants, state.seen_pools[:0], state.seen_jobs[:0]
+    stages, tasks, finished = state.seen_stages[:0], state.tasks[:0], state.finished[:0]
+    return Seen(slots, claimants[:n_claimants], pools, jobs, stages, tasks, finished, weights)
 
 
 @rule

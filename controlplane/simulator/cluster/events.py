@@ -133,7 +133,7 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     job["first_task"] = job["n_tasks"] = job["n_started"] = job["n_done"] = 0
     job["running"] = job["copies"] = job["n_wanted"] = job["target"] = 0
     job["restarts_queued"] = job["restart_room"] = 0
-    job["originals"] = job["most_copies"] = -1
+    job["most_copies"] = -1
     job["capped"], job["cost_s"] = False, 0.0
     counts["n_active"] += 1
     counts["next_job"] += 1
@@ -144,13 +144,13 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
 
 @rule
 def open_phase(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
-    """All of the next phase's input is there; the allocator hears of its tasks at once."""
+    """All of the next phase's input is there; its tasks wait until the allocator, at once, has been asked."""
     job = state.jobs[row]
     set_due(state, job_leaf(state, row), inf)
     job["phase"] += 1
     job["first_task"] += job["n_tasks"]
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
-    job["n_started"] = job["n_done"] = job["n_finished"] = 0
+    job["n_started"] = job["n_done"] = job["n_finished"] = job["originals"] = 0
     job["finished_every"], job["foreseen_s"] = 1, 0.0
     restore_order(state, job)
     if policy.foresees_jobs:
@@ -172,7 +172,7 @@ def meet(state: State, results: JobResults) -> None:
 
 @rule
 def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, changed: int) -> None:
-    """Give the free slots to whose turn it is, one by one; first to restarts, which give them back.
+    """Give each free slot to the job whose turn it is; first to restarts, which give it back.
 
     Where it was nobody's while slots were free, it can only be that of the one job that has changed since; but any
     job's, where an attempt's end has made room in the budgets of all.

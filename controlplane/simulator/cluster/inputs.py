@@ -134,7 +134,7 @@ def next_larger(state: State, size: float, at: int) -> int:
 
 @rule
 def bring_together(state: State, job: Record) -> None:
-    """If a free slot is local to a waiting task of the job, make them the next ones to be taken."""
+    """If there is a free slot beside a waiting task's input, make the slot and the task the next ones to be taken."""
     place = local_place(state, job)
     if place < 0:
         return

@@ -1,7 +1,7 @@
 """How do jobs fare on a shared cluster under a pair of policies? A scenario, its run for a seed, and the numbers.
 
 Slots on machines, jobs of phases that run in waves, copies, and the engine's own policies; see `world` for what
-an attempt takes, `events` for what happens, and `decisions` for who gets a slot.
+an attempt takes, `events` for what happens, `decisions` for targets and copies, and `turns` for who gets a slot.
 """
 
 from collections.abc import Mapping, Sequence

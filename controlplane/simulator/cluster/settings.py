@@ -1,4 +1,4 @@
-"""What of a cluster scenario can be set by name? Its numbers, and the settings of its two policies, as `name=value`."""
+"""Which parts of a cluster scenario can be set by name? Its numbers, and its policies' settings, as `name=value`."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
@@ -11,8 +11,10 @@ from controlplane.policies.row import Kind
 from controlplane.simulator.cluster.scenario import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)
+KINDS = ", ".join(f"{kind}.NAME" for kind in Kind)
+"""Settings of policies, by kind."""
 NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING)
-"""Fields of a ClusterScenario that hold a number or a truth value."""
+"""Fields of a ClusterScenario that hold one value."""
 
 
 def parse_set(given: Sequence[str]) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def parse_set(given: Sequence[str]) -> dict[str, Any]:
         elif name in NAMES:
             found[name] = _value(name, text, HINTS[name])
         else:
-            raise BadSetting("set", got=pair, want=f"allocator.NAME, speculator.NAME or {', '.join(NAMES)}")
+            raise BadSetting("set", got=pair, want=f"{KINDS} or {', '.join(NAMES)}")
     return found
 
 

@@ -135,7 +135,7 @@ class State(NamedTuple):
     active: Ints
     """The first `n_active` rows are live, in order of arrival; the rest are free."""
     asking: Ints
-    """The first `n_asking` rows had something to start at the last cycle, in order of arrival; nobody else has."""
+    """The first `n_asking` rows had something to start at the last cycle, in order of arrival."""
     claimants: Records
     allocation: Records
     copy_budgets: Records

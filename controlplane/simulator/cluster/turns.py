@@ -6,7 +6,7 @@ Jobs below their target go first, by attempts over target, then the others, by a
 from math import inf
 
 from controlplane.compiled import rule
-from controlplane.deciding.budgets import NONE, likely_loss_core_s, over_budget, task_core_s
+from controlplane.deciding.budgets import NONE, is_spent, likely_loss_core_s, over_budget, task_core_s
 from controlplane.deciding.choice import goes_first
 from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
 from controlplane.model.columns import Record
@@ -26,11 +26,11 @@ def starting(job: Record) -> int:
 
 @rule
 def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
-    """Whether one more copy of the job would be: beyond its copy budget, or the limits where copies are held to them.
+    """Whether one more copy would exceed the job's copy budget, or a limit if limits apply.
 
     All slots are of one pool, and of a core.
     """
-    if 0 <= job["most_copies"] <= job["copies"]:
+    if is_spent(most=job["most_copies"], copies=job["copies"]):
         return True
     if not policy.budgets:
         return False

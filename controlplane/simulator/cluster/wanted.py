@@ -19,8 +19,6 @@ def keep_wanted(state: State, n_tasks: int) -> None:
     for place in range(counts["n_active"]):
         job = state.jobs[state.active[place]]
         job["n_wanted"] = job["copies_queued"] = job["restarts_queued"] = 0
-        free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
-        job["restart_room"] = restart_room(free, 0)
     counts["n_wanted"] = counts["n_restarts"] = 0
     for row in range(n_tasks):
         answer, original = state.speculation[row], state.slots[state.task_slots[row]]
@@ -55,6 +53,15 @@ def keep_wanted(state: State, n_tasks: int) -> None:
         job = state.jobs[state.active[place]]
         line_up(state.queue, job["first_copy"], job["copies_queued"], score)
         line_up(state.queue, job["first_restart"], job["restarts_queued"], score)
+
+
+@rule
+def note_restart_room(state: State) -> None:
+    """Write down how many tasks of each job may be started again until the next review, by its target."""
+    for place in range(state.counts[0]["n_active"]):
+        job = state.jobs[state.active[place]]
+        free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
+        job["restart_room"] = restart_room(free, 0)
 
 
 @rule

@@ -51,6 +51,32 @@ def test_looking_at_the_changed_job_alone_is_as_good_as_at_all(policy, more, kil
     assert len(spared) > 10
 
 
+@pytest.mark.parametrize("policy", ["hopper+ras", "budgeted+ras", "fair+late"])
+def test_nothing_of_a_phase_starts_before_the_allocator_has_been_asked(policy, monkeypatch):
+    """Also where a job takes the row of one that has just ended, and reviews are rare."""
+    asked, plain = set(), {name: getattr(events, name) for name in ("run_cycle", "start_original")}
+
+    def run_cycle(work, world, policy, state):
+        plain["run_cycle"](work, world, policy, state)
+        jobs = state.jobs[state.active[: state.counts[0]["n_active"]]]
+        asked.update(zip(jobs["id"].tolist(), jobs["phase"].tolist(), strict=True))
+
+    def start_original(work, world, policy, state, row):
+        assert (int(state.jobs[row]["id"]), int(state.jobs[row]["phase"])) in asked
+        plain["start_original"](work, world, policy, state, row)
+
+    monkeypatch.setattr(events, "run_cycle", run_cycle)
+    monkeypatch.setattr(events, "start_original", start_original)
+    monkeypatch.setattr("controlplane.simulator.cluster.scenario.play", getattr(events.play, "py_func", events.play))
+    workload = Synthetic(least_tasks=1, most_tasks=6, phases=2)
+    scenario = ClusterScenario(
+        policy=policy, workload=workload, offered_load=0.8, jobs=120, machines=6, slots_per_machine=2, cycle_s=5.0
+    )
+    with np.errstate(over="ignore"):
+        scenario.run(3)
+    assert asked
+
+
 def test_slots_beyond_the_targets_go_by_attempts_over_weight():
     """Two attempts of weight 1 are more than three of weight 3."""
     state, work = empty_state(8, 2), SimpleNamespace(weight=np.array([1.0, 3.0]))

@@ -6,7 +6,7 @@ import pytest
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL, State, empty_state
 from controlplane.simulator.cluster.turns import next_restart
-from controlplane.simulator.cluster.wanted import NO_TASK, keep_wanted, next_copy
+from controlplane.simulator.cluster.wanted import NO_TASK, keep_wanted, next_copy, note_restart_room
 
 pytestmark = pytest.mark.unit
 
@@ -26,6 +26,7 @@ def reviewed(score: list[float], kill: bool, target: int = 5, jobs: tuple[int, .
     answer = state.speculation[: len(jobs)]
     answer["copies"], answer["kill"], answer["score"] = 1, kill, score
     keep_wanted(state, len(jobs))
+    note_restart_room(state)
     return state
 
 
