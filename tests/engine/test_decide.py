@@ -121,7 +121,7 @@ def test_after_an_order_its_copy_is_on_its_way():
 
 def test_a_copy_on_its_way_to_a_host_that_has_gone_is_no_bad_dump():
     """Its only executor is lost before the copy starts; another straggler is then placed elsewhere."""
-    scenario = Scenario(settings_of("fair+ras", Mode.CONTROL), hosts=10, slots=1)
+    scenario = Scenario(settings_of("fair+ras", Mode.CONTROL), hosts=12, slots=1)
     host = scenario.run_with_straggler(seconds=3.0)[0].host
     scenario.tell([f.ExecutorLost(executor=f"e{host[1:]}")])
     dump = dumped(scenario)
