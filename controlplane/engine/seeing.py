@@ -11,12 +11,13 @@ from controlplane.compiled import kernel, rule
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
-from controlplane.model.columns import Floats, Ints, Records, Stages
+from controlplane.model.columns import Flags, Floats, Ints, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
 from controlplane.model.writers import Decided, Estimated, Reported, Scratch
 from controlplane.policies.answer import SPECULATION
+from controlplane.policies.policy import Policy
 from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, UNKNOWN_FINISHED, Seen
 
 OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
@@ -160,12 +161,15 @@ class TaskView:
             self._tasks,
         )
 
-    def seen(self, cluster: Cluster, *, by_finished: bool) -> Seen:
-        """What speculators see, without weights. Finished attempts are left out unless requested."""
-        finished = UNKNOWN_FINISHED
-        if by_finished:
-            finished = show_finished(cluster.stage_infos, self.tasks, self.stages)
-        return Seen(pools=self.pools, jobs=self.jobs, stages=self.stages, tasks=self.tasks, finished=finished)
+    def seen(self, policy: Policy, infos: Mapping[int, StageInfo], which: Flags | slice) -> Seen:
+        """What a speculator sees of some tasks; `which` (n,) or a slice. Finished attempts only if its row asks."""
+        tasks, stages, finished = self.tasks[which], self.stages, UNKNOWN_FINISHED
+        if policy.by_finished:
+            stages = stages.copy()
+            finished = show_finished(infos, tasks, stages)
+        return Seen(
+            pools=self.pools, jobs=self.jobs, stages=stages, tasks=tasks, finished=finished, weights=policy.brought
+        )
 
     @property
     def rows(self) -> Ints:

@@ -109,16 +109,12 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     """
     view, shared = cycle.view, cycle.steering.by_speculator(due)
     before_waiting = np.zeros(cycle.cluster.pools.size, dtype=bool)
-    seen = view.seen(cycle.cluster, by_finished=any(policy.by_finished for policy, _, _ in shared))
     for policy, settings, sources in shared:
         pool_rows = [source.row for source in sources]
         before_waiting[pool_rows] = policy.before_waiting
-        tasks, answer = seen.tasks, view.answer
-        if len(shared) > 1:
-            mine = np.isin(tasks["pool"], pool_rows)
-            tasks, answer = tasks[mine], answer[mine]
-        shown = seen._replace(tasks=tasks, weights=policy.brought)
-        is_lawful = call_speculator(policy.code, shown, policy.setting_values(settings), answer)
+        mine: Flags | slice = np.isin(view.tasks["pool"], pool_rows) if len(shared) > 1 else slice(None)
+        seen, answer = view.seen(policy, cycle.cluster.stage_infos, mine), view.answer[mine]
+        is_lawful = call_speculator(policy.code, seen, policy.setting_values(settings), answer)
         for source in sources:
             cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)
         if not is_lawful:
