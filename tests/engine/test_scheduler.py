@@ -5,12 +5,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from controlplane.deciding.asking import call_speculator
 from controlplane.engine.scheduler import RETRY_S, Scheduler
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, ModeSet, PolicySet, Report, Result
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
+from controlplane.policies.registry import speculator
 from tests.scenario import SOURCE, Scenario, with_copy
 
 pytestmark = pytest.mark.unit
@@ -240,3 +242,29 @@ def test_claims_are_kept_until_something_changes(change, jobs):
     said = scenario.tell().claims.get(SOURCE, [])
     assert [claim.job for claim in said] == jobs
     assert {claim.lease_ms for claim in said} <= {scenario.scheduler.settings.lease_ms}
+
+
+def test_what_a_speculator_is_shown_does_not_depend_on_who_else_is_due(monkeypatch):
+    """Mantri asks for finished attempts, RAS does not, though both are asked in one cycle."""
+    shown = {}
+
+    def call(code, seen, settings, answer):
+        shown[code] = len(seen.finished), seen.stages["finished_to"].max(initial=0)
+        return call_speculator(code, seen, settings, answer)
+
+    monkeypatch.setattr("controlplane.engine.speculation.call_speculator", call)
+    scenario = Scenario(EngineSettings(mode=f.Mode.CONTROL, speculator="ras"))
+    other = {"source": "spark:other"}
+    scenario.tell([scenario.attached, *scenario.executors], full=True, **other)
+    scenario.handle(PolicySet(source="spark:other", policy="fair+mantri"))
+    stage = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=4, kind="shuffle_map", input_bytes=[1000] * 4)
+    for one in ({}, other):
+        scenario.tell([stage, *(scenario.started(index, index) for index in range(4))], **one)
+    scenario.now_s = 5.0
+    reports = [
+        Report(source=name, epoch=1, received_s=5.0, facts=[scenario.ended(0, 5.0, bytes_read=1000)])
+        for name in (SOURCE, "spark:other")
+    ]
+    shown.clear()
+    scenario.handle(*reports)
+    assert shown == {speculator("ras").code: (0, 0), speculator("mantri").code: (1, 1)}
