@@ -58,7 +58,7 @@ def copy_room(free: int, waiting: int, ordered: int, before_waiting: bool) -> in
 def restart_room(free: int, ordered: int) -> int:
     """Attempts that take another's place and may be ordered: each gives a slot back.
 
-    What is free, or one for the next slot that comes free, even beyond the job's target.
+    What is free, or one for the next slot that comes free, even beyond the job's target: never less than for copies.
 
     >>> restart_room(2, ordered=0), restart_room(0, ordered=0), restart_room(0, ordered=1), restart_room(-1, ordered=0)
     (2, 1, 0, 1)

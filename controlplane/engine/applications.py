@@ -83,8 +83,7 @@ def claimants_of(
     cluster: Cluster, source: SourceState, sums: JobSums, max_copies: int, now_s: float
 ) -> tuple[Ints, Records]:
     """The claimants of a pool, as in `pool_view`; an application whose driver reports counts by its driver's jobs."""
-    tail_index = float(cluster.pools.tail_index[source.row])
-    rows, claimants = pool_view(cluster, source, sums, tail_index, max_copies, now_s)
+    rows, claimants = pool_view(cluster, source, sums, max_copies, now_s)
     if source.name not in cluster.queues:
         return rows, claimants
     keys = (cluster.job_infos[row].key for row in rows.tolist())

@@ -66,7 +66,7 @@ def avoid_sick_hosts(cycle: Cycle, source: SourceState) -> None:
 
 
 def _waves(cycle: Cycle, source: SourceState, of_pool: Ints) -> dict[str, int]:
-    """Whole waves by name of the pool's sick hosts, in times a job's target over all slots.
+    """By name, how many waves of a job's waiting tasks outweigh avoiding each sick host of the pool, rounded.
 
     Only healthy slots that come free in time help waiting originals; without them, nothing should wait.
     """

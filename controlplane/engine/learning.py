@@ -230,7 +230,7 @@ class Learning:
             pools.tail_index[row] = self._habits_of_pool[row].tail.estimate(running).tail_index
 
     def tail_samples(self, pool: int) -> int:
-        """Number of durations behind it."""
+        """Number of durations behind a pool's tail index."""
         return self._habits_of_pool[pool].tail.estimate().samples
 
     def _take_up(self, cluster: Cluster, pool: int, application: str) -> None:

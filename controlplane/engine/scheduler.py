@@ -121,7 +121,7 @@ class Scheduler:
             decision=decision,
         )
 
-        # 3 ask the queues about their drivers, end what was relaunched, and hear the operators
+        # 3 hear the queues about their drivers, end what was relaunched, and hear the operators
         due = self._pools_due(changes, now_s)
         review_memberships(cycle, due)
         for source, row in replaced:
@@ -130,7 +130,7 @@ class Scheduler:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)
 
-        # 4 allocate per pool, 5 speculate per job; admission is part of both
+        # 4 allocate per pool, speculate per job, order waiting tasks; 5 admit, which is part of each
         self._forget_leases(heard)
         self.learning.review_tails(self.cluster, due, now_s)
         self._ask_policies(cycle, due, changes.pools)

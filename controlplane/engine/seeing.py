@@ -73,7 +73,7 @@ def mean_s(stages: Stages, rows: Any) -> Any:
 
 
 def pool_view(
-    cluster: Cluster, source: SourceState, sums: JobSums, tail_index: float, max_copies: int, now_s: float
+    cluster: Cluster, source: SourceState, sums: JobSums, max_copies: int, now_s: float
 ) -> tuple[Ints, Records]:
     """The claimants of one pool in order of arrival, and their job rows: jobs with something to run, or running.
 
@@ -97,7 +97,7 @@ def pool_view(
     claimants["remaining_work_s"] = sums.remaining_work_s[rows]
     claimants["running"] = sums.running[rows]
     claimants["usable"], claimants["foreseen"] = sums.running[rows] + sums.waiting[rows] + copyable
-    claimants["tail_index"] = np.where(in_containers, np.inf, tail_index)
+    claimants["tail_index"] = np.where(in_containers, np.inf, cluster.pools.tail_index[source.row])
     claimants["transfer_ratio"] = jobs.transfer_ratio[rows]
     claimants["pool"], claimants["pool_slots"] = source.row, cluster.pools.slots[source.row]
     claimants["copies"] = sums.copies[rows]

@@ -93,11 +93,12 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
     policy, settings = cycle.steering.copy_budget()
     if policy is None:
         return
-    cluster, seen = cycle.cluster, []
-    for source in cluster.sources.values():
-        if source.name not in cluster.queues:
-            tail_index, most = float(cluster.pools.tail_index[source.row]), cycle.steering.max_copies(source)
-            seen.append(seeing.pool_view(cluster, source, sums, tail_index, most, cycle.now_s))
+    cluster = cycle.cluster
+    seen = [
+        seeing.pool_view(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
+        for source in cluster.sources.values()
+        if source.name not in cluster.queues
+    ]
     rows, claimants = (np.concatenate(parts) for parts in zip(*seen, strict=True))
     budgets.most_by_job[rows] = policy.share_copies(budgets.slots_everywhere, claimants, settings)["copies"]
 
@@ -229,7 +230,7 @@ def job_rooms(
         free = free_for_copies(free, job["target"], job["originals"], copies[row] + ordered[row])
         starting[row] = starting_originals(waiting[row], job["originals"], running[row] - copies[row])
         rooms[0, row] = copy_room(free, starting[row], ordered[row], before)
-        rooms[1, row] = max(rooms[0, row], restart_room(free, ordered[row]))
+        rooms[1, row] = restart_room(free, ordered[row])
         refusal[row] = no_room(starting[row], before)
     return rooms, starting, refusal
 

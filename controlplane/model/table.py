@@ -1,4 +1,4 @@
-"""How are many rows kept without one object each? One array of records that grows by doubling and reuses free rows."""
+"""How are many rows kept without one object each? Each writer's array of records grows by doubling; rows are reused."""
 
 from copy import copy
 from typing import Any, NamedTuple, Self

@@ -77,8 +77,28 @@ def handed(function):
     """Names in a function that stand for a writer's array or row: parameters, and what is taken of them."""
     found = {each.arg: writer_of(each) for each in function.args.args}
     for name, value in bound(function):
-        found[name] = found.get(name) or found.get(word(whole(value)))
+        alias = taken_from(whole(value)) if name and isinstance(value, ast.Attribute | ast.Subscript) else None
+        found[name] = found.get(name) or found.get(word(whole(value))) or alias
     return found
+
+
+def taken_from(value):
+    """The writer of a table's column or array that an expression names, as `cluster.tasks.done`; None for others."""
+    if not isinstance(value, ast.Attribute):
+        return None
+    table, name = TABLES.get(word(value.value)), value.attr
+    return None if table is None else table.get(name) or next((by for by in Writer if by == name), None)
+
+
+def filled(function):
+    """(array, line) of each array that a call in a function writes into: `.fill`, a ufunc's `.at`, `out=`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            into = [keyword.value for keyword in node.keywords if keyword.arg == "out"]
+            if isinstance(node.func, ast.Attribute):
+                into += [node.func.value] if node.func.attr == "fill" else []
+                into += node.args[:1] if node.func.attr == "at" else []
+            yield from ((whole(each), node.lineno) for each in into)
 
 
 def bound(function):
@@ -109,6 +129,7 @@ def foreign(path, text):
     for function in functions(text):
         writers = handed(function)
         places += [(base, writers.get(base), line) for base, _, line in assigned(function)]
+        places += [(word(into), taken_from(into) or writers.get(word(into)), n) for into, n in filled(function)]
     for place, by, line in dict.fromkeys(places):
         if by is not None and not name.startswith(OWN[by]):
             yield f"{name}:{line} {place} is the {by.name.lower()}'s"
@@ -145,6 +166,11 @@ def test_a_kernel_says_of_each_array_of_a_table_whose_it_is():
         "def f(all: NDArray[Reported], at: int) -> None:\n    all[at]['start_s'] = 0.0",
         "def f(estimates: Estimated) -> None:\n    estimates['rate'] = 0.0",
         "def f(all: NDArray[Scratch]) -> None:\n    for one in all:\n        one['idle'] += 1",
+        "def f(cluster):\n    done = cluster.tasks.done\n    done[row] = True",
+        "def f(cluster):\n    every = cluster.tasks.reported\n    every[0]['done'] = True",
+        "def f(cluster):\n    cluster.attempts.t_rem_s.fill(0.0)",
+        "def f(cluster):\n    np.add.at(cluster.jobs.copies_won, rows, 1)",
+        "def f(cluster):\n    np.add(one, other, out=cluster.pools.slots[:2])",
         "def f(all: NDArray[Scratch], n: Ints) -> None:\n    other, one = n[0], all[n[0]]\n    one['idle'] = other",
     ],
 )

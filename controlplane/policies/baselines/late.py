@@ -86,10 +86,10 @@ def is_slow(tasks: Records, among: Flags, slow_task_share: float) -> Flags:
 
 
 @rule
-def copies_left(pool_slots: int, pool_copies: int, copy_share: float) -> int:
+def pool_copies_left(pool_slots: int, pool_copies: int, copy_share: float) -> int:
     """Copies that a pool may still start: a share of its slots, at least one, less those that run.
 
-    >>> [copies_left(slots, copies, copy_share=0.1) for slots, copies in ((100, 4), (5, 0), (0, 0))]
+    >>> [pool_copies_left(slots, copies, copy_share=0.1) for slots, copies in ((100, 4), (5, 0), (0, 0))]
     [6, 1, 0]
     """
     return (max(whole(slots=copy_share * pool_slots), 1) if pool_slots > 0 else 0) - pool_copies
@@ -102,7 +102,9 @@ def take_first(seen: Seen, candidate: Flags, copy_share: float, answer: Records)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:
         number = seen.tasks[row]["pool"]
         pool = seen.pools[number]
-        if n_taken[number] < copies_left(pool_slots=pool["slots"], pool_copies=pool["copies"], copy_share=copy_share):
+        if n_taken[number] < pool_copies_left(
+            pool_slots=pool["slots"], pool_copies=pool["copies"], copy_share=copy_share
+        ):
             n_taken[number] += 1
             answer["copies"][row], answer["reason"][row] = 1, Reason.LONGEST_TO_END
 

@@ -5,8 +5,8 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.model.columns import Record, Records
 from controlplane.policies.hopper.fairness import fair_floor, with_fair_floor
-from controlplane.policies.hopper.locality import LOCALITY_PERCENT
 from controlplane.policies.hopper.virtual_size import precedence, virtual_size
+from controlplane.policies.locality import LOCALITY_PERCENT
 from controlplane.policies.row import ORDERING, Keeps, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import by_key_and_arrival, most_usable

@@ -144,8 +144,8 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
 def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, task: Record) -> None:
     """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
 
-    An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`. Who
-    foresees needs to read nothing.
+    An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`.
+    A speculator that foresees needs no readable rate.
     """
     now_s, original = state.counts[0]["now_s"], state.slots[slot]
     without_attempts(task)

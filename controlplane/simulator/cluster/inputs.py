@@ -11,7 +11,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Ints, Record
-from controlplane.policies.hopper.locality import n_allowed
+from controlplane.policies.locality import n_allowed
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import State
 from controlplane.simulator.cluster.turns import starting

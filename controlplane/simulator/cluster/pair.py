@@ -22,7 +22,7 @@ class PolicyPair(NamedTuple):
     budgets: bool
     """Whether copies are held to `limits`."""
     limits: Limits
-    copies_first: bool
+    before_waiting: bool
     """Whether a job's copies go before its own waiting originals."""
     wanted_only: bool
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the

@@ -92,7 +92,7 @@ class ClusterScenario:
         speculator.complete(self.speculator_settings)
         if budget := copy_budget(self.copy_budget):
             budget.complete(self.copy_budget_settings)
-        for name, low, high in LIMITS:
+        for name, low, high in RANGES:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
@@ -173,7 +173,7 @@ class ClusterScenario:
             copy_budget_weights=budget.brought if budget else NO_WEIGHTS,
             budgets=self.budgets,
             limits=Limits.of(self),
-            copies_first=speculator.before_waiting,
+            before_waiting=speculator.before_waiting,
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
@@ -187,7 +187,7 @@ class ClusterScenario:
         )
 
 
-LIMITS = (
+RANGES = (
     ("max_copies", 0, 16),
     ("offered_load", 1e-6, 10.0),
     ("jobs", 1, 10**8),

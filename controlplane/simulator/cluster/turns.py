@@ -51,7 +51,7 @@ def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
 def wants_copy(policy: PolicyPair, state: State, job: Record) -> bool:
     """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
     free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
-    if job["n_wanted"] == 0 or spare_room(free, starting(job), policy.copies_first) == 0:
+    if job["n_wanted"] == 0 or spare_room(free, starting(job), policy.before_waiting) == 0:
         return False
     return not is_over_budget(policy, state, job)
 

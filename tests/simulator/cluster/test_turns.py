@@ -84,4 +84,4 @@ def test_slots_beyond_the_targets_go_by_attempts_over_weight():
         job = state.jobs[row]
         job["id"], job["n_tasks"], job["running"], job["originals"] = row, 9, running, -1
     state.asking[:], state.counts["n_asking"] = [0, 1], 2
-    assert whose_turn(work, SimpleNamespace(copies_first=False), state) == 1
+    assert whose_turn(work, SimpleNamespace(before_waiting=False), state) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.policies.hopper.locality import LOCALITY_PERCENT, n_allowed
+from controlplane.policies.locality import LOCALITY_PERCENT, n_allowed
 
 pytestmark = pytest.mark.unit
 
