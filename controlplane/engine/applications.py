@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.seeing import JobSums, pool_view
-from controlplane.hosts import driver_sources
+from controlplane.hosts import driver_sources, kind_of
 from controlplane.model.cluster import SILENT_S, Cluster, JobInfo, SourceState
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.reasons import Action, Reason
@@ -32,8 +32,8 @@ def review_memberships(cycle: Cycle, due: list[SourceState]) -> None:
 
 def _known_ids(cluster: Cluster, now_s: float) -> tuple[str, ...]:
     """Prefixes of application ids whose ResourceManager lists all of its applications."""
-    starts = {each.cluster_unix_ms for each in cluster.queues.values() if _is_heard(each, now_s)}
-    return tuple(f"application_{start}_" for start in starts if start)
+    heard = [each for each in cluster.queues.values() if each.cluster_unix_ms and _is_heard(each, now_s)]
+    return tuple({kind_of(each.name).application_prefix(each.cluster_unix_ms) for each in heard})
 
 
 def membership(cluster: Cluster, driver: SourceState, now_s: float, known: tuple[str, ...] = ()) -> Reason:
