@@ -7,20 +7,14 @@ from controlplane.model.errors import BadSetting
 from controlplane.policies.policy import Policy, numbered
 from controlplane.policies.redundancy.theory.plan import Choices, Plan
 from controlplane.policies.redundancy.theory.system import System
-from controlplane.policies.row import Kind
+from controlplane.policies.row import FORESEES, Kind
 from controlplane.policies.rows import ROWS
 
 TABLE = tuple(numbered(row) for row in ROWS)
 PLANS = {row.name: row.plan for row in TABLE if row.plan}
 """Plans of the rows that run on the master-worker system, by name."""
 
-_CLAIRVOYANT = {
-    "srpt": "The job with the least work left first, by its tasks' true durations.",
-    "ras": "Copies that will save slot time, by attempts' true durations.",
-}
-FORESEEING: tuple[Policy, ...] = tuple(
-    replace(row, name="clairvoyant", about=_CLAIRVOYANT[row.name]) for row in TABLE if row.name in _CLAIRVOYANT
-)
+FORESEEING = tuple(replace(row, name=FORESEES, about=row.foreseeing) for row in TABLE if row.foreseeing)
 """Rules that know the future, which only a simulator does: the yardstick for the others."""
 
 

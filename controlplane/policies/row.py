@@ -10,6 +10,8 @@ from controlplane.policies.redundancy.theory.plan import Choices, Plan
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.seen import Load
 
+FORESEES = "clairvoyant"
+"""The name under which a simulator has a row that knows the future."""
 ORDERING = frozenset({"order_pending"})
 """What an allocator needs of a host: it starts tasks in the order that it is given."""
 COPYING = frozenset({"max_copies"})
@@ -95,6 +97,8 @@ class Row:
 
     It is called in every cycle, and is not compiled, so it caches slow results.
     """
+    foreseeing: str = ""
+    """What it is about where it knows what tasks will take, as a simulator's row `FORESEES`; empty for no such row."""
     plan: Callable[[System, float, Choices], Plan] | None = None
     """(master-worker system, offered load, choices) -> its plan there; None if it does not run there."""
     shows: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from controlplane.policies.baselines import budgeted, fair, fifo, fixed, late, m
 from controlplane.policies.grass import ras
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
-from controlplane.policies.row import Row
+from controlplane.policies.row import FORESEES, Row
 
 _OURS: tuple[Row, ...] = (
     fifo.ROW,
@@ -37,7 +37,7 @@ def _others() -> Iterator[Row]:
         row, field = point.load(), f"entry point {point.name} of {OTHERS}"
         if not isinstance(row, Row):
             raise TypeError(f"{field}: got {row!r}, want a Row of {Row.__module__}")
-        if (row.kind, row.name) in named:
+        if row.name == FORESEES or (row.kind, row.name) in named:
             raise ValueError(f"{field}: got {row.kind} {row.name!r}, want a name that is not in use")
         named.add((row.kind, row.name))
         yield row

@@ -293,11 +293,12 @@ def test_what_is_no_row_is_named(installed):
 
 
 @pytest.mark.unit
-def test_a_name_in_use_is_refused(installed):
-    """Neither would be found by it."""
-    (installed / "toy_policies.py").write_text(TOY.replace('name="last-come"', 'name="fair"'))
+@pytest.mark.parametrize("name", ["fair", "clairvoyant"])
+def test_a_name_in_use_is_refused(installed, name):
+    """Neither would be found by it; the second is a simulator's."""
+    (installed / "toy_policies.py").write_text(TOY.replace('name="last-come"', f'name="{name}"'))
     done = run("import controlplane.policies.registry", installed)
     assert (
-        "entry point last-come of grasshopper.policies: got allocator 'fair', want a name that is not in use"
+        f"entry point last-come of grasshopper.policies: got allocator '{name}', want a name that is not in use"
         in done.stderr
     )

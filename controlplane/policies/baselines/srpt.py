@@ -23,6 +23,7 @@ ROW = Row(
     kind=Kind.ALLOCATOR,
     kernel=srpt,
     about="The job with the least work left first.",
+    foreseeing="The job with the least work left first, by its tasks' true durations.",
     needs=ORDERING,
     keeps=frozenset({Keeps.WORK_CONSERVING}),
 )

@@ -102,6 +102,7 @@ ROW = Row(
     kind=Kind.SPECULATOR,
     kernel=ras,
     about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
+    foreseeing="Copies that will save slot time, by attempts' true durations.",
     source="GRASS (NSDI'14), section 3.1",
     needs=COPYING,
     settings=(
