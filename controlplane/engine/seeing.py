@@ -161,12 +161,12 @@ class TaskView:
             self._tasks,
         )
 
-    def seen(self, policy: Policy, infos: Mapping[int, StageInfo], which: Flags | slice) -> Seen:
+    def seen(self, policy: Policy, cluster: Cluster, which: Flags | slice) -> Seen:
         """What a speculator sees of some tasks; `which` (n,) or a slice. Finished attempts only if its row asks."""
         tasks, stages, finished = self.tasks[which], self.stages, UNKNOWN_FINISHED
         if policy.by_finished:
             stages = stages.copy()
-            finished = show_finished(infos, tasks, stages)
+            finished = show_finished(cluster.stage_infos, tasks, stages)
         return Seen(
             pools=self.pools, jobs=self.jobs, stages=stages, tasks=tasks, finished=finished, weights=policy.brought
         )

@@ -114,7 +114,7 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         pool_rows = [source.row for source in sources]
         before_waiting[pool_rows] = policy.before_waiting
         mine: Flags | slice = np.isin(view.tasks["pool"], pool_rows) if len(shared) > 1 else slice(None)
-        seen, answer = view.seen(policy, cycle.cluster.stage_infos, mine), view.answer[mine]
+        seen, answer = view.seen(policy, cycle.cluster, mine), view.answer[mine]
         is_lawful = call_speculator(policy.code, seen, policy.setting_values(settings), answer)
         for source in sources:
             cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)

@@ -12,6 +12,7 @@ from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.seeing import TaskView
 from controlplane.model import facts as f
 from controlplane.model.cluster import Cluster
+from controlplane.model.columns import Flags
 from controlplane.model.decisions import CopyWish, Decision, Report
 from controlplane.model.errors import BadSetting
 from controlplane.model.finished import FinishedSample
@@ -19,6 +20,7 @@ from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Reason
 from controlplane.model.snapshot import Snapshot
+from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Seen
 from tests.engine.test_random_stimuli import play, stories
 from tests.scenario import Scenario
@@ -34,10 +36,11 @@ def _watch():
     """Keeps whatever speculators are shown."""
     plain = TaskView.seen
 
-    def seen(view: TaskView, cluster: Cluster, *, by_finished: bool) -> Seen:
-        made = plain(view, cluster, by_finished=by_finished)
+    def seen(view: TaskView, policy: Policy, cluster: Cluster, which: Flags | slice) -> Seen:
+        made = plain(view, policy, cluster, which)
+        rows = view.rows[which]
         shown.append(
-            {_name(cluster, int(row)): _numbers(made, task) for row, task in zip(view.rows, made.tasks, strict=True)}
+            {_name(cluster, int(row)): _numbers(made, task) for row, task in zip(rows, made.tasks, strict=True)}
         )
         return made
 
