@@ -162,10 +162,10 @@ class TaskView:
         )
 
     def seen(self, policy: Policy, cluster: Cluster, which: Flags | slice) -> Seen:
-        """What a speculator sees of some tasks; `which` (n,) or a slice. Finished attempts only if its row asks."""
-        tasks, stages, finished = self.tasks[which], self.stages, UNKNOWN_FINISHED
+        """What a speculator sees of all tasks, or of those `which` (n,) says. Finished attempts only if its row asks."""
+        tasks, finished = self.tasks[which], UNKNOWN_FINISHED
+        stages = self.stages if isinstance(which, slice) else self.stages.copy()
         if policy.by_finished:
-            stages = stages.copy()
             finished = show_finished(cluster.stage_infos, tasks, stages)
         return Seen(
             pools=self.pools, jobs=self.jobs, stages=stages, tasks=tasks, finished=finished, weights=policy.brought
