@@ -162,7 +162,7 @@ class TaskView:
         )
 
     def seen(self, policy: Policy, cluster: Cluster, which: Flags | slice) -> Seen:
-        """What a speculator sees of all tasks, or of those `which` (n,) says. Finished attempts only if its row asks."""
+        """What a speculator sees of all tasks, or of those of `which` (n,); finished attempts if its row asks."""
         tasks, finished = self.tasks[which], UNKNOWN_FINISHED
         stages = self.stages if isinstance(which, slice) else self.stages.copy()
         if policy.by_finished:
