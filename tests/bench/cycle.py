@@ -16,6 +16,7 @@ from controlplane.model import facts as f
 from controlplane.model.columns import Floats
 from controlplane.model.decisions import PolicySet, Report
 from controlplane.model.parameters import EngineSettings
+from controlplane.model.writers import Writer
 from controlplane.policies import registry
 from controlplane.policies.row import Kind
 from tests.bench.floor import floor_ms
@@ -63,7 +64,7 @@ class Pool:
         """Processor time of a pass over the records that a cycle looks at."""
         cluster = self.scheduler.cluster
         tables = (cluster.jobs, cluster.stages, cluster.tasks, cluster.attempts)
-        return floor_ms(sum(table.size * table.records.itemsize for table in tables))
+        return floor_ms(sum(table.size * getattr(table, by).itemsize for table in tables for by in Writer))
 
     def _cycle_ms(self) -> float:
         self.cycle += 1

@@ -14,41 +14,37 @@ NO_TASK = -1
 
 @kernel
 def keep_wanted(state: State, n_tasks: int) -> None:
-    """Queue what the speculator wants, and mark what ends."""
-    counts, score = state.counts[0], state.speculation["score"]
+    """Queue what the speculator wants, and mark what ends.
+
+    A job's part of the queue is as long as it has running tasks: copies stand at its beginning, restarts at its end.
+    """
+    counts, score, end = state.counts[0], state.speculation["score"], 0
     for place in range(counts["n_active"]):
         job = state.jobs[state.active[place]]
         job["n_wanted"] = job["copies_queued"] = job["restarts_queued"] = 0
+        job["first_copy"], end = end, end + job["n_started"] - job["n_done"]
+        job["first_restart"] = end
     counts["n_wanted"] = counts["n_restarts"] = 0
     for row in range(n_tasks):
         answer, original = state.speculation[row], state.slots[state.task_slots[row]]
-        original["wanted"], original["restarts"] = 0 if answer["kill"] else answer["copies"], False
+        original["wanted"], original["restarts"] = 0, False
         if answer["end_last"] and original["last"] >= 0:
             state.slots[original["last"]]["beaten"] = True
             counts["n_beaten"] += 1
         if answer["copies"] > 0:
-            job, original["restarts"] = state.jobs[original["job"]], answer["kill"]
-            job["restarts_queued"] += answer["kill"]
-            job["copies_queued"] += not answer["kill"]
-            job["n_wanted"] += original["wanted"]
-            counts["n_wanted"] += original["wanted"]
-            counts["n_restarts"] += answer["kill"]
-    end = 0
-    for place in range(counts["n_active"]):
-        job = state.jobs[state.active[place]]
-        job["first_copy"], job["first_restart"] = end, end + job["copies_queued"]
-        end = job["first_restart"] + job["restarts_queued"]
-        job["copies_queued"] = job["restarts_queued"] = 0
-    for row in range(n_tasks):
-        if state.speculation[row]["copies"] == 0:
-            continue
-        job = state.jobs[state.slots[state.task_slots[row]]["job"]]
-        if state.speculation[row]["kill"]:
-            state.queue[job["first_restart"] + job["restarts_queued"]] = row
-            job["restarts_queued"] += 1
-        else:
-            state.queue[job["first_copy"] + job["copies_queued"]] = row
-            job["copies_queued"] += 1
+            job = state.jobs[original["job"]]
+            if answer["kill"]:
+                original["restarts"] = True
+                counts["n_restarts"] += 1
+                job["restarts_queued"] += 1
+                job["first_restart"] -= 1
+                state.queue[job["first_restart"]] = row
+            else:
+                original["wanted"] = answer["copies"]
+                counts["n_wanted"] += answer["copies"]
+                job["n_wanted"] += answer["copies"]
+                state.queue[job["first_copy"] + job["copies_queued"]] = row
+                job["copies_queued"] += 1
     for place in range(counts["n_active"]):
         job = state.jobs[state.active[place]]
         line_up(state.queue, job["first_copy"], job["copies_queued"], score)

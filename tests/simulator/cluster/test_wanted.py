@@ -17,7 +17,8 @@ def reviewed(score: list[float], kill: bool, target: int = 5, jobs: tuple[int, .
     """Running tasks of these jobs, each of which a review wants to copy, or to start again."""
     state = empty_state(8, max(jobs) + 1)
     state.jobs["originals"] = state.jobs["most_copies"] = -1
-    state.jobs["target"], state.jobs["running"] = target, np.bincount(jobs)
+    state.jobs["target"] = target
+    state.jobs["running"] = state.jobs["n_started"] = state.jobs["n_tasks"] = np.bincount(jobs)
     for name, value in job.items():
         state.jobs[name] = value
     state.counts["n_active"] = len(state.jobs)
