@@ -1,4 +1,4 @@
-"""What would a policy do with this snapshot? The same question as `grasshopper decide`; it changes nothing.
+"""What would a policy do with this snapshot? Answers `grasshopper decide` over REST and changes nothing.
 
 Some answers take seconds, with a search per pool; so they are computed on their own thread, one after the other, and
 keep no driver waiting.

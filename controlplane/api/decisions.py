@@ -1,4 +1,4 @@
-"""What was decided, on which inputs, and what came of it? And why was this attempt copied, or not?"""
+"""What was decided, on which inputs and with which outcome? Why was this attempt copied, or not?"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

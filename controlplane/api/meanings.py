@@ -1,4 +1,4 @@
-"""What does each field of an answer mean? The string below it in its struct says so, else its usual meaning.
+"""What does each field of an answer mean? Its meaning is the string below it in its struct, else the usual one.
 
 The OpenAPI document and the snapshot's page are made from these texts.
 """

@@ -92,7 +92,7 @@ class OrderedCopies(Struct, kw_only=True):
 
 
 class ApplicationReport(Struct, kw_only=True):
-    """What copies were worth to one application, or to all."""
+    """The worth of copies to one application, or to all."""
 
     source: str = ""
     """The driver, as kind and id; empty for all."""
@@ -120,7 +120,7 @@ class EstimateError(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What copies were worth since a given time."""
+    """The worth of copies since a given time."""
 
     since_unix_ms: int
     """Start of the period by the wall clock: milliseconds since 1970."""
@@ -154,7 +154,7 @@ class _Tally:
         return self.applications.setdefault(source, ApplicationReport(source=source))
 
     def add(self, decision: RecordedDecision) -> None:
-        """Counts a decision to launch a copy, and what came of it."""
+        """Counts a decision to launch a copy, and its outcome."""
         mine, newest = self.of(decision.record.source), decision.outcomes[-1] if decision.outcomes else None
         if not decision.record.order:
             self._add_shadow(mine.shadow, decision.record, newest)
@@ -184,12 +184,12 @@ class _Tally:
 
 @router.get("/report", **shows(Report, 422))
 async def report_of(request: Request, since: Since = "24h") -> Response:
-    """What copies were worth: shadow mode's by estimate, ours by their outcome, and the hosts' own."""
+    """The worth of copies: shadow mode's by estimate, ours and the hosts' own by their outcomes."""
     return answer(await report(runtime_of(request), since))
 
 
 async def report(runtime: Runtime, since: str) -> Report:
-    """What copies were worth from `since` ago, a duration as in `Since`, until now."""
+    """The worth of copies from `since` ago, a duration as in `Since`, until now."""
     store, tally = runtime.store, _Tally()
     since_ms = store.wall_ms() - duration_s(since) * 1000
     stock = await store.stock_copies(since_ms)

@@ -78,7 +78,7 @@ def keep_fitting(
 
 @rule
 def goes_first(score: Floats, place: int, other: int) -> bool:
-    """Whether a place goes before another: by the higher score, of equal ones the upper place."""
+    """Whether a place goes before another: the higher score does, and the upper place if scores are equal."""
     return score[place] > score[other] or (score[place] == score[other] and place < other)
 
 

@@ -25,7 +25,7 @@ class Candidates:
         self._reasons, self._ordered = view.answer["reason"], np.zeros(len(view.rows), dtype=np.bool_)
 
     def best_first(self, most: int) -> Iterator[int]:
-        """Places, the highest score first, up to `most`; the reason of each task that is not reached says so."""
+        """Places by descending score, up to `most`; the other tasks get the reason `NOT_TRIED`."""
         for _ in range(most):
             at = int(self._left.argmax())
             if self._left[at] == TRIED:
@@ -35,13 +35,13 @@ class Candidates:
         self._give_up(self._left[:-1] > TRIED, Reason.NOT_TRIED)
 
     def order(self, place: int) -> None:
-        """A copy of this task is ordered; whatever becomes of its others, its reason stays."""
+        """A copy of this task is ordered; its reason stays, even if another copy of it is refused."""
         self._ordered[place] = True
 
     def refuse(self, place: int, why: Reason) -> None:
         """No copy of this task is ordered any more, nor any of its pool or job that the same budget refuses.
 
-        Shadow copies count against one another alone, so what is too much for one of them may be right for an order.
+        Shadow copies count only against one another, so a budget that refuses one of them may still allow an order.
         """
         task, waits = self._places == place, self._left[:-1] > TRIED
         if why in POOL_BUDGETS:

@@ -1,6 +1,6 @@
-"""How much longer does this commit take than another one, side by side? `python -m tests.bench.beside COMMIT NAMES...`
+"""Is this commit slower than another one? `python -m tests.bench.beside COMMIT NAMES...` runs both, in turns.
 
-The named benchmarks run in both, in turns, each time in a process of its own. Rows that both have go to
+Each run of a named benchmark is a process of its own. Rows that both commits have go to
 `build/beside.json` with the geometric mean of their paired ratios and its 95 % interval; a rate counts as its inverse.
 """
 
@@ -52,7 +52,7 @@ def checkout(at: str) -> Iterator[Path]:
 
 
 def compared(name: str, other: Path, at: str, rounds: int) -> list[dict]:
-    """The rows of one benchmark that both commits have; who goes first changes from round to round.
+    """The rows of one benchmark that both commits have; the order changes from round to round.
 
     A round before these compiles what has to be, and does not count.
     """

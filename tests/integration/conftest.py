@@ -12,6 +12,7 @@ import pytest
 from spark_listener.local_cluster import LocalCluster
 from tests.integration import class_archive, java_jar
 from tests.integration.driver import Driver, plugged
+from tests.integration.gateway import Gateway
 from tests.integration.plane_process import Plane, eventually
 
 
@@ -50,6 +51,13 @@ def plane(tmp_path_factory):
     """A control plane that decides nothing by itself: what happens is what the tests ask for over REST."""
     with Plane(tmp_path_factory.mktemp("plane")) as plane:
         yield plane
+
+
+@pytest.fixture(scope="module")
+def gateway(plane):
+    """Between the module's control plane and a driver that knows no other address."""
+    with Gateway(plane.address) as gateway:
+        yield gateway
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import pytest
 
 from tests.integration import java_jar
 from tests.integration.driver import JOB_S, Driver, plugged
-from tests.integration.gateway import Gateway
 from tests.integration.plane_process import eventually
 
 pytestmark = pytest.mark.integration
@@ -20,13 +19,6 @@ HOMES = [SHORT] * 32 + [LONG] * 44
 """With two slots a host: 8 s and 11 s of naps. Longer than the wait, and the difference shorter than it."""
 HOLD_S = 25.0
 """Longer than all of them take."""
-
-
-@pytest.fixture(scope="module")
-def gateway(plane):
-    """Between the driver and the control plane, to have hosts avoided."""
-    with Gateway(plane.address) as gateway:
-        yield gateway
 
 
 @pytest.fixture(scope="module")

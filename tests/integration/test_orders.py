@@ -7,18 +7,10 @@ that order on its way; what the shim says of it comes back to the decision about
 import pytest
 
 from tests.integration.driver import JOB_S, Driver, JobError, plugged
-from tests.integration.gateway import Gateway
 from tests.integration.plane_process import eventually
 
 pytestmark = pytest.mark.integration
 SLOTS = 8
-
-
-@pytest.fixture(scope="module")
-def gateway(plane):
-    """Between the control plane and the driver."""
-    with Gateway(plane.address) as gateway:
-        yield gateway
 
 
 @pytest.fixture(scope="module")

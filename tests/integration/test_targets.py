@@ -7,7 +7,6 @@ import pytest
 
 from spark_listener.local_cluster import LocalCluster
 from tests.integration.driver import JOB_S, Driver, plugged
-from tests.integration.gateway import Gateway
 from tests.integration.plane_process import ROOT, eventually
 
 pytestmark = pytest.mark.integration
@@ -16,13 +15,6 @@ LONG_TASK_S = 4.0
 TASKS = 120
 SICK = "127.0.0.4"
 SUM = TASKS * (TASKS - 1) // 2
-
-
-@pytest.fixture(scope="module")
-def gateway(plane):
-    """It tells the steered driver which hosts to avoid."""
-    with Gateway(plane.address) as gateway:
-        yield gateway
 
 
 @pytest.fixture(scope="module")

@@ -93,7 +93,7 @@ class ShownDecision:
 
     @property
     def effect(self) -> str:
-        """What came of it, in a sentence; empty until something has."""
+        """The outcome, in a sentence; empty until there is one."""
         return " ".join(filter(None, map(self.outcome_sentence, self.outcomes)))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What do a job's page and its row in a list say? Made from live and remembered state."""
+"""Which facts do a job's page and its row in a list show? They come from live and remembered state."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

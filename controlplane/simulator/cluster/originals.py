@@ -27,7 +27,7 @@ def restore_order(state: State, job: Record) -> None:
 def order_originals(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
     """Ask the speculator about the originals that wait, of phases with more than one.
 
-    The named ones start first, the highest score before the others, of equal ones the lower number; then the rest.
+    The named ones start first, by descending score, then by number; the rest follow by number.
     """
     shown, n_shown, order = np.zeros(state.counts[0]["n_waiting"], dtype=WAITING_TASK), 0, state.start_order
     for place in range(state.counts[0]["n_active"]):
@@ -53,7 +53,7 @@ def order_originals(work: Workload, world: World, policy: PolicyPair, state: Sta
 def waiting_places(state: State, job: Record) -> tuple[int, int]:
     """Where the originals of the job's phase that wait begin in `start_order`, and where they end.
 
-    None where a single one waits: there is nothing to order.
+    They are the same place if a single one waits: there is nothing to order.
     """
     first = state.first_order[job["id"]]
     end = first + job["n_tasks"]

@@ -73,7 +73,7 @@ def next_copy(state: State, job: Record) -> int:
 
 @rule
 def next_restart_of(state: State, job: Record) -> int:
-    """The task to be started again next, of those that are still wanted, as far as there is room; else `NO_TASK`."""
+    """The task to be started again next, of those that are still wanted; `NO_TASK` if there is none, or no room."""
     while job["restart_room"] > 0 and job["restarts_queued"] > 0:
         row = state.queue[job["first_restart"]]
         if state.slots[state.task_slots[row]]["restarts"]:

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from tests.integration.gateway import Gateway
 from tests.integration.plane_process import Plane, eventually
 from tests.integration.yarn.queue import CLUSTER, QUEUE, SOURCE, TTL_MS
 from tests.yarn_bridge.sleepers import submit
@@ -51,12 +50,6 @@ CROWDS = [
 def plane(tmp_path_factory):
     with Plane(tmp_path_factory.mktemp("plane"), token=TOKEN, GRASSHOPPER__ENGINE__GRANT_TTL_MS=str(TTL_MS)) as plane:
         yield plane
-
-
-@pytest.fixture(scope="module")
-def gateway(plane):
-    with Gateway(plane.address) as gateway:
-        yield gateway
 
 
 @pytest.fixture(scope="module", params=CROWDS)
