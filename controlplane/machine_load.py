@@ -15,10 +15,10 @@ def caution(loads: Collection[float], cores: int) -> str:
     >>> caution([1.5, 1.9], cores=2)
     ''
     >>> caution([3.1, 34.0], cores=2)
-    "The machine's load was 3.1 to 34.0 on 2 cores: times tell of that as well as of who scheduled."
+    "The machine's load was 3.1 to 34.0 on 2 cores: times reflect that load as well as the scheduler."
     """
     low, high = min(loads), max(loads)
     if high <= cores and high <= 2 * low:
         return ""
     on = f"{cores} core{'s' * (cores > 1)}"
-    return f"The machine's load was {low:.1f} to {high:.1f} on {on}: times tell of that as well as of who scheduled."
+    return f"The machine's load was {low:.1f} to {high:.1f} on {on}: times reflect that load as well as the scheduler."
