@@ -1,79 +1,115 @@
 """Which of the wanted copies go first? The highest scores of each job, taken from a heap, as many as there is room for.
 
-A heap is a job's part of a queue of places. The engine takes all that fit at once, the cluster simulator one by one as
-slots come free.
+A heap is a job's part of a queue of places. The engine takes the best of all jobs, one by one, as long as its job has
+room; the cluster simulator takes a job's best whenever a slot comes free.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Flags, Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints, Records
+from controlplane.model.reasons import Reason
 from controlplane.model.writers import Reported
 
+NOT_TRIED = int(Reason.NOT_TRIED)
 N_RIVALS = 4
 """Best tasks of a job that are shown with the one that was copied."""
 
 
-@kernel
-def choose(rows: Ints, tasks: NDArray[Reported], rooms: Ints, refusal: Ints, answer: Records, rivals: Ints) -> Ints:
-    """Places of the wanted copies that fit into their jobs' room, ascending, a task's once for each of its copies.
+class Queues(NamedTuple):
+    """The wanted tasks by their places in a view: a heap for each job, and one of the first places of all jobs."""
 
-    A task none of whose copies fits gets a reason.
+    places: Ints
+    """(n_wanted,): one job's after the other's."""
+    first: Ints
+    """(n_jobs,): where each job's begin."""
+    n_queued: Ints
+    """(n_jobs,)"""
+    heads: Ints
+    copies: Ints
+    """(n_tasks,): the copies of each task that have been neither ordered nor refused."""
+
+
+@kernel
+def queue_wanted(
+    rows: Ints, tasks: NDArray[Reported], rooms: Ints, refusal: Ints, answer: Records, rivals: Ints
+) -> Queues:
+    """Queue the wanted tasks of jobs with room; the others get their job's reason.
 
     `rooms` (2, n_jobs) are for copies and for restarts, the latter no smaller; `refusal` (n_jobs,) is the reason where
     there is none; `rivals` (n_jobs, N_RIVALS) is filled with the places of the best tasks of each job.
     """
-    score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
-    places, n_wanted, n_queued = np.flatnonzero(copies), 0, np.zeros(len(refusal), dtype=np.int64)
-    job, n_fitting = np.empty(len(places), dtype=np.int64), np.zeros(len(copies), dtype=np.int64)
-    for place in places:
-        its_job = tasks[rows[place]]["job"]
-        if rooms[int(kill[place]), its_job] <= 0:
-            reason[place] = refusal[its_job]
+    score, reason, kill, n_jobs = answer["score"], answer["reason"], answer["kill"], len(refusal)
+    wanted, n_wanted, n_queued = np.flatnonzero(answer["copies"]), 0, np.zeros(n_jobs, dtype=np.int64)
+    for place in wanted:
+        job = tasks[rows[place]]["job"]
+        if rooms[int(kill[place]), job] <= 0:
+            reason[place] = refusal[job]
             continue
-        keep_best(int(place), score, rivals[its_job])
-        places[n_wanted], job[n_wanted] = place, its_job
+        keep_best(int(place), score, rivals[job])
+        wanted[n_wanted] = place
         n_wanted += 1
-        n_queued[its_job] += copies[place]
-        n_fitting[place] = copies[place]
-    is_full = n_queued > rooms[0]
-    if is_full.any():
-        keep_fitting(places[:n_wanted], job[:n_wanted], is_full, rooms, refusal, answer, n_fitting)
-    return np.repeat(np.arange(len(copies)), n_fitting)
+        n_queued[job] += 1
+    places, first, heads = np.empty(n_wanted, dtype=np.int64), np.cumsum(n_queued) - n_queued, np.flatnonzero(n_queued)
+    n_queued[:] = 0
+    for place in wanted[:n_wanted]:
+        job = tasks[rows[place]]["job"]
+        places[first[job] + n_queued[job]] = place
+        n_queued[job] += 1
+    for at, job in enumerate(heads):
+        line_up(places, first[job], n_queued[job], score)
+        heads[at] = places[first[job]]
+    line_up(heads, 0, len(heads), score)
+    return Queues(places, first, n_queued, heads, answer["copies"].astype(np.int64))
 
 
 @kernel
-def keep_fitting(
-    places: Ints, job: Ints, is_full: Flags, rooms: Ints, refusal: Ints, answer: Records, n_fitting: Ints
-) -> None:
-    """Take back the copies that do not fit into the jobs that are full; a task none of whose copies fits gets a reason.
+def drop_done(
+    queues: Queues, n_heads: int, rows: Ints, tasks: NDArray[Reported], rooms: Ints, refusal: Ints, answer: Records
+) -> int:
+    """Take first places away until the best one is a task that is still wanted and has room.
 
-    `n_fitting` (n_tasks,) are the copies that fit.
+    Those without room get their job's reason. Returns how many of `n_heads` are left.
     """
-    score, reason, kill, copies = answer["score"], answer["reason"], answer["kill"], answer["copies"]
-    n_queued, queue = np.zeros(len(refusal), dtype=np.int64), np.empty(len(places), dtype=np.int64)
-    for at in range(len(places)):
-        n_queued[job[at]] += is_full[job[at]]
-    first = np.cumsum(n_queued) - n_queued
-    n_queued[:] = 0
-    for at in range(len(places)):
-        row = job[at]
-        if is_full[row]:
-            queue[first[row] + n_queued[row]] = places[at]
-            n_queued[row] += 1
-    for row in np.flatnonzero(is_full):
-        n, n_before = n_queued[row], 0
-        line_up(queue, first[row], n, score)
-        while n > 0 and n_before < rooms[1, row]:
-            place, n = take_best(queue, first[row], n, score), n - 1
-            n_fitting[place] = max(min(rooms[int(kill[place]), row] - n_before, copies[place]), 0)
-            n_before += n_fitting[place]
-        for place in queue[first[row] : first[row] + n]:
-            n_fitting[place] = 0
-        for place in queue[first[row] : first[row] + n_queued[row]]:
-            if n_fitting[place] == 0:
-                reason[place] = refusal[row]
+    score, kill, heads = answer["score"], answer["kill"], queues.heads
+    while n_heads > 0:
+        job = tasks[rows[heads[0]]]["job"]
+        if queues.copies[heads[0]] > 0 and rooms[int(kill[heads[0]]), job] > 0:
+            break
+        if rooms[1, job] > 0:
+            refuse_first(queues, job, 1, rooms, refusal, answer, 0)
+            take_best(queues.places, queues.first[job], queues.n_queued[job], score)
+            queues.n_queued[job] -= 1
+        else:
+            refuse_first(queues, job, queues.n_queued[job], rooms, refusal, answer, 0)
+            queues.n_queued[job] = 0
+        if queues.n_queued[job] == 0:
+            n_heads -= 1
+        heads[0] = heads[n_heads] if queues.n_queued[job] == 0 else queues.places[queues.first[job]]
+        sink(heads, 0, n_heads, 0, score)
+    return n_heads
+
+
+@kernel
+def pass_over(
+    queues: Queues, n_heads: int, rows: Ints, tasks: NDArray[Reported], rooms: Ints, refusal: Ints, answer: Records
+) -> None:
+    """Say of all that is still queued that it was not tried, or that it has no room."""
+    for place in queues.heads[:n_heads]:
+        job = tasks[rows[place]]["job"]
+        refuse_first(queues, job, queues.n_queued[job], rooms, refusal, answer, NOT_TRIED)
+
+
+@rule
+def refuse_first(queues: Queues, job: int, n: int, rooms: Ints, refusal: Ints, answer: Records, otherwise: int) -> None:
+    """Give the job's first n places its reason, or the other where there is room; not if a copy has been ordered."""
+    for place in queues.places[queues.first[job] : queues.first[job] + n]:
+        if queues.copies[place] == answer["copies"][place]:
+            has_room = rooms[int(answer["kill"][place]), job] > 0
+            answer["reason"][place] = otherwise if has_room else refusal[job]
 
 
 @rule

@@ -1,57 +1,86 @@
-"""Which of the chosen copies is tried next, and which are refused together with it?"""
+"""Which copy is tried next, and which others does a refusal speak for?"""
 
 from collections.abc import Iterator
 
 import numpy as np
 
+from controlplane.deciding.choice import N_RIVALS, drop_done, pass_over, queue_wanted
 from controlplane.engine.seeing import TaskView
-from controlplane.model.columns import Flags, Ints, Tasks
+from controlplane.model.cluster import Cluster
+from controlplane.model.columns import Flags, Ints
 from controlplane.model.reasons import Reason
 
-TRIED = -np.inf
-"""Replaces the score of a copy that has been ordered or refused."""
 POOL_BUDGETS = frozenset({Reason.NO_BUDGET_POOL, Reason.NO_BUDGET_CLUSTER, Reason.NO_BUDGET_WASTE})
 
 
 class Candidates:
-    """The chosen copies of one cycle, by their places in a view: a task's place once for each of its copies."""
+    """The copies that speculators want in one cycle. Each that is refused leaves its room to the next of its job."""
 
-    def __init__(self, places: Ints, view: TaskView, tasks: Tasks, is_shadow: Flags) -> None:
-        """`places` (n,) are ascending; `is_shadow` (n_jobs,) says whether a job's copies are only recorded."""
-        rows = view.rows[places]
-        self._places, self._jobs, self._pools = places, tasks.job[rows], tasks.pool[rows]
-        self._shadow = is_shadow[self._jobs]
-        self._left = np.append(view.answer["score"][places], TRIED)
-        self._reasons, self._ordered = view.answer["reason"], np.zeros(len(view.rows), dtype=np.bool_)
+    def __init__(self, view: TaskView, cluster: Cluster, rooms: Ints, refusal: Ints, is_shadow: Flags) -> None:
+        """`rooms` (2, n_jobs) and `refusal` (n_jobs,) as for `queue_wanted`, and changed by what is ordered or refused.
+
+        `is_shadow` (n_jobs,) says whether a job's copies are only recorded.
+        """
+        self.rivals = np.full((len(refusal), N_RIVALS), -1, dtype=np.int64)
+        """Places of the best tasks of each job."""
+        self._view, self._cluster, self._rooms, self._refusal = view, cluster, rooms, refusal
+        self._shadow = is_shadow
+        self._queues = queue_wanted(view.rows, cluster.tasks.reported, rooms, refusal, view.answer, self.rivals)
 
     def best_first(self, most: int) -> Iterator[int]:
-        """Places by descending score, up to `most`; the other tasks get the reason `NOT_TRIED`."""
+        """Places by descending score, up to `most`, each to be ordered or refused before the next.
+
+        A task with several copies comes once for each. Tasks that are not reached get a reason.
+        """
+        queues, view = self._queues, self._view
+        queued = (view.rows, self._cluster.tasks.reported, self._rooms, self._refusal, view.answer)
+        n_heads = len(queues.heads)
         for _ in range(most):
-            at = int(self._left.argmax())
-            if self._left[at] == TRIED:
+            n_heads = drop_done(queues, n_heads, *queued)
+            if n_heads == 0:
                 return
-            self._left[at] = TRIED
-            yield int(self._places[at])
-        self._give_up(self._left[:-1] > TRIED, Reason.NOT_TRIED)
+            yield int(queues.heads[0])
+        pass_over(queues, n_heads, *queued)
 
     def order(self, place: int) -> None:
         """A copy of this task is ordered; its reason stays, even if another copy of it is refused."""
-        self._ordered[place] = True
+        self._queues.copies[place] -= 1
+        self._rooms[:, self._cluster.tasks.job[self._view.rows[place]]] -= 1
 
-    def refuse(self, place: int, why: Reason) -> None:
-        """No copy of this task is ordered any more, nor any of its pool or job that the same budget refuses.
+    def refuse(self, place: int, why: Reason, *, beyond_target: bool) -> None:
+        """No copy of this task is ordered any more, nor any other that would be refused for the same reason.
 
-        Shadow copies count only against one another, so a budget that refuses one of them may still allow an order.
+        A budget is its pool's or its job's. Shadow copies count only against one another, so a budget that refuses one
+        of them may still allow an order. A job beyond its target has no executor to come for its other tasks either.
+        Any other reason holds for the tasks of the pool that run where this one does.
         """
-        task, waits = self._places == place, self._left[:-1] > TRIED
+        row, kill = self._view.rows[place], bool(self._view.answer["kill"][place])
+        job, pool, jobs = int(self._cluster.tasks.job[row]), int(self._cluster.tasks.pool[row]), self._cluster.jobs
         if why in POOL_BUDGETS:
-            of_pool = waits & (self._pools == self._pools[task][0])
-            task |= of_pool & self._shadow if self._shadow[task][0] and why is not Reason.NO_BUDGET_WASTE else of_pool
+            of_pool = jobs.pool[: len(self._refusal)] == pool
+            is_apart = self._shadow[job] and why is not Reason.NO_BUDGET_WASTE
+            self._close(of_pool & self._shadow if is_apart else of_pool, why)
         elif why is Reason.NO_BUDGET_JOB:
-            task |= waits & (self._jobs == self._jobs[task][0])
-        self._give_up(task, why)
+            self._close(job, why)
+        elif beyond_target:
+            self._close(job, why, n_kinds=1 + kill)
+        else:
+            self._refuse_alike(place, why)
 
-    def _give_up(self, which: Flags, why: Reason) -> None:
-        places = self._places[which]
-        self._reasons[places[~self._ordered[places]]] = why
-        self._left[:-1][which] = TRIED
+    def _close(self, jobs: Flags | int, why: Reason, n_kinds: int = 2) -> None:
+        """Leave these jobs no room for copies, or for neither kind."""
+        self._rooms[:n_kinds, jobs], self._refusal[jobs] = 0, why
+
+    def _refuse_alike(self, place: int, why: Reason) -> None:
+        answer, copies, alike = self._view.answer, self._queues.copies, np.array([place])
+        if self._cluster.tasks.n_live[self._view.rows[place]] == 1 and copies[place] == answer["copies"][place]:
+            queued = self._queues.places
+            alike = queued[(self._circumstances(queued) == self._circumstances(alike)).all(axis=0)]
+        untouched = alike[copies[alike] == answer["copies"][alike]]
+        answer["reason"][untouched], copies[alike] = why, 0
+
+    def _circumstances(self, places: Ints) -> Ints:
+        """Pool, number of attempts, host of the newest, and whether it ends once a copy runs; shape (4, n)."""
+        tasks, attempts, rows = self._cluster.tasks, self._cluster.attempts, self._view.rows[places]
+        host, kill = attempts.host[tasks.newest[rows]], self._view.answer["kill"][places]
+        return np.stack([tasks.pool[rows], tasks.n_live[rows], host, kill])

@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
 from controlplane.deciding.asking import call_speculator
-from controlplane.deciding.choice import N_RIVALS, choose
 from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
 from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
@@ -137,11 +136,10 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     rooms, waiting, full = job_rooms(
         jobs.reported[: jobs.size], jobs.decided, before_waiting, sums.running, sums.waiting, sums.copies, ordered
     )
-    rivals = np.full((jobs.size, N_RIVALS), -1, dtype=np.int64)
-    to_come = _room_to_come(cycle, due, waiting, budgets, full)
-    chosen = choose(view.rows, tasks.reported, rooms + to_come, full, view.answer, rivals)
+    with_to_come = rooms + _room_to_come(cycle, due, waiting, budgets, full)
+    is_shadow = cycle.steering.shadow_jobs(cycle.cluster, due)
+    candidates = Candidates(view, cycle.cluster, with_to_come, full, is_shadow)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
-    candidates = Candidates(chosen, view, tasks, cycle.steering.shadow_jobs(cycle.cluster, due))
     for place in candidates.best_first(ORDERS_PER_CYCLE):
         row = int(view.rows[place])
         job, pool, relaunches = int(tasks.job[row]), int(tasks.pool[row]), bool(view.answer["kill"][place])
@@ -153,7 +151,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
             relaunches=relaunches,
             beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
         )
-        others = [at for at in rivals[job].tolist() if at >= 0 and at != place]
+        others = [at for at in candidates.rivals[job].tolist() if at >= 0 and at != place]
         beside = [(f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others]
         answer = order_copy(
             cycle,
@@ -166,7 +164,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
         if answer is candidate.reason:
             candidates.order(place)
         else:
-            candidates.refuse(place, answer)
+            candidates.refuse(place, answer, beyond_target=candidate.beyond_target)
 
 
 def _end_beaten(cycle: Cycle) -> None:

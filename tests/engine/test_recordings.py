@@ -56,12 +56,14 @@ def test_a_difference_is_named_by_its_place():
 
 
 def decide_again(path: Path) -> None:
-    """Put today's decisions into a recording."""
-    entries, again = list(read(path)), iter([now for _, now in replay(read(path))])
-    with gzip.GzipFile(path, "wb", mtime=0) as lines:
-        for entry in entries:
-            line = next(again) if isinstance(entry, Decided) else entry
-            lines.write(encode(line) + b"\n")
+    """Put today's decisions into a recording in place of those that differ; all other lines stay as they are."""
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    decided = [at for at, entry in enumerate(read(path)) if isinstance(entry, Decided)]
+    pairs = zip(decided, replay(read(path)), strict=True)
+    differ = {at: now for at, pair in pairs if differences(*map(msgspec.to_builtins, pair)) for now in pair[1:]}
+    if differ:
+        lines = [encode(differ[at]) if at in differ else line for at, line in enumerate(lines)]
+        path.write_bytes(gzip.compress(b"\n".join([*lines, b""]), mtime=0))
 
 
 if __name__ == "__main__":
