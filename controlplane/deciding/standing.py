@@ -6,6 +6,7 @@ from controlplane.compiled import rule
 from controlplane.model.columns import Record
 from controlplane.model.reasons import Reason
 
+OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
 TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
 
 
@@ -30,6 +31,24 @@ def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> 
     task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
     task["worst_rem_s"] = max(task["worst_rem_s"], t_rem_s)
     task["progress_rate"] = max(task["progress_rate"], rate)
+
+
+@rule
+def forbidden_reason(verdict: int, copies_enabled: bool, is_off: bool, max_copies: int) -> int:
+    """Why no task of a stage may be copied, as `Reason`; 0 if it may.
+
+    `verdict` is the stage's own reason, `copies_enabled` what the job's user chose, `is_off` the effective mode.
+
+    >>> [Reason(forbidden_reason(0, enabled, is_off=False, max_copies=0)).label for enabled in (False, True)]
+    ['opted_out', 'host_cannot']
+    """
+    if verdict:
+        return int(verdict)
+    if not copies_enabled:
+        return OPTED_OUT
+    if is_off:
+        return MODE
+    return HOST_CANNOT if max_copies == 0 else 0
 
 
 @rule

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from controlplane.deciding.standing import attempts_reason, forbidden_reason
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.growth import Growth, growth_of, tasks_of
 from controlplane.engine.ledger import Ledger
@@ -84,22 +85,17 @@ class Admission:
     ) -> tuple[Reason, Placement]:
         """`NONE` and a place for one copy, or the reason against it."""
         cluster, tasks, task = self._cluster, self._cluster.tasks, candidate.task
-        capabilities = source.attached.capabilities
-        stage = int(tasks.stage[task])
-        verdict = Reason(int(cluster.stages.verdict[stage]))
-        if verdict:
-            return verdict, Placement()
-        if not cluster.jobs.copies_enabled[tasks.job[task]]:
-            return Reason.OPTED_OUT, Placement()
+        capabilities, stage = source.attached.capabilities, int(tasks.stage[task])
         if tasks.done[task] or not tasks.n_live[task] or cluster.stages.closing[stage]:
             return Reason.TASK_OVER, Placement()
-        if max_copies == 0 or (to_host and not capabilities.named_host):
-            return Reason.HOST_CANNOT, Placement()
-        if candidate.relaunches and not capabilities.kill_copy:
-            return Reason.HOST_CANNOT, Placement()
+        verdict, copies_enabled = int(cluster.stages.verdict[stage]), bool(cluster.jobs.copies_enabled[tasks.job[task]])
         ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0
-        if tasks.n_live[task] - 1 + ordered >= max_copies:
-            return Reason.ALREADY_COPIED, Placement()
+        reason = forbidden_reason(verdict, copies_enabled, False, max_copies)
+        reason = reason or attempts_reason(False, False, int(tasks.n_live[task] + ordered), max_copies)
+        if reason:
+            return Reason(reason), Placement()
+        if (to_host and not capabilities.named_host) or (candidate.relaunches and not capabilities.kill_copy):
+            return Reason.HOST_CANNOT, Placement()
         over = self._budgets.refusal(int(tasks.job[task]), source.row, is_shadow=is_shadow)
         if over:
             return over, Placement()

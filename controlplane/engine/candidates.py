@@ -38,7 +38,7 @@ class Candidates:
         for _ in range(most):
             n_heads = drop_done(queues, n_heads, *queued)
             if n_heads == 0:
-                return
+                break
             yield int(queues.heads[0])
         pass_over(queues, n_heads, *queued)
 

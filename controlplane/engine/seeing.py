@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
-from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
+from controlplane.deciding.standing import attempts_reason, forbidden_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Records, Stages
@@ -20,7 +20,6 @@ from controlplane.policies.answer import SPECULATION
 from controlplane.policies.policy import Policy
 from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, UNKNOWN_FINISHED, Seen
 
-OPTED_OUT, MODE, HOST_CANNOT = int(Reason.OPTED_OUT), int(Reason.MODE), int(Reason.HOST_CANNOT)
 OFF_RANK = Mode.OFF.rank
 ORDER_PENDING, LEFT_ALONE = int(Reason.ORDER_PENDING), int(Reason.LEFT_ALONE)
 
@@ -302,15 +301,10 @@ def standing_reason(
     now_s: float, too_new: bool, verdict: int, n_live: int, task: Decided, job: Reported, pool: Scratch
 ) -> int:
     """The engine's own reason for leaving a task alone, the first that holds; 0 if none does."""
-    if verdict:
-        return int(verdict)
-    if not job["copies_enabled"]:
-        return OPTED_OUT
-    if pool["off"] or job["mode_rank"] == OFF_RANK:
-        return MODE
-    if pool["max_copies"] == 0:
-        return HOST_CANNOT
-    reason = attempts_reason(too_new, pool["at_start"], n_live, pool["max_copies"])
+    is_off = pool["off"] or job["mode_rank"] == OFF_RANK
+    reason = forbidden_reason(verdict, job["copies_enabled"], is_off, pool["max_copies"])
+    if not reason:
+        reason = attempts_reason(too_new, pool["at_start"], n_live, pool["max_copies"])
     if reason:
         return reason
     if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:
