@@ -1,5 +1,8 @@
 """How does a request for a copy, or for an attempt's end, become an order? After admission, and on record."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from controlplane.engine.admission import Admission, Candidate, Placement
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.ledger import ShadowCopy
@@ -8,7 +11,7 @@ from controlplane.model.cluster import SourceState
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt, LaunchCopy
-from controlplane.model.reasons import TEXTS, WHY_COPIED, Action, Reason
+from controlplane.model.reasons import WHY_COPIED, Action, Reason, sentence
 
 
 def order_copy(
@@ -86,7 +89,14 @@ def _send_launch(
     cycle.send(source, order, record, replaces=record.attempt if candidate.relaunches else -1)
 
 
-def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why: str) -> None:
+def order_kill(
+    cycle: Cycle,
+    source: SourceState,
+    row: int,
+    reason: Reason,
+    why: str = "",
+    inputs: Mapping[str, float] = MappingProxyType({}),
+) -> None:
     """Order the end of the attempt in `row`, or record why it must live.
 
     Only the kill switch orders anything outside control mode: it takes back what was launched in it. It asks again in
@@ -114,6 +124,7 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
         attempt=int(attempts.id[row]),
         host=cluster.host_names[int(attempts.host[row])],
         order=0 if refusal else next(cycle.ids),
+        inputs=dict(inputs),
     )
     if record.order:
         order = KillAttempt(
@@ -123,6 +134,6 @@ def order_kill(cycle: Cycle, source: SourceState, row: int, reason: Reason, why:
             stage=key[0],
             stage_attempt=key[1],
             index=key[2],
-            reason=why or TEXTS[reason].sentence,
+            reason=why or sentence(reason, inputs),
         )
         cycle.send(source, order, record)

@@ -249,6 +249,7 @@ def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: s
     pools.slots[row], pools.tail_index[row], pools.offered_load[row] = pool.slots, pool.tail_index, pool.offered_load
     pools.losing_core_s[row], pools.total_core_s[row] = pool.losing_core_s, pool.total_core_s
     pools.n_ended[row], pools.startup_mean_s[row] = pool.n_ended, pool.startup_s
+    pools.foretold_error[row] = pool.foretold_error
     source.membership = _reason(pool.listed.reason, f"{place}.listed.reason") if pool.listed else Reason.NONE
     source.most_executors = None if pool.queue_limit < 0 else pool.queue_limit
 

@@ -125,7 +125,7 @@ class Scheduler:
         due = self._pools_due(changes, now_s)
         review_memberships(cycle, due)
         for source, row in replaced:
-            order_kill(cycle, source, row, Reason.REPLACED, "")
+            order_kill(cycle, source, row, Reason.REPLACED)
         for stimulus in batch:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)

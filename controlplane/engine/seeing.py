@@ -196,6 +196,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools = np.zeros(pools.size, dtype=POOL)
     seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
+    seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
     seen_jobs["tasks"], seen_jobs["room"] = jobs.remaining_tasks[: jobs.size], jobs.room[: jobs.size]
     seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s

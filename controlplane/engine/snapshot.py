@@ -101,6 +101,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         tail_index=float(pools.tail_index[row]),
         offered_load=float(pools.offered_load[row]),
         tail_samples=moment.tail_samples[row],
+        foretold_error=float(pools.foretold_error[row]),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
         plan_age_s=_known(moment.now_s - source.applied_s),

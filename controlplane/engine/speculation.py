@@ -174,7 +174,9 @@ def _end_beaten(cycle: Cycle) -> None:
     for place in np.flatnonzero(view.answer["end_last"] & judged)[:ORDERS_PER_CYCLE]:
         row = int(view.rows[place])
         last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])
-        order_kill(cycle, cycle.cluster.source_of_pool[int(tasks.pool[row])], last, Reason.BEATEN, "")
+        inputs = {name: float(view.tasks[name][place]) for name in ("worst_rem_s", "t_rem_s")}
+        source = cycle.cluster.source_of_pool[int(tasks.pool[row])]
+        order_kill(cycle, source, last, Reason.BEATEN, inputs=inputs)
 
 
 def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:

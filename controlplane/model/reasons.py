@@ -215,7 +215,9 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.KILL_SWITCH: ReasonText("Copies were switched off.", 3),
     Reason.OPERATOR: ReasonText("An operator asked for it.", 3),
     Reason.REPLACED: ReasonText("A new attempt has taken its place.", 3),
-    Reason.BEATEN: ReasonText("Another attempt of its task will end long before it.", 3),
+    Reason.BEATEN: ReasonText(
+        "It needs {worst_rem_s:.1f} s more, another attempt of its task only {t_rem_s:.1f} s.", 3
+    ),
     Reason.ALLOCATOR: ReasonText(
         "Its virtual size is {virtual_size:.1f}; its target is {target:.0f} of the pool's {slots:.0f} slots.", 1
     ),

@@ -294,6 +294,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     tail_index: float
     """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     tail_samples: int
+    foretold_error: float = 0.5
+    """Mean absolute log error of estimates of attempts' time to go; a guess until attempts have ended."""
     offered_load: float = 0.0
     """Share of the slots that originals alone would keep busy."""
     startup_s: float

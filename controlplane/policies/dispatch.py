@@ -7,6 +7,7 @@ under its number, in a file of their own, for numba keeps compiled code by file.
 from collections.abc import Iterable, Iterator
 
 from controlplane.compiled import generated
+from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.row import Kind, Row
 from controlplane.policies.rows import ROWS
@@ -16,6 +17,7 @@ HEAD = '''"""The policies by number; made by `controlplane.policies.dispatch`.""
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.policies.beaten import end_beaten
 from controlplane.policies.copy_priority import hold_back
 '''
 ALLOCATE = '''
@@ -54,6 +56,8 @@ def order_waiting(code, seen, settings, answer):
 '''
 
 
+AFTERWARDS = {COPY_PRIORITY.name: "hold_back", END_BEATEN.name: "end_beaten"}
+"""By setting, the kernel that is called on the answer of a policy that has it."""
 ENTRIES = {Kind.ALLOCATOR: ALLOCATE, Kind.SPECULATOR: SPECULATE, Kind.COPY_BUDGET: SHARE_COPIES}
 
 
@@ -86,8 +90,9 @@ def _calls(rows: Iterable[Row]) -> Iterator[str]:
     for code, row in enumerate(rows):
         yield _call(row, code, "")
         names = [setting.name for setting in row.settings]
-        if COPY_PRIORITY.name in names:
-            yield f"        hold_back(seen, settings[{names.index(COPY_PRIORITY.name)}], answer)\n"
+        for name, function in AFTERWARDS.items():
+            if name in names:
+                yield f"        {function}(seen, settings[{names.index(name)}], answer)\n"
 
 
 def _orders(rows: Iterable[Row]) -> Iterator[str]:

@@ -44,6 +44,7 @@ POOL = np.dtype(
         ("copies", np.int64),  # running, and in the engine those on their way
         ("idle", np.int64),  # slots that no attempt holds, no original waits for, and no ordered copy will take
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
+        ("foretold_error", np.float64),  # mean absolute log error of estimates of attempts' time to go
     ],
     align=True,
 )

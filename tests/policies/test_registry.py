@@ -94,7 +94,9 @@ def test_a_setting_may_be_either_of_its_limits_and_nothing_beyond(name, setting,
 
 def test_an_unknown_setting_is_refused_with_those_there_are():
     """A misspelt setting must not be silently the default."""
-    with pytest.raises(BadSetting, match="copy_share or slow_task_share or copy_priority for speculator late"):
+    with pytest.raises(
+        BadSetting, match="copy_share or slow_task_share or copy_priority or end_beaten for speculator late"
+    ):
         speculator("late").complete({"copyshare": 0.2})
     with pytest.raises(BadSetting, match="nothing to set for speculator none"):
         speculator("none").complete({"copy_share": 0.2})

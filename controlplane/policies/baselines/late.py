@@ -7,6 +7,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Record, Records
 from controlplane.model.reasons import Reason
+from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -132,5 +133,6 @@ ROW = Row(
             about="Share of a stage's running tasks that count as slow, by progress rate.",
         ),
         COPY_PRIORITY,
+        END_BEATEN,
     ),
 )

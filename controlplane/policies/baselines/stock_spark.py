@@ -11,6 +11,7 @@ from math import floor, inf
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
+from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -181,6 +182,7 @@ ROW = Row(
             about="After this many thresholds no pace excuses a task.",
         ),
         COPY_PRIORITY,
+        END_BEATEN,
     ),
     by_finished=True,
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
+from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -129,6 +130,7 @@ ROW = Row(
             about="On a free slot, the running attempt must need more than this many times as long as the copy.",
         ),
         COPY_PRIORITY,
+        END_BEATEN,
     ),
     before_waiting=True,
     shows={"saving_s": _saving_s},

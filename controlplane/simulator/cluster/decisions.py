@@ -5,7 +5,7 @@ over everything that runs asks the speculator, one over the live jobs the alloca
 too. Between cycles slots go by the answers of the last one (`turns`).
 """
 
-from math import inf
+from math import inf, pi, sqrt
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
@@ -105,6 +105,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     pool["slots"], pool["copies"] = len(state.slots), counts["copies"]
     pool["idle"] = max(counts["n_free"] - counts["n_waiting"], 0)
     pool["executor_slots"] = len(state.slots) // world.machines
+    pool["foretold_error"] = world.noise * sqrt(2.0 / pi)
     for place in range(counts["n_active"]):
         row = state.active[place]
         job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]

@@ -49,6 +49,7 @@ def test_the_defaults_are_those_of_spark_4():
         "process_rate_multiplier": 0.75,
         "long_run_factor": 2.0,
         "copy_priority": 0.0,
+        "end_beaten": 0.0,
     }
 
 

@@ -1,0 +1,51 @@
+"""Which attempt of a task has another one beaten? The one that will end much later, by more than estimates err."""
+
+from math import exp, inf
+
+from controlplane.compiled import kernel, rule
+from controlplane.model.columns import Records
+from controlplane.policies.row import Setting
+from controlplane.policies.seen import Seen
+
+END_BEATEN = Setting(
+    name="end_beaten",
+    default=0.0,
+    low=0.0,
+    high=1.0,
+    about="1: an attempt that another one of its task beats by far is ended, and gives its slot back; 0: it runs on.",
+    switch=True,
+)
+"""A row that has this setting needs no code for it: the caller of the policy calls `end_beaten` on its answer."""
+LEAST_TIMES = 1.15
+"""By this factor an attempt must need longer than another one, were estimates exact."""
+LEAST_S = 0.1
+"""And by this much."""
+MOST_ATTEMPTS = 4
+"""Attempts of one task in all, the ended ones included: each one that is slow, too, makes slow data more likely."""
+
+
+@rule
+def is_beaten(worst_rem_s: float, best_rem_s: float, error: float) -> bool:
+    """Whether an attempt will end long after another one of its task; an unknown time is no evidence.
+
+    `error` is the mean absolute log error of estimates of time to go.  Units: seconds.
+
+    >>> [is_beaten(worst_rem_s=worst_rem_s, best_rem_s=10.0, error=0.0) for worst_rem_s in (11.6, 11.7, inf)]
+    [False, True, False]
+    >>> is_beaten(worst_rem_s=11.7, best_rem_s=10.0, error=0.3)
+    False
+    """
+    return worst_rem_s < inf and worst_rem_s > LEAST_TIMES * exp(error) * best_rem_s + LEAST_S
+
+
+@kernel
+def end_beaten(seen: Seen, switch: float, answer: Records) -> None:
+    """With `end_beaten` 1, end attempts that are beaten, and bound the attempts of a task in all."""
+    if switch <= 0.0:
+        return
+    for row in range(len(answer)):
+        task, one = seen.tasks[row], answer[row]
+        error = seen.pools[task["pool"]]["foretold_error"]
+        if task["running_attempts"] > 1 and is_beaten(task["worst_rem_s"], task["t_rem_s"], error):
+            one["end_last"] = True
+        one["copies"] = max(min(one["copies"], MOST_ATTEMPTS - task["attempts_started"]), 0)

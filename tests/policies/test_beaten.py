@@ -1,0 +1,37 @@
+"""Does an attempt end that another one of its task beats by far, under any speculator?"""
+
+import pytest
+
+from controlplane.policies.beaten import MOST_ATTEMPTS
+from controlplane.policies.registry import speculator
+
+pytestmark = pytest.mark.unit
+END = {"end_beaten": 1.0}
+
+
+@pytest.mark.parametrize("name", ["ras", "late", "stock-spark"])
+def test_the_worse_attempt_ends_if_it_needs_much_longer(running, name):
+    """Tasks whose best attempt takes 10 s more: one needs twice that, one hardly more, one runs alone."""
+    view = running([10.0] * 3, [9.0] * 3, worst_rem_s=[20.0, 11.0, 20.0], running_attempts=[2, 2, 1])
+    view.pools["foretold_error"] = 0.1
+    policy = speculator(name)
+    assert policy.speculate(view, END)["end_last"].tolist() == [True, False, False]
+    assert not policy.speculate(view)["end_last"].any()
+
+
+def test_how_much_longer_is_learned_from_how_wrong_estimates_were(running):
+    """Attempts that end after 10 and after 20 s differ for sure if estimates are good, and may not if they are poor."""
+    view = running([10.0], [9.0], worst_rem_s=[20.0], running_attempts=[2])
+    ended = []
+    for view.pools["foretold_error"] in (0.0, 0.5, 0.6):
+        ended += speculator("ras").speculate(view, END)["end_last"].tolist()
+    assert ended == [True, True, False]
+
+
+def test_a_task_has_no_more_attempts_in_all_than_is_reasonable(running):
+    """Ended ones count, for each that was slow as well speaks for slow data."""
+    started = [1, MOST_ATTEMPTS - 1, MOST_ATTEMPTS]
+    view = running([90.0] * 3, [10.0] * 3, attempts_started=started)
+    ras = speculator("ras")
+    assert ras.speculate(view, END)["copies"].tolist() == [1, 1, 0]
+    assert ras.speculate(view)["copies"].all()
