@@ -1,6 +1,6 @@
 """How does a fact change what is known? The only place where any does.
 
-Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
+Intake a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
 attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
 removes everything of its source that it did not name.
 """
@@ -11,16 +11,16 @@ from math import inf
 from typing import Any
 
 from controlplane.model import facts as f
-from controlplane.model.applying import Applying
 from controlplane.model.attempts import attempt_ended, attempt_started, done_unseen, end_lost
 from controlplane.model.changes import Changes
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.costs import listed
 from controlplane.model.decisions import Report
 from controlplane.model.errors import BadFact
+from controlplane.model.intake import Intake
 from controlplane.model.progress import apply_progress
 
-_Step = Callable[[Applying, Any], None]
+_Step = Callable[[Intake, Any], None]
 
 MOST_REQUESTS = 1000
 """Open resource requests kept per source; the oldest go first."""
@@ -52,7 +52,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
         source = _new_source(cluster, report, report.facts[0])
     source.heard_s = report.received_s
     changes.pools.add(source.row)
-    now = Applying(cluster, source, report.received_s, changes, set(), report.full)
+    now = Intake(cluster, source, report.received_s, changes, set(), report.full)
     its_own = _OF_QUEUES if source.kind.is_queue else _OF_DRIVERS
     steps: list[tuple[_Step, Any]] = [(its_own.get(type(fact), _out_of_place), fact) for fact in report.facts]
     if report.progress.attempt:
@@ -77,7 +77,7 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
         return
     cluster.queues.pop(name, None)
     changes.forgotten.add(name)
-    now = Applying(cluster, source, source.heard_s, changes, set(), full=False)
+    now = Intake(cluster, source, source.heard_s, changes, set(), full=False)
     for attempt in [attempt for attempt, row in source.attempts.items() if cluster.attempts.speculative[row]]:
         end_lost(now, attempt, "its source has gone")
     # What ended in it settles orders, and teaches nothing: the rows that it speaks of are gone.
@@ -103,7 +103,7 @@ def _new_source(cluster: Cluster, report: Report, attached: f.DriverAttached) ->
     return source
 
 
-def _sweep(now: Applying) -> None:
+def _sweep(now: Intake) -> None:
     source = now.source
     for attempt in [i for i in source.attempts if ("attempt", i) not in now.mentioned]:
         end_lost(now, attempt, "not in the full report")
@@ -115,15 +115,15 @@ def _sweep(now: Applying) -> None:
         _end_job(now, job, now.received_s)
 
 
-def _driver_attached(now: Applying, fact: f.DriverAttached) -> None:
+def _driver_attached(now: Intake, fact: f.DriverAttached) -> None:
     now.source.attached = fact
 
 
-def _driver_detached(now: Applying, _: f.DriverDetached) -> None:
+def _driver_detached(now: Intake, _: f.DriverDetached) -> None:
     forget(now.cluster, now.source.name, now.changes)
 
 
-def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
+def _executor_added(now: Intake, fact: f.ExecutorAdded) -> None:
     now.mentioned.add(("executor", fact.executor))
     if fact.executor in now.source.executors:
         return
@@ -138,11 +138,11 @@ def _executor_added(now: Applying, fact: f.ExecutorAdded) -> None:
     cluster.pools.slots[now.source.row] += fact.slots
 
 
-def _executor_lost(now: Applying, fact: f.ExecutorLost) -> None:
+def _executor_lost(now: Intake, fact: f.ExecutorLost) -> None:
     _remove_executor(now, fact.executor)
 
 
-def _remove_executor(now: Applying, executor: str) -> None:
+def _remove_executor(now: Intake, executor: str) -> None:
     cluster, source = now.cluster, now.source
     row = source.executors.pop(executor, None)
     if row is None:
@@ -153,7 +153,7 @@ def _remove_executor(now: Applying, executor: str) -> None:
     cluster.remove_executor(row)
 
 
-def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
+def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
     if fact.stage_tasks and len(fact.stage_tasks) != len(fact.stages):
         what = f"stages ({len(fact.stages)}) rows"
         raise BadFact("job_submitted.stage_tasks", len(fact.stage_tasks), what, now.source.name)
@@ -185,12 +185,12 @@ def _job_submitted(now: Applying, fact: f.JobSubmitted) -> None:
     now.changes.jobs.add(row)
 
 
-def _job_ended(now: Applying, fact: f.JobEnded) -> None:
+def _job_ended(now: Intake, fact: f.JobEnded) -> None:
     if fact.job in now.source.jobs:
         _end_job(now, fact.job, now.at_s(fact))
 
 
-def _end_job(now: Applying, job: str, at_s: float) -> None:
+def _end_job(now: Intake, job: str, at_s: float) -> None:
     jobs, row = now.cluster.jobs, now.source.jobs[job]
     jobs.ended[row] = True
     now.changes.jobs_ended.add(row)
@@ -199,7 +199,7 @@ def _end_job(now: Applying, job: str, at_s: float) -> None:
         _close_stage(now, stage, at_s)
 
 
-def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
+def _stage_submitted(now: Intake, fact: f.StageSubmitted) -> None:
     cluster, source = now.cluster, now.source
     key = (fact.stage, fact.stage_attempt)
     if ("stage", key) in now.mentioned:
@@ -229,7 +229,7 @@ def _stage_submitted(now: Applying, fact: f.StageSubmitted) -> None:
     _tasks_done(now, fact, info)
 
 
-def _check_stage(now: Applying, fact: f.StageSubmitted, known: StageInfo | None) -> None:
+def _check_stage(now: Intake, fact: f.StageSubmitted, known: StageInfo | None) -> None:
     """Raises BadFact for columns that do not match, runs that do not ascend, and a stage or tasks too many."""
     cluster, source = now.cluster, now.source
     for name in ("input_bytes", "relative_bytes", "preferred_hosts"):
@@ -251,7 +251,7 @@ def _check_stage(now: Applying, fact: f.StageSubmitted, known: StageInfo | None)
         _check_room(now, "stage_submitted.stage", fact.stage, len(source.stages), len(cluster.stages))
 
 
-def _check_room(now: Applying, field: str, got: object, n_before: int, everywhere: int, n_new: int = 1) -> None:
+def _check_room(now: Intake, field: str, got: object, n_before: int, everywhere: int, n_new: int = 1) -> None:
     """Raises BadFact if `n_new` more exceed a source's limit, given the total."""
     most = _most(now.cluster, everywhere + n_new, MOST_OPEN, MOST_OPEN_BY_ALL)
     if n_new and n_before + n_new > most:
@@ -281,19 +281,19 @@ def _check_listed(
     return n
 
 
-def _tasks_done(now: Applying, fact: f.StageSubmitted, info: StageInfo) -> None:
+def _tasks_done(now: Intake, fact: f.StageSubmitted, info: StageInfo) -> None:
     for first, last in fact.done:
         done_unseen(now.cluster, info, first, last, now.received_s)
 
 
-def _stage_ended(now: Applying, fact: f.StageEnded) -> None:
+def _stage_ended(now: Intake, fact: f.StageEnded) -> None:
     row = now.source.stages.get((fact.stage, fact.stage_attempt))
     if row is not None and not now.cluster.stages.closing[row]:
         now.changes.stages_ended.append((now.cluster.stage_infos[row], fact))
         _close_stage(now, row, now.at_s(fact))
 
 
-def _close_stage(now: Applying, row: int, at_s: float) -> None:
+def _close_stage(now: Intake, row: int, at_s: float) -> None:
     stages = now.cluster.stages
     if not stages.closing[row]:
         stages.closing[row], stages.closed_s[row] = True, at_s
@@ -304,7 +304,7 @@ def _close_stage(now: Applying, row: int, at_s: float) -> None:
         now.changes.jobs.add(int(stages.job[row]))
 
 
-def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
+def _resource_requested(now: Intake, fact: f.ResourceRequested) -> None:
     cluster, source, stage = now.cluster, now.source, now.source.stages.get((fact.stage, fact.stage_attempt))
     n_before = sum(listed(source.requests[fact.request][0]).values()) if fact.request in source.requests else 0
     n_listed = _check_listed(cluster, source, fact, n_before) if fact.count else 0
@@ -319,7 +319,7 @@ def _resource_requested(now: Applying, fact: f.ResourceRequested) -> None:
             cluster.drop_request(source, next(iter(source.requests)))
 
 
-def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
+def _queue_demand(now: Intake, fact: f.QueueDemand) -> None:
     cluster, jobs, source = now.cluster, now.cluster.jobs, now.source
     if ("queue", source.name) in now.mentioned:
         raise BadFact("facts", "queue_demand", "one in a report, for it is the whole queue", source.name)
@@ -342,13 +342,13 @@ def _queue_demand(now: Applying, fact: f.QueueDemand) -> None:
         _end_job(now, job, now.received_s)
 
 
-def _order_outcome(now: Applying, fact: f.OrderOutcome) -> None:
+def _order_outcome(now: Intake, fact: f.OrderOutcome) -> None:
     now.changes.outcomes.append((now.source.name, fact))
     if fact.result is f.OrderResult.APPLIED:
         now.source.applied_s = now.received_s
 
 
-def _out_of_place(now: Applying, fact: f.Fact) -> None:
+def _out_of_place(now: Intake, fact: f.Fact) -> None:
     """Raises BadFact: a driver is no queue, and a queue has applications but no executors, jobs and stages."""
     kind = now.source.name.partition(":")[0]
     raise BadFact("source.kind", kind, f"another for {fact.__struct_config__.tag}", now.source.name)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from controlplane.model import facts as f
-from controlplane.model.applying import Applying
 from controlplane.model.changes import EndedAttempt
 from controlplane.model.cluster import Cluster, StageInfo
 from controlplane.model.columns import NAN
 from controlplane.model.errors import BadFact
+from controlplane.model.intake import Intake
 from controlplane.model.writers import Reported
 
 MOST_AT_ONCE = 64
@@ -16,7 +16,7 @@ NEXT_WITHIN_S = 0.1
 """Longest time by which a host reports the next start on a slot before the end of the attempt that held it."""
 
 
-def attempt_started(now: Applying, fact: f.AttemptStarted) -> None:
+def attempt_started(now: Intake, fact: f.AttemptStarted) -> None:
     """Adds a live attempt; one that is known, or has ended, changes nothing.
 
     Raises BadFact for an impossible index, and for one more attempt of a task than any host runs.
@@ -85,7 +85,7 @@ def _run_again(cluster: Cluster, info: StageInfo, task: int, index: int) -> None
     stages.n_active[info.row] += bool(tasks.n_live[task])
 
 
-def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
+def attempt_ended(now: Intake, fact: f.AttemptEnded) -> None:
     """Ends an attempt, once. Its start may have been dropped: an end is complete by itself."""
     source = now.source
     info = _stage_of(now, "attempt_ended", fact)
@@ -115,7 +115,7 @@ def attempt_ended(now: Applying, fact: f.AttemptEnded) -> None:
             done_unseen(now.cluster, info, fact.index, fact.index, now.at_s(fact))
 
 
-def end_lost(now: Applying, attempt: int, reason: str) -> None:
+def end_lost(now: Intake, attempt: int, reason: str) -> None:
     """End a live attempt that its host will not end: its executor is gone, or a full report leaves it out."""
     cluster, row = now.cluster, now.source.attempts[attempt]
     info = cluster.stage_infos[int(cluster.attempts.stage[row])]
@@ -149,7 +149,7 @@ def done_unseen(cluster: Cluster, info: StageInfo, first: int, last: int, at_s: 
             stages.n_active[info.row] -= bool(tasks.n_live[task])
 
 
-def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded) -> StageInfo | None:
+def _stage_of(now: Intake, kind: str, fact: f.AttemptStarted | f.AttemptEnded) -> StageInfo | None:
     row = now.source.stages.get((fact.stage, fact.stage_attempt))
     if row is None:
         return None
@@ -159,7 +159,7 @@ def _stage_of(now: Applying, kind: str, fact: f.AttemptStarted | f.AttemptEnded)
     return info
 
 
-def _check_same_task(now: Applying, info: StageInfo, fact: f.AttemptEnded) -> None:
+def _check_same_task(now: Intake, info: StageInfo, fact: f.AttemptEnded) -> None:
     """Raises BadFact if a live attempt is reported to have ended in a task other than the one it started in."""
     row, attempts = now.source.attempts[fact.attempt], now.cluster.attempts
     started = (int(attempts.stage[row]), int(now.cluster.tasks.index[attempts.task[row]]))
@@ -238,7 +238,7 @@ def _tail_s(attempt: Reported, fact: f.AttemptEnded, ended_s: float) -> float:
     return 0.0 if has_read_more else ended_s - float(attempt["moved_s"])
 
 
-def _end(now: Applying, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
+def _end(now: Intake, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: float) -> None:
     cluster, attempts, tasks, stages = now.cluster, now.cluster.attempts, now.cluster.tasks, now.cluster.stages
     task, stage, pool = int(attempts.task[row]), info.row, now.source.row
     job, speculative = int(stages.job[stage]), bool(attempts.speculative[row])

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
 from controlplane.model import facts as f
-from controlplane.model.applying import Applying
 from controlplane.model.cluster import UNIT_BYTES, UNIT_RECORDS, UNIT_SHARE
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadFact
+from controlplane.model.intake import Intake
 from controlplane.model.writers import Reported
 
 AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, ROWS_OUT, CPU_MS = range(
@@ -19,7 +19,7 @@ AGE_MS, PROGRESS_PPM, BYTES_READ, BYTES_WRITTEN, RECORDS_READ, RECORDS_WRITTEN, 
 )
 
 
-def apply_progress(now: Applying, progress: f.Progress) -> None:
+def apply_progress(now: Intake, progress: f.Progress) -> None:
     """Totals only grow; unknown attempts are skipped. Raises BadFact for columns of different lengths."""
     ids, attempts = progress.attempt, now.cluster.attempts
     columns = np.full((len(f.PROGRESS_COLUMNS), len(ids)), -1, dtype=np.int64)

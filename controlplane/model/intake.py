@@ -30,7 +30,7 @@ Aged = (
 
 
 @dataclass(frozen=True, slots=True)
-class Applying:
+class Intake:
     """One report on its way into the cluster; `mentioned` collects the ids that it names, as (kind, id)."""
 
     cluster: Cluster
