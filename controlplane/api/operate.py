@@ -121,8 +121,8 @@ async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -
     """Sets the mode everywhere or for one source, until it is set again. `off` kills the copies that run."""
     runtime = runtime_of(request)
     _check_etag(if_match, etag(runtime.mode))
-    if wish.source and wish.source not in {choice.source for choice in runtime.choices}:
-        await _find(request, lambda live: find_pool(live, wish.source))
+    if wish.source:
+        await _find_chosen(request, wish.source)
     await runtime.set_mode(wish.mode, source=wish.source, reason=wish.reason, role=request.scope["role"])
     state = await _mode_state(runtime)
     return answer(state, headers={"etag": etag(state.mode)})
@@ -165,7 +165,7 @@ async def change_settings(
 @router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
     """Gives one pool a policy of its own."""
-    await _find(request, lambda live: find_pool(live, source))
+    await _find_chosen(request, source)
     parse_policy(wish.policy)
     return await _set_policy(request, source, wish.policy, wish.reason)
 
@@ -173,7 +173,7 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
 @router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Returns one pool to the common policy."""
-    await _find(request, lambda live: find_pool(live, source))
+    await _find_chosen(request, source)
     return await _set_policy(request, source, "", reason)
 
 
@@ -229,6 +229,12 @@ async def audit(request: Request, limit: Size = 100) -> Response:
 def etag(state: Any) -> str:
     """A short fingerprint of a state."""
     return f'"{hashlib.sha256(msgspec.json.encode(state)).hexdigest()[:16]}"'
+
+
+async def _find_chosen(request: Request, source: str) -> None:
+    """Answers 404 for a source that is not attached, unless an operator has chosen something for it."""
+    if source not in {choice.source for choice in runtime_of(request).choices}:
+        await _find(request, lambda live: find_pool(live, source))
 
 
 async def _find(request: Request, look: Callable[[Snapshot], Any]) -> None:

@@ -37,7 +37,13 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
         return
     policy, settings = cycle.steering.allocator(source.name)
     slots = int(cluster.pools.slots[source.row])
-    allocation, is_lawful = shares(policy, settings, slots, claimants, source.attached.capabilities)
+    capabilities = source.attached.capabilities
+    answer = cycle.ask(
+        [source], Action.GRANT, "allocator", lambda: shares(policy, settings, slots, claimants, capabilities)
+    )
+    if answer is None:
+        return
+    allocation, is_lawful = answer
     cycle.judge(source, Action.GRANT, Reason.TARGETS_BEYOND_SLOTS, kept=is_lawful)
     if not is_lawful:
         return

@@ -11,7 +11,7 @@ from controlplane.model.cluster import SourceState
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import KillAttempt, LaunchCopy
-from controlplane.model.reasons import WHY_COPIED, Action, Reason, sentence
+from controlplane.model.reasons import Action, Reason, sentence
 
 
 def order_copy(
@@ -34,9 +34,6 @@ def order_copy(
     key = cluster.task_key(task)
     is_shadow = cycle.steering.mode_of_job(cluster, source, int(tasks.job[task])) is not Mode.CONTROL
     is_wish = candidate.reason is Reason.OPERATOR
-    if is_shadow and not is_wish and int(tasks.reason[task]) in WHY_COPIED:
-        admission.spend(source, task, Placement(), is_shadow=is_shadow)
-        return candidate.reason
     refusal, placement = admission.admit(
         source, candidate, cycle.steering.max_copies(source), to_host, is_shadow=is_shadow
     )
@@ -44,6 +41,9 @@ def order_copy(
         if is_wish:
             cycle.record(source, action=Action.REFUSE_COPY, reason=refusal, job=fact.job, task=key)
         return refusal
+    if is_shadow and not is_wish and tasks.reason[task] == candidate.reason:
+        admission.spend(source, task, Placement(), is_shadow=is_shadow)
+        return candidate.reason
     straggler = admission.straggler(task)
     record = cycle.record(
         source,
@@ -72,9 +72,11 @@ def _send_launch(
 ) -> None:
     """Sends a record's order. It may wait longer if an executor has yet to start."""
     tasks, task = cycle.cluster.tasks, candidate.task
+    if tasks.ordered_until_s[task] <= cycle.now_s:
+        tasks.ordered_copies[task], tasks.ordered_from[task] = 0, record.order
     tasks.ordered_copies[task] += 1
     ttl_ms = max(cycle.settings.order_ttl_ms, kind_of(source.name).executor_starts_ms * placement.is_to_come)
-    tasks.ordered_until_s[task] = cycle.now_s + ttl_ms / 1000
+    tasks.ordered_until_s[task] = max(tasks.ordered_until_s[task], cycle.now_s + ttl_ms / 1000)
     order = LaunchCopy(
         order=record.order,
         ttl_ms=ttl_ms,

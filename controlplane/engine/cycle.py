@@ -1,8 +1,8 @@
 """What do all steps of one cycle share? The state they work on, the clock, and the decision they write."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.seeing import TaskView
@@ -14,6 +14,8 @@ from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
+
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +74,35 @@ class Cycle:
         self.decision.records.append(record)
         return record
 
-    def judge(self, source: SourceState, action: Action, law: Reason, *, kept: bool) -> None:
-        """Note whether a pool's policy keeps a law; a breach is recorded when it begins."""
+    def judge(
+        self, source: SourceState, action: Action, law: Reason, *, kept: bool, at: str = "", raised: str = ""
+    ) -> None:
+        """Note whether a pool's policy keeps a law; a breach is recorded when it begins.
+
+        `at` is the question, if the same law holds for several; `raised` is the policy's error.
+        """
         if kept:
-            source.laws_broken.discard(law)
-        elif law not in source.laws_broken:
-            source.laws_broken.add(law)
-            self.decision.laws_broken.append((source.name, law))
+            source.laws_broken.discard((at, law))
+        elif (at, law) not in source.laws_broken:
+            source.laws_broken.add((at, law))
+            self.decision.laws_broken.append((source.name, law, raised))
             self.record(source, action=action, reason=law)
+
+    def ask(
+        self, sources: Iterable[SourceState], action: Action, at: str, question: Callable[[], Asked]
+    ) -> Asked | None:
+        """The answer of a policy to a question about some pools.
+
+        None if it raises, which costs these pools their orders until it works again, and no other pool anything.
+        """
+        answer, raised = None, ""
+        try:
+            answer = question()
+        except Exception as error:
+            raised = f"{type(error).__name__}: {error}"
+        for source in sources:
+            self.judge(source, action, Reason.POLICY_FAILED, kept=not raised, at=at, raised=raised)
+        return answer
 
     def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
         """Give an order to a source, and remember it until it ends; a renewed lease has no record.

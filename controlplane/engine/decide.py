@@ -144,8 +144,8 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     if asked:
         speculate(cycle, asked, sums, prepare(cycle, asked, sums))
         order_waiting(cycle, asked)
-    for name, law in cycle.decision.laws_broken:
-        raise LawBroken(TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")
+    for name, law, raised in cycle.decision.laws_broken:
+        raise LawBroken(raised or TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")
     pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
     return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
 

@@ -277,7 +277,7 @@ class Scheduler:
         for name, started in changes.launched:
             for applied in self.ledger.launched(name, started, now_s):
                 decision.outcomes.append(applied)
-                self._ordered_one_less(name, (started.stage, started.stage_attempt, started.index))
+                self._ordered_one_less(name, (started.stage, started.stage_attempt, started.index), started.order)
         for name, fact in changes.outcomes:
             entry, outcome = self.ledger.settled(name, fact, now_s)
             if outcome is not None:
@@ -322,16 +322,16 @@ class Scheduler:
 
     def _not_started(self, entry: OpenOrder, retry_s: float) -> None:
         """A copy will not start by this order; its task may have another from `retry_s` on."""
-        task = self._ordered_one_less(entry.source, entry.task)
+        task = self._ordered_one_less(entry.source, entry.task, entry.order.order)
         if task is not None:
             self.cluster.tasks.not_before_s[task] = retry_s
 
-    def _ordered_one_less(self, name: str, key: TaskKey) -> int | None:
-        """Count one copy less on its way to a source's task; returns the task's row, None if unknown."""
+    def _ordered_one_less(self, name: str, key: TaskKey, order: int) -> int | None:
+        """Count one copy less on its way to a source's task, if it counts; returns the task's row, None if unknown."""
         source, tasks = self.cluster.sources.get(name), self.cluster.tasks
         row = source.stages.get(key[:2]) if source else None
         task = self.cluster.stage_infos[row].task_rows.get(key[2]) if row is not None else None
-        if task is not None:
+        if task is not None and order >= tasks.ordered_from[task]:
             tasks.ordered_copies[task] = max(0, tasks.ordered_copies[task] - 1)
         return task
 

@@ -1,5 +1,7 @@
 """Which running tasks get one more attempt? One compiled pass over everything that runs in the pools that are due."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,9 @@ from controlplane.engine.growth import growth_of, tasks_of
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
-from controlplane.model.reasons import TEXTS, Action, Reason
+from controlplane.model.reasons import LAWS, TEXTS, Action, Reason
 from controlplane.model.writers import Decided, Reported, Scratch
+from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
@@ -33,7 +36,7 @@ _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
 """By reason code: whether a change to it is recorded. Reasons for a copy are recorded with the order."""
 for _reason, _text in TEXTS.items():
     _RECORDED[_reason] = _text.severity > 0 and _reason >= Reason.ON_SCHEDULE
-_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, Reason.GAINLESS_COPY]] = False
+_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, *LAWS]] = False
 
 
 def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: Budgets) -> None:
@@ -84,7 +87,13 @@ def _prepare(cycle: Cycle, source: SourceState) -> None:
             offered_load=float(pools.offered_load[row]),
             tail_index=float(pools.tail_index[row]),
         )
-        stages.prepared[rows] = policy.prepared(load, stages.n_tasks[rows], settings)
+        prepared = cycle.ask(
+            [source],
+            Action.REFUSE_COPY,
+            "prepare",
+            lambda: np.broadcast_to(policy.prepared(load, stages.n_tasks[rows], settings), rows.shape).astype(float),
+        )
+        stages.prepared[rows] = np.nan if prepared is None else prepared
 
 
 def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
@@ -99,7 +108,14 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
         if source.name not in cluster.queues
     ]
     rows, claimants = (np.concatenate(parts) for parts in zip(*seen, strict=True))
-    budgets.most_by_job[rows] = policy.share_copies(budgets.slots_everywhere, claimants, settings)["copies"]
+    drivers = [source for source in cluster.sources.values() if source.name not in cluster.queues]
+    answer = cycle.ask(
+        drivers,
+        Action.REFUSE_COPY,
+        "copy budget",
+        lambda: policy.share_copies(budgets.slots_everywhere, claimants, settings),
+    )
+    budgets.most_by_job[rows] = 0 if answer is None else answer["copies"]
 
 
 def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
@@ -113,16 +129,23 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         pool_rows = [source.row for source in sources]
         before_waiting[pool_rows] = policy.before_waiting
         mine: Flags | slice = np.isin(view.tasks["pool"], pool_rows) if len(shared) > 1 else slice(None)
-        seen, answer = view.seen(policy, cycle.cluster, mine), view.answer[mine]
-        is_lawful = call_speculator(policy.code, seen, policy.setting_values(settings), answer)
+        answer = view.answer[mine]
+        question = partial(_call, cycle, policy, settings, mine, answer)
+        is_lawful = cycle.ask(sources, Action.REFUSE_COPY, "speculator", question)
         for source in sources:
-            cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful)
+            cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful is None or is_lawful)
         if not is_lawful:
             answer[:] = 0
-            answer["reason"] = Reason.GAINLESS_COPY
+            answer["reason"] = Reason.POLICY_FAILED if is_lawful is None else Reason.GAINLESS_COPY
         if len(shared) > 1:
             view.answer[mine] = answer
     return before_waiting
+
+
+def _call(cycle: Cycle, policy: Policy, settings: dict[str, float], which: Flags | slice, answer: Records) -> bool:
+    """Fill in a speculator's answer about some tasks; returns whether it is lawful."""
+    seen = cycle.view.seen(policy, cycle.cluster, which)
+    return call_speculator(policy.code, seen, policy.setting_values(settings), answer)
 
 
 def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: seeing.JobSums, budgets: Budgets) -> None:

@@ -1,6 +1,7 @@
 """Which waiting originals of a stage start first? Asks the speculators that order them, and tells their hosts."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from controlplane.model.facts import Mode
 from controlplane.model.orders import RunNext
 from controlplane.model.reasons import Action, Reason
 from controlplane.policies.policy import Policy
-from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
+from controlplane.policies.seen import UNKNOWN_FINISHED, WAITING_TASK, Seen
 
 MOST_NAMED = 1000
 """Tasks named in one order. The next one goes out once half of them have started, or the order changes."""
@@ -33,7 +34,12 @@ def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
     asked = [source for source in due if orders_waiting(cycle, source)]
     for policy, settings, sources in cycle.steering.by_speculator(asked):
         if infos := [info for source in sources for info in ordered_stages(cycle, source)]:
-            _ask(cycle, policy, settings, infos)
+            views = [view_waiting(cycle.cluster, info) for info in infos]
+            answer = cycle.ask(
+                sources, Action.RUN_NEXT, "waiting", partial(_ask, cycle, policy, settings, np.concatenate(views))
+            )
+            if answer is not None:
+                _order_all(cycle, infos, views, answer)
 
 
 def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Ints:
@@ -57,15 +63,17 @@ def ordered_stages(cycle: Cycle, source: SourceState) -> Iterator[StageInfo]:
             yield cycle.cluster.stage_infos[row]
 
 
-def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], infos: list[StageInfo]) -> None:
-    cluster = cycle.cluster
+def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], waiting: Records) -> Records:
+    """The speculator's `PRECEDENCE` of these tasks."""
+    cluster, finished = cycle.cluster, UNKNOWN_FINISHED
     pools, jobs, stages = seeing.view_groups(cluster, cycle.now_s)
-    views = [view_waiting(cluster, info) for info in infos]
-    waiting, finished = np.concatenate([NO_WAITING, *views]), UNKNOWN_FINISHED
     if policy.by_finished:
         finished = seeing.show_finished(cluster.stage_infos, waiting, stages)
-    seen = Seen(pools=pools, jobs=jobs, stages=stages, finished=finished, waiting=waiting)
-    answer, start = policy.precedence(seen, settings), 0
+    return policy.precedence(Seen(pools=pools, jobs=jobs, stages=stages, finished=finished, waiting=waiting), settings)
+
+
+def _order_all(cycle: Cycle, infos: list[StageInfo], views: list[Records], answer: Records) -> None:
+    start = 0
     for info, view in zip(infos, views, strict=True):
         mine, start = answer[start : start + len(view)], start + len(view)
         named = np.flatnonzero(mine["named"])

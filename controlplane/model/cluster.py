@@ -178,7 +178,7 @@ class SourceState:
     membership: Reason = Reason.NONE
     """For a driver: the queues' verdict on its application; `NONE` if none of them needs to know it."""
 
-    laws_broken: set[Reason] = field(default_factory=set)
+    laws_broken: set[tuple[str, Reason]] = field(default_factory=set)
     """Laws broken by its policies' newest answers; while there are any, it gets no orders."""
 
 

@@ -221,8 +221,11 @@ class Tasks(Table):
     reason = ints(by=Writer.ENGINE)
     """Current reason code against a further copy, or for the latest one."""
     ordered_copies = ints(by=Writer.ENGINE)
-    """Copies ordered and not yet seen to start."""
+    """Copies ordered and not yet seen to start, by orders from `ordered_from` on."""
     ordered_until_s = floats(-np.inf, by=Writer.ENGINE)
+    """When the last of these orders expires at its host."""
+    ordered_from = ints(by=Writer.ENGINE)
+    """The first order that counts; earlier ones had expired when it went out, whether or not its host has said so."""
     not_before_s = floats(-np.inf, by=Writer.ENGINE)
     """After a refused or expired order the task is left alone until then."""
 

@@ -169,7 +169,7 @@ class Decision:
     """When each of those sources should report again."""
     want_full: set[str] = field(default_factory=set)
     """Sources with inconsistent facts, so everything is asked for again."""
-    laws_broken: list[tuple[str, Reason]] = field(default_factory=list)
-    """(source, law) for each law that a policy has begun to break."""
+    laws_broken: list[tuple[str, Reason, str]] = field(default_factory=list)
+    """(source, law, what its policy raised) for each law that a policy has begun to break."""
     bad_facts: list[tuple[str, str]] = field(default_factory=list)
     """(source, fault) of facts that were refused one by one; the rest of their message counts."""

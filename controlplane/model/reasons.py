@@ -76,6 +76,7 @@ class Reason(IntEnum):
     NO_ROOM_IN_QUEUE = 44
     SPECULATOR_CAP = 45
     GAINLESS_COPY = 46
+    POLICY_FAILED = 47
     # kills
     KILL_SWITCH = 50
     OPERATOR = 51
@@ -124,7 +125,7 @@ WHY_COPIED = frozenset(
 STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
 
-LAWS = frozenset({Reason.GAINLESS_COPY, Reason.TARGETS_BEYOND_SLOTS})
+LAWS = frozenset({Reason.GAINLESS_COPY, Reason.POLICY_FAILED, Reason.TARGETS_BEYOND_SLOTS})
 """Answers that no policy may give. While it gives one, its pool gets no orders."""
 
 
@@ -261,6 +262,9 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.GAINLESS_COPY: ReasonText(
         "The policy wants a copy that gains nothing, which is not allowed: its pool gets no orders until it stops.", 3
+    ),
+    Reason.POLICY_FAILED: ReasonText(
+        "The policy raised an error, which the server's log shows: its pool gets no orders until it works again.", 3
     ),
     Reason.TARGETS_BEYOND_SLOTS: ReasonText(
         "The policy's targets are negative or exceed the pool's slots, which is not allowed: its pool gets no orders"

@@ -1,6 +1,7 @@
 """What does a policy's file end in? A row: its name, its kernel, its needs of a host, and its settings."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -126,5 +127,9 @@ class Row:
         return {name: float(given.get(name, setting.default)) for name, setting in known.items()}
 
     def shown(self, inputs: Mapping[str, float]) -> dict[str, float]:
-        """Its further inputs of a decision, by name."""
-        return {name: number(inputs) for name, number in self.shows.items()}
+        """Its further inputs of a decision, by name; one that raises shows nothing, and stops no decision."""
+        found: dict[str, float] = {}
+        for name, number in self.shows.items():
+            with suppress(Exception):
+                found[name] = float(number(inputs))
+        return found

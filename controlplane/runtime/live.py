@@ -355,10 +355,9 @@ class Runtime:
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         self.store.record_stock_copies(decision.stock_copies, now_s)
-        for key, law in decision.laws_broken:
-            self.complaints.warn(
-                "law_broken", source=key, policy=self.scheduler.steering.policy_name(key), law=law.label
-            )
+        for key, law, raised in decision.laws_broken:
+            policy = self.scheduler.steering.policy_name(key)
+            self.complaints.warn("law_broken", source=key, policy=policy, law=law.label, raised=raised)
         for key, problem in decision.bad_facts:
             self.complaints.warn("bad_fact", source=key, problem=problem)
 

@@ -12,6 +12,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
 from controlplane.policies import registry
 from controlplane.policies.answer import SPECULATION
+from controlplane.policies.policy import Policy
 from controlplane.policies.seen import RUNNING_TASK, Seen
 from tests.scenario import SOURCE, Scenario
 
@@ -40,7 +41,7 @@ def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, wors
         first, second = review(), review()
         with pytest.raises(LawBroken, match=r"wants a copy that gains nothing.*: fair\+ras in spark:app"):
             decide(scenario.scheduler.snapshot(scenario.now_s), "fair+ras", EngineSettings())
-    assert first.laws_broken == [(SOURCE, Reason.GAINLESS_COPY)]
+    assert first.laws_broken == [(SOURCE, Reason.GAINLESS_COPY, "")]
     assert [(each.action, each.mode) for each in first.records if each.reason is Reason.GAINLESS_COPY] == [
         (Action.REFUSE_COPY, f.Mode.SHADOW)
     ]
@@ -48,6 +49,49 @@ def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, wors
     assert second.modes[SOURCE] is f.Mode.SHADOW
     review()
     assert review().claims[SOURCE]
+
+
+@pytest.mark.parametrize(
+    ("function", "action"),
+    [
+        ("engine.speculation.call_speculator", Action.REFUSE_COPY),
+        ("policies.policy.Policy.prepared", Action.REFUSE_COPY),
+        ("engine.allocation.call_allocator", Action.GRANT),
+    ],
+    ids=["asked", "prepared", "allocates"],
+)
+def test_a_policy_that_raises_costs_its_own_pool_its_orders(monkeypatch, function, action):
+    """The other pool, which has another policy, has its grants; the error is said once, when it begins."""
+    scenario = Scenario()
+    scenario.handle(PolicySet(source=SOURCE, policy="hopper+redundant-small"))
+    scenario.tell([scenario.attached, *scenario.executors], full=True, source="spark:other")
+    scenario.handle(PolicySet(source="spark:other", policy="fifo+late"))
+    scenario.stage(2, input_bytes=1000)
+    scenario.start_all(2)
+    theirs, code = [], registry.parse_policy("fifo+late")
+    usual = Policy.prepared if "prepared" in function else ask_allocator if "allocator" in function else ask_speculator
+
+    def failing(first, *rest):
+        if (first.code if isinstance(first, Policy) else first) in {one.code for one in code}:
+            return usual(first, *rest)
+        raise ZeroDivisionError("no siblings")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"controlplane.{function}", failing)
+        decisions = [scenario.tell([scenario.started(at + 10, 0, index=0)], progress={0: at}) for at in range(2)]
+        stage = f.StageSubmitted(job="one", stage=1, stage_attempt=0, n_tasks=4, kind="result")
+        theirs = scenario.tell([stage], source="spark:other")
+    assert [one.laws_broken for one in decisions] == [
+        [(SOURCE, Reason.POLICY_FAILED, "ZeroDivisionError: no siblings")],
+        [],
+    ]
+    assert [(r.action, r.mode) for r in decisions[0].records if r.reason is Reason.POLICY_FAILED] == [
+        (action, f.Mode.SHADOW)
+    ]
+    assert theirs.laws_broken == []
+    assert theirs.orders["spark:other"]
+    scenario.tell([scenario.started(20, 1, index=1)])
+    assert scenario.tell(progress={0: 5}).modes[SOURCE] is f.Mode.CONTROL
 
 
 def test_a_policy_that_breaks_a_law_is_nobody_elses_concern(monkeypatch):
@@ -63,7 +107,7 @@ def test_a_policy_that_breaks_a_law_is_nobody_elses_concern(monkeypatch):
     monkeypatch.setattr("controlplane.engine.allocation.call_allocator", ask_allocator)
     stage = f.StageSubmitted(job="one", stage=1, stage_attempt=0, n_tasks=4, kind="result")
     broken, kept = scenario.tell([stage]), scenario.tell([stage], source="spark:other")
-    assert broken.laws_broken == [(SOURCE, Reason.TARGETS_BEYOND_SLOTS)]
+    assert broken.laws_broken == [(SOURCE, Reason.TARGETS_BEYOND_SLOTS, "")]
     assert (broken.orders, kept.laws_broken) == ({}, [])
     assert [order.target for order in kept.orders["spark:other"]] == [1]
 
@@ -121,5 +165,5 @@ def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypat
         f.StageSubmitted(job=job, stage=stage, stage_attempt=0, n_tasks=4, kind="result")
         for stage, job in enumerate(("one", "two"))
     )
-    assert decision.laws_broken == ([] if is_kept else [(SOURCE, Reason.TARGETS_BEYOND_SLOTS)])
+    assert decision.laws_broken == ([] if is_kept else [(SOURCE, Reason.TARGETS_BEYOND_SLOTS, "")])
     assert (SOURCE in decision.orders) is is_kept

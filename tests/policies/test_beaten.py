@@ -6,7 +6,7 @@ from controlplane.policies.beaten import MOST_ATTEMPTS
 from controlplane.policies.registry import speculator
 
 pytestmark = pytest.mark.unit
-END = {"end_beaten": 1.0}
+END, KEEP = {"end_beaten": 1.0}, {"end_beaten": 0.0}
 
 
 @pytest.mark.parametrize("name", ["ras", "late", "stock-spark"])
@@ -16,7 +16,7 @@ def test_the_worse_attempt_ends_if_it_needs_much_longer(running, name):
     view.pools["foretold_error"] = 0.1
     policy = speculator(name)
     assert policy.speculate(view, END)["end_last"].tolist() == [True, False, False]
-    assert not policy.speculate(view)["end_last"].any()
+    assert not policy.speculate(view, KEEP)["end_last"].any()
 
 
 def test_how_much_longer_is_learned_from_how_wrong_estimates_were(running):
@@ -34,4 +34,4 @@ def test_a_task_has_no_more_attempts_in_all_than_is_reasonable(running):
     view = running([90.0] * 3, [10.0] * 3, attempts_started=started)
     ras = speculator("ras")
     assert ras.speculate(view, END)["copies"].tolist() == [1, 1, 0]
-    assert ras.speculate(view)["copies"].all()
+    assert ras.speculate(view, KEEP)["copies"].all()

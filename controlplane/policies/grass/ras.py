@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
@@ -130,7 +131,7 @@ ROW = Row(
             about="On a free slot, the running attempt must need more than this many times as long as the copy.",
         ),
         COPY_PRIORITY,
-        END_BEATEN,
+        replace(END_BEATEN, default=1.0),
     ),
     before_waiting=True,
     shows={"saving_s": _saving_s},

@@ -34,9 +34,12 @@ PRIO: Fields = {"policy": "srpt+late"}
 COPIES_LAST: Fields = {"speculator_settings": {"copy_priority": 1.0}}
 LAST: Fields = {**PRIO, **COPIES_LAST}
 HOPPER = hopper("late")
-EAGER = hopper("ras")
+NO_KILLS: Fields = {"speculator_settings": {"end_beaten": 0.0}}
+"""No attempt ends before its task does, as under the baselines: with kills for one policy alone, their worth would
+count as that of its allocation."""
+EAGER: Fields = {**hopper("ras"), **NO_KILLS}
 """Hopper with copies of whatever ends sooner by one while slots are idle."""
-PRIO_EAGER: Fields = {"policy": "srpt+ras"}
+PRIO_EAGER: Fields = {"policy": "srpt+ras", **NO_KILLS}
 BASELINES = {"Prio": PRIO, "Last": LAST}
 
 OWN: Fields = {"shared_share": 0.0}
