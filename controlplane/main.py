@@ -145,7 +145,8 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     set_up_logs(settings)
     _log.info("loading_kernels", about=f"they are {COMPILED_ONCE}")
-    warm()
+    for policy, raised in warm().items():
+        _log.error("policy_failed", policy=policy, raised=raised)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     app = build_app(settings)
     runtime: Runtime = app.state.runtime

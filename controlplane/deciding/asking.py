@@ -15,12 +15,13 @@ from controlplane.policies.seen import Seen
 def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask an allocator; fills in `ALLOCATION`, (n_claimants,).
 
-    False if its targets break a law: one is negative, or they add up to more than the slots.
+    False if its answer breaks a law: a target is negative, they add up to more than the slots, or a virtual size is no
+    number.
     """
     allocate(code, seen, settings, answer)
     left = seen.slots
     for row in range(len(answer)):
-        if not 0 <= answer[row]["target"] <= left:
+        if not (0 <= answer[row]["target"] <= left and abs(answer[row]["virtual_size"]) < inf):
             return False
         left -= answer[row]["target"]
     return True

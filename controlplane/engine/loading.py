@@ -16,7 +16,7 @@ from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.hosts import KINDS
 from controlplane.model import facts as f
-from controlplane.model.apply import apply
+from controlplane.model.apply import MOST_TASKS, apply
 from controlplane.model.changes import Changes
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.decisions import Report
@@ -57,6 +57,7 @@ def load(snapshot: Snapshot) -> Loaded:
     for host in snapshot.hosts:
         cluster.host_row(host.host)
     _check_once([pool.source for pool in snapshot.pools], "snapshot.pools")
+    _check_listed(snapshot)
     for number, pool in enumerate(snapshot.pools):
         place = f"snapshot.pools[{number}]"
         _check(pool, place)
@@ -88,6 +89,17 @@ def _check_once(named: list[str] | list[int], place: str) -> None:
     for name, times in Counter(named).items():
         if times > 1:
             raise BadSetting(place, got=f"{name} {times} times", want="each once")
+
+
+def _check_listed(snapshot: Snapshot) -> None:
+    """Raises BadSetting where preferred hosts of few tasks would be listed for too many."""
+    preferring = {(pool.source, *stage_key(task)) for pool in snapshot.pools for task in pool.tasks if _prefer([task])}
+    stages = [(pool.source, each) for pool in snapshot.pools for job in pool.jobs for each in job.stages]
+    n_tasks = sum(stage.n_tasks for source, stage in stages if (source, *stage_key(stage)) in preferring)
+    if n_tasks > MOST_TASKS:
+        raise BadSetting(
+            "snapshot.pools.jobs.stages.n_tasks", got=n_tasks, want=f"at most {MOST_TASKS} with preferred hosts"
+        )
 
 
 def _check(pool: PoolState, place: str) -> None:
@@ -179,11 +191,14 @@ def _queue_facts(pool: PoolState) -> list[f.AnyFact]:
 
 
 def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
+    """What a full report would say. Tasks start in the order of the dump, which decides between equal ones."""
     tasks: dict[StageKey, list[TaskState]] = {}
     for task in pool.tasks:
         tasks.setdefault(stage_key(task), []).append(task)
     waiting = {stage_key(each): each for each in pool.waiting}
     closing = [stage for job in pool.jobs for stage in job.stages if stage.closing]
+    place = {(*stage_key(task), task.index): number for number, task in enumerate(pool.tasks)}
+    attempts = sorted(pool.attempts, key=lambda each: place.get((*stage_key(each), each.index), len(place)))
     return [
         *(f.ExecutorAdded(executor=each.executor, host=each.host, slots=each.slots) for each in pool.executors),
         *(f.JobSubmitted(job=job.job, name=job.name, edges=job.edges, mode=job.mode) for job in pool.jobs),
@@ -192,7 +207,7 @@ def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
             for job in pool.jobs
             for stage in job.stages
         ),
-        *(_started(attempt) for attempt in pool.attempts),
+        *(_started(attempt) for attempt in attempts),
         *(f.StageEnded(stage=stage.stage, stage_attempt=stage.stage_attempt) for stage in closing),
     ]
 
@@ -202,9 +217,10 @@ def _submitted(
 ) -> f.StageSubmitted:
     """The stage with its finished tasks; if none of its tasks wait, only running ones are known one by one."""
     preferred: list[list[str]] = waiting.preferred_hosts if waiting else []
-    if not waiting and any(task.preferred_hosts for task in tasks):
+    if not waiting and _prefer(tasks):
+        nowhere: list[str] = []
         by_index = {task.index: task.preferred_hosts for task in tasks}
-        preferred = [by_index.get(index, []) for index in range(stage.n_tasks)]
+        preferred = [by_index.get(index, nowhere) for index in range(stage.n_tasks)]
     done = [(task.index, task.index) for task in sorted(tasks, key=lambda task: task.index) if task.done]
     return f.StageSubmitted(
         job=job.job,
@@ -217,6 +233,11 @@ def _submitted(
         preferred_hosts=preferred,
         done=_done(stage, tasks, waiting) if waiting else done,
     )
+
+
+def _prefer(tasks: list[TaskState]) -> bool:
+    """Whether any task prefers hosts."""
+    return any(task.preferred_hosts for task in tasks)
 
 
 def _done(stage: StageState, tasks: list[TaskState], waiting: WaitingState) -> list[tuple[int, int]]:

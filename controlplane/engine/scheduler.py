@@ -182,7 +182,7 @@ class Scheduler:
         )
 
     def hosts(self, now_s: float, part: slice = slice(None)) -> list[HostState]:
-        """The hosts that have slots, with their state; in order of arrival, a part of them."""
+        """The hosts that have slots, with their state; in the order of `take_hosts`, a part of them."""
         confidence = self.learning.hosts.confidence(now_s, self.cluster.hosts.size)
         return take_hosts(self.cluster, self.learning.host_health(self.cluster, now_s), confidence, part)
 

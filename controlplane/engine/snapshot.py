@@ -44,7 +44,7 @@ def describe(moment: Moment) -> s.Snapshot:
 def take_hosts(
     cluster: Cluster, health: HostHealth, confidence: Floats, part: slice = slice(None)
 ) -> list[s.HostState]:
-    """The hosts that have slots, with their state; in order of arrival, a part of them."""
+    """The hosts that have slots, with their state; in the order in which equal ones are chosen, a part of them."""
     n = cluster.hosts.size
     slowness, sick = health
     rows = cluster.executors.rows()
@@ -52,7 +52,7 @@ def take_hosts(
     slots = np.bincount(host, weights=cluster.executors.slots[rows], minlength=n)
     running = np.bincount(host, weights=cluster.executors.running[rows], minlength=n)
     has_slots = (slots > 0).tolist()
-    hosts = [row for row in cluster.host_names if has_slots[row]]
+    hosts = [row for row in sorted(cluster.host_names) if has_slots[row]]
     return [
         s.HostState(
             host=cluster.host_names[row],

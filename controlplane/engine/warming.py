@@ -17,17 +17,24 @@ from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE,
 SOURCE = "spark:warming"
 
 
-def warm() -> None:
-    """Call every policy and every kernel of the engine once, on a cluster of two hosts and one straggler."""
+def warm() -> dict[str, str]:
+    """Call every policy and every kernel of the engine once, on a cluster of two hosts and one straggler.
+
+    Returns what policies raised, by their kind and name: they cost nobody anything until a pool has one of them.
+    """
+    raised: dict[str, str] = {}
     pools, jobs, stages, tasks = (np.zeros(1, dtype=dtype) for dtype in (POOL, JOB, STAGE, RUNNING_TASK))
+    seen = Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks)
     for row in TABLE:
-        if row.kind is Kind.SPECULATOR:
-            seen = Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks)
-            row.speculate(seen)
-            row.precedence(seen)
-        else:
-            ask = row.allocate if row.kind is Kind.ALLOCATOR else row.share_copies
-            ask(1, np.zeros(1, dtype=CLAIMANT))
+        try:
+            if row.kind is Kind.SPECULATOR:
+                row.speculate(seen)
+                row.precedence(seen)
+            else:
+                ask = row.allocate if row.kind is Kind.ALLOCATOR else row.share_copies
+                ask(1, np.zeros(1, dtype=CLAIMANT))
+        except Exception as error:
+            raised[f"{row.kind} {row.name}"] = f"{type(error).__name__}: {error}"
     scheduler = Scheduler(EngineSettings(mode=f.Mode.CONTROL))
     scheduler.handle([Report(source=SOURCE, epoch=1, received_s=0.0, facts=_facts(), full=True)], 0.0)
     for second in range(1, 6):
@@ -35,6 +42,7 @@ def warm() -> None:
         report = Report(source=SOURCE, epoch=1, received_s=float(second), facts=[], progress=progress)
         scheduler.handle([report], float(second))
     scheduler.handle([Report(source=SOURCE, epoch=1, received_s=6.0, facts=[_end()])], 6.0)
+    return raised
 
 
 def _facts() -> list[f.AnyFact]:

@@ -46,9 +46,9 @@ class RemainingTimes:
     def forget_rows(self) -> None:
         """The cluster starts again: state by rows is void."""
         self._durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """By stage row, durations of finished attempts without start-up."""
+        """By stage row, durations without start-up of finished attempts on warm executors."""
         self._cold_durations: Counts = np.zeros((0, BINS), dtype=np.uint32)
-        """Durations among them of the first attempts of the stage on their executors."""
+        """Those of the first attempts of the stage on their executors."""
         self._gaps: Counts = np.zeros((0, BINS), dtype=np.uint32)
         """By stage row, the longest silence of each finished attempt that showed progress."""
 
@@ -110,9 +110,9 @@ class RemainingTimes:
         stages.bytes_sum[stage] += max(fact.bytes_read, 0)
         stages.size_sum[stage] += 1.0 if np.isnan(ended.relative_size) else ended.relative_size
         stages.shuffle_bytes[stage] += max(fact.shuffle_bytes_written, 0)
-        self._durations[stage, bin_of(net_s)] += 1
-        self._cold_durations[stage, bin_of(net_s)] += ended.cold
+        (self._cold_durations if ended.cold else self._durations)[stage, bin_of(net_s)] += 1
         stages.n_cold[stage] += ended.cold
+        stages.cold_sum_s[stage] += net_s * ended.cold
         if ended.tail_s >= 0:
             stages.n_tails[stage] += 1
             stages.tail_sum_s[stage] += ended.tail_s

@@ -69,8 +69,9 @@ def estimate(
 ) -> None:
     """Estimates for the live attempts in pools that are due, all running attempts of their stages among them.
 
-    An attempt is compared with the others of its stage, finished and running. `durations`, those of them on cold
-    executors, and `gaps` are those of finished ones, shape (n_stages, BINS).
+    An attempt is compared with the others of its stage, finished and running; one on a cold executor with finished
+    ones on such executors, any other with those on warm ones, if there are any. `durations` of the latter,
+    `cold_durations` and `gaps` are those of finished ones, shape (n_stages, BINS).
     """
     running = np.zeros(len(stages), dtype=RUNNING)
     ages, silences = np.zeros_like(durations), np.zeros_like(gaps)
@@ -97,12 +98,14 @@ def estimate(
             add_running(now_s, age_s, age_s > believed, attempt, log_cost, -1.0, others)
             n = others["n_costs"] + stage["n_costs"]
             sibling_log = (others["log_cost_sum"] + stage["log_cost_sum"]) / n if n > 0 else stage["prior_log_cost"]
+            n_warm = stage["n_finished"] - stage["n_cold"]
+            is_warm = not attempt["cold"] and n_warm > 0
             usual_s = typical_s(
-                sum_s=stage["net_sum_s"] + others["older_sum_s"],
-                n=stage["n_finished"] + others["n_older"],
+                sum_s=stage["net_sum_s"] - stage["cold_sum_s"] * is_warm + others["older_sum_s"],
+                n=(n_warm if is_warm else stage["n_finished"]) + others["n_older"],
                 prior_s=believed if stage["n_finished"] == 0 else stage["prior_duration_s"],
             )
-            is_cold = attempt["cold"] and stage["n_cold"] > 0
+            is_cold = stage["n_cold"] > 0 and (attempt["cold"] or n_warm == 0)
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])

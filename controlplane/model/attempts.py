@@ -218,16 +218,15 @@ def _note_warmth(cluster: Cluster, info: StageInfo, row: int, fact: f.AttemptEnd
 
     The host starts the next task on the slot at once, and often reports that start before this end.
     """
-    if not info.in_python or fact.outcome is f.Outcome.SUCCESS:
-        info.warm_executors.add(fact.executor)
-        return
-    info.warm_executors.discard(fact.executor)
+    leaves_warm = not info.in_python or fact.outcome is f.Outcome.SUCCESS
+    (info.warm_executors.add if leaves_warm else info.warm_executors.discard)(fact.executor)
     if fact.outcome is f.Outcome.LOST:
         return
     attempts = cluster.attempts
     others = np.fromiter(cluster.attempts_on[int(attempts.executor[row])], dtype=np.int64)
-    is_next = (attempts.stage[others] == info.row) & (attempts.start_s[others] > ended_s - NEXT_WITHIN_S)
-    attempts.cold[others[is_next]] = True
+    others = others[(attempts.start_s[others] > ended_s - NEXT_WITHIN_S) & (others != row)]
+    attempts.on_new_executor[others] = False
+    attempts.cold[others[attempts.stage[others] == info.row]] = not leaves_warm
 
 
 def _tail_s(attempt: Reported, fact: f.AttemptEnded, ended_s: float) -> float:

@@ -179,6 +179,8 @@ class Stages(Table):
     log_cost_sum = floats(0.0, by=Writer.ESTIMATOR)
     n_cold = ints(by=Writer.ESTIMATOR)
     """Finished attempts that started on executors where nothing of the stage had finished."""
+    cold_sum_s = floats(0.0, by=Writer.ESTIMATOR)
+    """Their part of `net_sum_s`."""
     n_tails = ints(by=Writer.ESTIMATOR)
     """Finished attempts with a known *tail*: the time they ran after their last sign of progress."""
     tail_sum_s = floats(0.0, by=Writer.ESTIMATOR)

@@ -25,7 +25,9 @@ MOST_NAMES = 1000
 Age = Annotated[int, Meta(ge=0, le=10**12)]
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 Id = Annotated[int, Meta(ge=0, le=2**53)]
-KnownOrMinusOne = Annotated[int, Meta(ge=-1, le=2**62)]
+KnownOrMinusOne = Annotated[int, Meta(ge=-1, le=2**53)]
+"""Exact in JSON, so that a dump reads back."""
+Slots = Annotated[int, Meta(ge=0, le=10**6)]
 Key = Annotated[str, Meta(min_length=1, max_length=256)]
 Text = Annotated[str, Meta(max_length=1024)]
 _OF_JOB = Meta(max_length=MOST_STAGES_OF_JOB)
@@ -115,7 +117,7 @@ class DriverAttached(Fact, frozen=True, tag="driver_attached"):
     capabilities: Capabilities = Capabilities()
     stock_speculation: bool = False
     """Whether the host's own speculation takes over when our lease ends."""
-    executor_slots: Count = 0
+    executor_slots: Slots = 0
     """Slots of each executor that it asks for; 0 where unknown."""
     executor_limit: Count = 0
     """Executors that it may have, if they come and go with its work; 0 if they are allocated statically."""
@@ -133,7 +135,7 @@ class ExecutorAdded(Fact, frozen=True, tag="executor_added"):
 
     executor: Key
     host: Key
-    slots: Count
+    slots: Slots
     age_ms: Age = 0
 
 
@@ -275,7 +277,7 @@ class QueuedApplication(Struct, frozen=True, omit_defaults=True):
 class QueueDemand(Fact, frozen=True, tag="queue_demand"):
     """Everything that a leaf queue holds and asks for; one not named has ended. Replaces the previous one."""
 
-    slots: Count
+    slots: Slots
     """Containers that the queue holds or has room for."""
     applications: Annotated[list[QueuedApplication], Meta(max_length=MOST_APPLICATIONS)] = []
     cluster_unix_ms: Id = 0
@@ -291,7 +293,7 @@ class AttemptStarted(Fact, frozen=True, tag="attempt_started"):
     index: Id
     executor: Key
     host: Key
-    attempt_number: Id = 0
+    attempt_number: Count = 0
     speculative: bool = False
     locality: Text = ""
     order: Id = 0
@@ -312,7 +314,7 @@ class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
     outcome: Outcome
     duration_ms: Age
     """Launch to end, as the host scheduler saw it."""
-    attempt_number: Id = 0
+    attempt_number: Count = 0
     speculative: bool = False
     order: Id = 0
     reason: Text = ""

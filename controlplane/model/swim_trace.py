@@ -21,17 +21,21 @@ class TraceJob:
 
 
 def parse_trace(text: str) -> list[TraceJob]:
-    """All rows in submit order.  Raises ValueError for a row that is not a SWIM row."""
+    """All rows in submit order.  Raises ValueError for a row that is not a SWIM row, naming its line."""
     jobs = []
-    for line in text.splitlines():
-        job_id, submit_s, _gap_s, map_input_bytes, shuffle_bytes, output_bytes = line.split("\t")
+    for number, line in enumerate(text.splitlines(), start=1):
+        job_id, *numbers = line.split("\t")
+        if len(numbers) != 5 or not all(each.isdecimal() for each in numbers):
+            want = "a job's name and five whole numbers that are not negative, separated by tabs"
+            raise ValueError(f"line {number}: got {line[:100]!r}, want {want}")
+        submit_s, _gap_s, map_input_bytes, shuffle_bytes, output_bytes = map(int, numbers)
         jobs.append(
             TraceJob(
                 job_id=job_id,
-                submit_s=int(submit_s),
-                map_input_bytes=int(map_input_bytes),
-                shuffle_bytes=int(shuffle_bytes),
-                output_bytes=int(output_bytes),
+                submit_s=submit_s,
+                map_input_bytes=map_input_bytes,
+                shuffle_bytes=shuffle_bytes,
+                output_bytes=output_bytes,
             )
         )
     return jobs

@@ -3,6 +3,7 @@
 Other packages add theirs as entry points of the group `grasshopper.policies`, each of which names a row.
 """
 
+import sys
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 
@@ -11,7 +12,7 @@ from controlplane.policies.baselines import budgeted, fair, fifo, fixed, late, m
 from controlplane.policies.grass import ras
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
-from controlplane.policies.row import FORESEES, Row
+from controlplane.policies.row import FORESEES, Kind, Row
 
 _OURS: tuple[Row, ...] = (
     fifo.ROW,
@@ -34,13 +35,36 @@ _OURS: tuple[Row, ...] = (
 def _others() -> Iterator[Row]:
     named = {(row.kind, row.name) for row in _OURS}
     for point in sorted(entry_points(group=OTHERS)):
-        row, field = point.load(), f"entry point {point.name} of {OTHERS}"
+        field = f"entry point {point.name} of {OTHERS}"
+        try:
+            row = point.load()
+        except Exception as error:
+            raise ImportError(f"{field}: {point.value} does not load: {type(error).__name__}: {error}") from error
         if not isinstance(row, Row):
             raise TypeError(f"{field}: got {row!r}, want a Row of {Row.__module__}")
         if row.name == FORESEES or (row.kind, row.name) in named:
             raise ValueError(f"{field}: got {row.kind} {row.name!r}, want a name that is not in use")
+        for got, want in _faults(row):
+            raise ValueError(f"{field}: got {got!r}, want {want}")
         named.add((row.kind, row.name))
         yield row
+
+
+def _faults(row: Row) -> Iterator[tuple[object, str]]:
+    """What makes a row unusable: values and what is wanted instead."""
+    if not isinstance(row.kind, Kind):
+        yield row.kind, f"a kind: {', '.join(Kind)}"
+    if not row.name or "+" in row.name:
+        yield row.name, "a name without +"
+    for kernel in (row.kernel, row.order_waiting):
+        if kernel is not None and getattr(sys.modules[kernel.__module__], kernel.__name__, None) is not kernel:
+            yield kernel.__name__, "a kernel under its own name in its module"
+    names = [setting.name for setting in row.settings]
+    for setting in row.settings:
+        if names.count(setting.name) > 1 or not setting.name.isidentifier():
+            yield setting.name, "settings with names of their own"
+        if not setting.allows(setting.default):
+            yield setting.default, f"{setting.want} as the default of {setting.name}"
 
 
 ROWS: tuple[Row, ...] = (*_OURS, *_others())

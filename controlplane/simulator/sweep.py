@@ -8,8 +8,9 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import Any
 
 from controlplane.model.errors import BadSetting
@@ -96,7 +97,24 @@ def _require_master(master: str) -> None:
 
 
 def _here(cells: Sequence[Cell]) -> Iterator[tuple[int, Any]]:
-    return enumerate(cell() for cell in cells)
+    return enumerate(map(_interruptible, cells))
+
+
+def _interruptible(cell: Cell) -> Any:
+    """The cell's result, computed by a thread of its own: a kernel would not heed Ctrl-C before its end.
+
+    An interrupted thread goes on until the process ends.
+    """
+    result: Future[Any] = Future()
+
+    def compute() -> None:
+        try:
+            result.set_result(cell())
+        except BaseException as error:
+            result.set_exception(error)
+
+    Thread(target=compute, daemon=True).start()
+    return result.result()
 
 
 def _spark(master: str) -> Any:

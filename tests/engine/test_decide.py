@@ -9,11 +9,13 @@ from msgspec import structs
 from controlplane.engine.decide import Advice, decide, read_snapshot
 from controlplane.engine.loading import load
 from controlplane.model import facts as f
+from controlplane.model.decisions import PolicySet
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
+from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import WHY_COPIED, Reason
-from tests.scenario import SPARK, Scenario
+from tests.scenario import SOURCE, SPARK, Scenario
 
 pytestmark = pytest.mark.unit
 
@@ -282,3 +284,44 @@ def test_unknown_policies_and_versions_are_refused():
     newer = msgspec.structs.replace(dumped(scenario), schema_version=1)
     with pytest.raises(BadSetting, match="schema_version = 1, want 2"):
         decide(newer, "hopper+ras", EngineSettings())
+
+
+def test_equal_tasks_and_hosts_are_chosen_between_alike():
+    """Rows of an earlier stage and of a host that left are used again, so that rows are not in order of arrival."""
+    scenario = Scenario(settings_of("fair+none", Mode.CONTROL), slots=1)
+    scenario.stage(3)
+    scenario.tell([scenario.started(index, index) for index in range(3)])
+    scenario.now_s = 4.0
+    ends = [scenario.ended(index, 4.0) for index in range(3)]
+    scenario.tell([*ends, f.StageEnded(stage=1, stage_attempt=0), f.ExecutorLost(executor="e0")])
+    for scenario.now_s in (610.0, 611.0):
+        scenario.tell()
+    scenario.tell([f.ExecutorAdded(executor=f"e{host}", host=f"h{host}", slots=2) for host in (8, 9)])
+    scenario.stage(3, job="b", stage=2, input_bytes=1000)
+    scenario.tell([scenario.started(10 + index, index + 1, index=index, stage=2) for index in range(3)])
+    advice = decide(dumped(scenario), "fair+redundant-all", scenario.scheduler.settings)
+    scenario.handle(PolicySet(source=SOURCE, policy="fair+redundant-all"))
+    launches = [order for order in scenario.tell().orders[SOURCE] if isinstance(order, LaunchCopy)]
+    assert [(each.index, each.host) for each in advice.pools[0].copies] == [
+        (each.index, each.host) for each in launches
+    ]
+    assert launches
+
+
+def test_preferred_hosts_of_tasks_without_number_are_refused_before_they_are_listed():
+    """A reader's request of a few kilobytes would take gigabytes."""
+    scenario = Scenario()
+    scenario.stage(2, preferred_hosts=[["h1"], ["h2"]])
+    scenario.start_all(2)
+    snapshot = msgspec.to_builtins(dumped(scenario))
+    (pool,) = snapshot["pools"]
+    assert pool["tasks"][0]["preferred_hosts"] == ["h1"]
+    (stage,) = pool["jobs"][0]["stages"]
+    pool["jobs"][0]["stages"] = [stage | {"stage": number, "n_tasks": 1_000_000} for number in range(1, 12)]
+    first, _ = pool["tasks"]
+    pool["tasks"] = [first | {"stage": number} for number in range(1, 12)]
+    pool["attempts"] = [
+        pool["attempts"][0] | {"stage": number, "attempt": number, "index": first["index"]} for number in range(1, 12)
+    ]
+    with pytest.raises(BadSetting, match="n_tasks = 11000000, want at most 10000000 with preferred hosts"):
+        decide(read_snapshot(msgspec.json.encode(snapshot)), "hopper+ras", EngineSettings())

@@ -167,3 +167,15 @@ def test_no_allocator_may_give_more_than_there_is_or_less_than_nothing(monkeypat
     )
     assert decision.laws_broken == ([] if is_kept else [(SOURCE, Reason.TARGETS_BEYOND_SLOTS, "")])
     assert (SOURCE in decision.orders) is is_kept
+
+
+def test_a_virtual_size_that_is_no_number_breaks_a_law(monkeypatch):
+    """No dump could tell it, so nobody could ask what another policy would do."""
+
+    def allocate(code, seen, settings, answer):
+        answer["virtual_size"] = np.nan
+
+    monkeypatch.setattr("controlplane.deciding.asking.allocate", allocate)
+    monkeypatch.setattr("controlplane.engine.allocation.call_allocator", ask_allocator)
+    scenario = Scenario()
+    assert scenario.stage(2).laws_broken == [(SOURCE, Reason.TARGETS_BEYOND_SLOTS, "")]

@@ -6,6 +6,7 @@ from controlplane.engine.ledger import GRACE_S, Ledger, OpenOrder
 from controlplane.model import facts as f
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.orders import ContainerGrant
+from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import COPIED, Reason, sentence
 from tests.looks import Counted
 from tests.scenario import SOURCE, Scenario, orders, with_copy
@@ -203,3 +204,38 @@ def test_an_attempts_end_is_ordered_without_a_look_at_all_others():
     scenario.handle()
     scenario.tell([scenario.ended(100, 1.0, index=3, speculative=True, order=copy.order, outcome=f.Outcome.KILLED)])
     assert (kills, kills.looked) == ({}, 0)
+
+
+def test_an_expired_order_does_not_count_beside_the_one_that_takes_its_place():
+    """The host never answers. Its budget is two copies: of the two stragglers each has one on its way."""
+    settings = EngineSettings(mode=f.Mode.CONTROL, allocator="fair", pool_copy_share=0.25, order_ttl_ms=1000)
+    scenario = Scenario(settings, hosts=8, slots=1)
+    scenario.stage(5, input_bytes=1000)
+    scenario.start_all(5)
+    ordered = {3: 0, 4: 0}
+    for step in range(1, 80):
+        scenario.now_s = step / 10
+        over = [scenario.ended(index, 3.3, bytes_read=1000) for index in range(3)] if step == 33 else []
+        read = {index: round(300 * scenario.now_s) for index in range(3)} if step < 33 else {}
+        for order in orders(scenario.tell(over, progress=read | {3: 3 * step, 4: 3 * step})):
+            ordered[order.index] += 1
+        tasks = {task.index: task for task in scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks}
+        assert all(tasks[index].ordered_copies <= 1 for index in ordered if index in tasks)
+        assert "no_budget_pool" not in {tasks[index].reason for index in ordered if index in tasks}
+    assert min(ordered.values()) > 1
+
+
+def test_a_shadow_copy_that_could_no_longer_be_ordered_says_why():
+    """Its hosts leave; what was once recorded for it is no reason any more."""
+    scenario = Scenario(EngineSettings(mode=f.Mode.SHADOW))
+    scenario.run_with_straggler()
+
+    def reason():
+        scenario.now_s += 1.0
+        scenario.tell(progress={3: round(30 * scenario.now_s)})
+        (task,) = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks
+        return task.reason
+
+    assert reason() == "saves_slot_time"
+    scenario.tell([f.ExecutorLost(executor=executor) for executor in ("e0", "e1", "e2")])
+    assert reason() == "no_other_host"

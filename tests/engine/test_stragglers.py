@@ -263,3 +263,29 @@ def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker
     scenario.now_s = 4.2
     scenario.tell([scenario.ended(16, 0.2), scenario.started(18, 0)])
     assert not attempts.cold[scenario.scheduler.cluster.sources[SOURCE].attempts[18]]
+
+
+@pytest.mark.parametrize("starts_first", [False, True])
+@pytest.mark.parametrize("hung", [7, 14])
+def test_a_task_that_hangs_after_a_cold_first_wave_is_compared_with_warm_ones(hung, starts_first):
+    """Six first tasks load and fork for 16 s, all others take 1.7 s; a shim may report a slot's next start first."""
+    scenario = Scenario(CONTROL, hosts=3, foretold_error=0.5)
+    scenario.stage(24)
+    ends_s = dict.fromkeys(range(6), 16.0)
+    scenario.tell([scenario.started(index, index % 3) for index in ends_s])
+    began_s, copied, n_started = dict.fromkeys(ends_s, 0.0), [], 6
+    while not copied and scenario.now_s < 60.0:
+        scenario.now_s = round(scenario.now_s + 0.1, 1)
+        facts = []
+        for index in [index for index, end_s in ends_s.items() if end_s <= scenario.now_s and index != hung]:
+            pair = [scenario.ended(index, ends_s.pop(index) - began_s[index])]
+            if n_started < 24:
+                pair.append(scenario.started(n_started, scenario.host_of[index]))
+                began_s[n_started], ends_s[n_started] = scenario.now_s, scenario.now_s + 1.7
+                n_started += 1
+            facts += reversed(pair) if starts_first else pair
+        copied = [order.index for order in orders(scenario.tell(facts)) if isinstance(order, LaunchCopy)]
+    assert copied == [hung]
+    assert scenario.now_s - began_s[hung] <= 5.1
+    launch = next(r for r in scenario.records() if r.action is Action.LAUNCH_COPY)
+    assert launch.inputs["t_new_s"] < 2.0

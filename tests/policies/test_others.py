@@ -302,3 +302,29 @@ def test_a_name_in_use_is_refused(installed, name):
         f"entry point last-come of grasshopper.policies: got allocator '{name}', want a name that is not in use"
         in done.stderr
     )
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("was", "now", "named"),
+    [
+        ('name="eager"', 'name=""', "got '', want a name without +"),
+        ('name="eager"', 'name="a+b"', "got 'a+b', want a name without +"),
+        ("default=1.5, low=0.0", "default=-1.5, low=0.0", "got -1.5, want 0 to 1e+09 as the default of patience_s"),
+        ("settings=(PATIENCE,),", "settings=(PATIENCE, PATIENCE),", "got 'patience_s', want settings with names"),
+        (
+            'name="eager", kind=Kind.SPECULATOR, kernel=none',
+            'name="eager", kind="nope", kernel=none',
+            "got 'nope', want",
+        ),
+        ("kernel=none, about", "kernel=lambda *seen: None, about", "got '<lambda>', want a kernel under its own name"),
+        ("import ", "import nothing_of_this_name, ", "does not load: ModuleNotFoundError"),
+    ],
+)
+def test_a_row_that_cannot_work_is_named_with_what_is_wrong(installed, was, now, named):
+    """When the rows are listed, and not when its policy is first asked."""
+    (installed / "toy_policies.py").write_text(TOY.replace(was, now))
+    done = run("import controlplane.policies.registry", installed)
+    last = done.stderr.splitlines()[-1]
+    assert "entry point " in last
+    assert named in last

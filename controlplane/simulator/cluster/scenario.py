@@ -98,6 +98,10 @@ class ClusterScenario:
                 raise BadSetting(name, got=value, want=f"{low:g} to {high:g}")
         if not self.budgets and Limits.of(self) != Limits.of(LIVE):
             raise BadSetting("budgets", got=self.budgets, want="true where one of its limits is set")
+        if self.slots > MOST_SLOTS:
+            raise BadSetting("machines", got=self.machines, want=f"at most {MOST_SLOTS} slots in all")
+        if 0.0 < self.cycle_s < LEAST_CYCLE_S:
+            raise BadSetting("cycle_s", got=self.cycle_s, want=f"0, or at least {LEAST_CYCLE_S:g}")
         if self.replicas > self.machines:
             raise BadSetting("replicas", got=self.replicas, want=f"0 to {self.machines}, the machines")
 
@@ -187,6 +191,10 @@ class ClusterScenario:
         )
 
 
+MOST_SLOTS = 10**7
+"""Each takes about 100 bytes."""
+LEAST_CYCLE_S = 1e-4
+"""Reviews that are more frequent would take longer than all else, and none is due at time's own precision."""
 RANGES = (
     ("max_copies", 0, 16),
     ("offered_load", 1e-6, 10.0),

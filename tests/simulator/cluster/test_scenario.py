@@ -592,3 +592,13 @@ def test_last_lets_copies_wait_for_every_original():
 
 if __name__ == "__main__":
     GOLDEN.write_text(json.dumps({name: figures(scenario) for name, scenario in VARIED.items()}, indent=2) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"machines": 10**6, "slots_per_machine": 100}, "machines = 1000000"), ({"cycle_s": 1e-300}, "cycle_s = 1e-300")],
+)
+def test_a_cluster_that_no_memory_holds_and_reviews_without_end_are_refused(fields, named):
+    """Before anything runs, by the field."""
+    with pytest.raises(BadSetting, match=named):
+        ClusterScenario(policy="fair+none", **fields)

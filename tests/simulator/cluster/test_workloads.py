@@ -82,3 +82,10 @@ def test_facebook_jobs_are_the_rows_of_the_trace_in_order():
     moved = [min(row.shuffle_bytes / max(row.map_input_bytes, BLOCK_BYTES), 2.0) for row in mine]
     assert work.transfer_ratio.tolist() == moved
     assert np.diff(work.arrival_s).tolist() == [b.submit_s - a.submit_s for a, b in pairwise(mine)]
+
+
+@pytest.mark.parametrize("row", ["job1\t-5\t0\t1\t2\t3", "job1\t5\t0\t1\t2", "job1\t5\t0\t1\t2\tmany", ""])
+def test_a_row_that_is_none_of_swims_is_named_by_its_line(row):
+    """A simulation of negative bytes would end without a word."""
+    with pytest.raises(ValueError, match=r"line 2: got .*, want a job's name and five whole numbers"):
+        parse_trace(f"job0\t5\t0\t1\t2\t3\n{row}\n")
