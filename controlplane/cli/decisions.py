@@ -134,7 +134,7 @@ def _about(decision: dict[str, Any]) -> dict[str, str]:
         "job": decision["job"],
         "task": f"{stage}/{decision['index']}" if decision["index"] >= 0 else "",
         "attempt id": str(decision["attempt"]) if decision["attempt"] >= 0 else "",
-        "host": decision["host"],
+        "host": " to ".join(filter(None, (decision["host"], decision["to_host"]))),
     }
 
 

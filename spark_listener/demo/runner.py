@@ -169,7 +169,7 @@ def tell_store(store: Path, console: Console) -> None:
     if grasshopper.is_relative_to(Path.cwd()):
         grasshopper = grasshopper.relative_to(Path.cwd())
     command = shlex.join([str(grasshopper), "serve", "--store", str(store)])
-    told = f"The decisions stay in {store} until the next demo. This shows their page again:\n{command}"
+    told = f"The decisions stay in {store} until the next demo. This shows them:\n{command}"
     console.print(told, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -82,7 +82,7 @@ def test_the_overview_shows_jobs_hosts_and_effect(played: TestClient) -> None:
     assert f'href="{JOIN}"' in html
     assert "users by country" in html
     assert "▲ sick" in html
-    assert re.search(r"So far: \d+ copies, \d+ won, .* saved \(estimate\)", html)
+    assert re.search(r"Since the start: \d+ copies, \d+ won, .* saved \(estimate\)", html)
 
 
 def test_the_report_tells_what_shadow_mode_would_have_saved(tmp_path: Path) -> None:

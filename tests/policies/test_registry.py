@@ -23,17 +23,9 @@ pytestmark = pytest.mark.unit
 
 def test_names_are_found_by_kind():
     """An allocator's name is no speculator's."""
-    assert names(Kind.ALLOCATOR) == ["fifo", "fair", "srpt", "fixed", "budgeted", "hopper"]
-    assert names(Kind.SPECULATOR) == [
-        "none",
-        "late",
-        "mantri",
-        "stock-spark",
-        "ras",
-        "redundant-all",
-        "redundant-small",
-        "relaunch",
-    ]
+    assert {"fair", "hopper"} <= set(names(Kind.ALLOCATOR))
+    assert {"none", "late", "ras"} <= set(names(Kind.SPECULATOR))
+    assert not set(names(Kind.ALLOCATOR)) & set(names(Kind.SPECULATOR))
 
 
 def test_weights_are_fetched_once_and_read_only():
