@@ -58,6 +58,7 @@ class Reason(IntEnum):
     PIPELINED = 24
     STREAMING = 25
     NO_SPECULATOR = 26
+    MOST_ATTEMPTS = 27
     # why not, from the cluster
     NO_BUDGET_JOB = 30
     NO_BUDGET_POOL = 31
@@ -190,6 +191,7 @@ TEXTS: dict[Reason, ReasonText] = {
         "Its job has {demand_s:.1f} slot-seconds left, too much for copies at the start under the present load.", 1
     ),
     Reason.ALREADY_RELAUNCHED: ReasonText("It has been restarted once, and is not restarted again.", 1),
+    Reason.MOST_ATTEMPTS: ReasonText("It has been started as often as a task may be, ended attempts included.", 1),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
     Reason.UNKNOWN_OUTPUT: ReasonText("Nothing is known about what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),

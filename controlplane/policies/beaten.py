@@ -4,6 +4,7 @@ from math import exp, inf
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Records
+from controlplane.model.reasons import Reason
 from controlplane.policies.row import Setting
 from controlplane.policies.seen import Seen
 
@@ -18,24 +19,24 @@ END_BEATEN = Setting(
 """A row that has this setting needs no code for it: the caller of the policy calls `end_beaten` on its answer."""
 LEAST_TIMES = 1.15
 """By this factor an attempt must need longer than another one, were estimates exact."""
-LEAST_S = 0.1
-"""And by this much."""
+LEAST_SHARE = 0.1
+"""And by this share of a fresh attempt's duration, lest those be ended that would end by themselves at once."""
 MOST_ATTEMPTS = 4
 """Attempts of one task in all, the ended ones included: each one that is slow, too, makes slow data more likely."""
 
 
 @rule
-def is_beaten(worst_rem_s: float, best_rem_s: float, error: float) -> bool:
+def is_beaten(worst_rem_s: float, best_rem_s: float, t_new_s: float, error: float) -> bool:
     """Whether an attempt will end long after another one of its task; an unknown time is no evidence.
 
     `error` is the mean absolute log error of estimates of time to go.  Units: seconds.
 
-    >>> [is_beaten(worst_rem_s=worst_rem_s, best_rem_s=10.0, error=0.0) for worst_rem_s in (11.6, 11.7, inf)]
+    >>> [is_beaten(worst_rem_s, best_rem_s=10.0, t_new_s=9.0, error=0.0) for worst_rem_s in (12.3, 12.5, inf)]
     [False, True, False]
-    >>> is_beaten(worst_rem_s=11.7, best_rem_s=10.0, error=0.3)
+    >>> is_beaten(12.5, best_rem_s=10.0, t_new_s=9.0, error=0.3)
     False
     """
-    return worst_rem_s < inf and worst_rem_s > LEAST_TIMES * exp(error) * best_rem_s + LEAST_S
+    return worst_rem_s < inf and worst_rem_s > LEAST_TIMES * exp(error) * best_rem_s + LEAST_SHARE * t_new_s
 
 
 @kernel
@@ -46,6 +47,8 @@ def end_beaten(seen: Seen, switch: float, answer: Records) -> None:
     for row in range(len(answer)):
         task, one = seen.tasks[row], answer[row]
         error = seen.pools[task["pool"]]["foretold_error"]
-        if task["running_attempts"] > 1 and is_beaten(task["worst_rem_s"], task["t_rem_s"], error):
+        if task["running_attempts"] > 1 and is_beaten(task["worst_rem_s"], task["t_rem_s"], task["t_new_s"], error):
             one["end_last"] = True
-        one["copies"] = max(min(one["copies"], MOST_ATTEMPTS - task["attempts_started"]), 0)
+        if one["copies"] > MOST_ATTEMPTS - task["attempts_started"]:
+            one["copies"] = max(MOST_ATTEMPTS - task["attempts_started"], 0)
+            one["reason"] = one["reason"] if one["copies"] > 0 else Reason.MOST_ATTEMPTS

@@ -81,7 +81,11 @@ def overview(
                 value=number(sum(pool.n_copies for pool in pools)),
                 beside=f"of {allowed} allowed",
             ),
-            Figure(name="Copies won", value=number(effect.won), beside=f"of {effect.launched} since the start, {effect.lost} lost"),
+            Figure(
+                name="Copies won",
+                value=number(effect.won),
+                beside=f"of {effect.launched} since the start, {effect.lost} lost",
+            ),
             Figure(
                 name="Core time lost",
                 value=f"{number(effect.losing_core_s)} core-s",
@@ -131,8 +135,8 @@ def _inside(pools: list[PoolState], claimant: str, within: str, pool: str) -> st
 
 def _effect_sentence(mode: Mode, effect: Effect) -> str:
     ordered = (
-        f"Since the start: {counted(effect.launched, 'copy')}, {effect.won} won, {number(effect.losing_core_s)} core-seconds"
-        f" spent on losing copies, about {seconds(effect.saved_s)} of task time saved (estimate)."
+        f"Since the start: {counted(effect.launched, 'copy')}, {effect.won} won, {number(effect.losing_core_s)}"
+        f" core-seconds spent on losing copies, about {seconds(effect.saved_s)} of task time saved (estimate)."
         if effect.launched
         else "No copy has been launched since the start."
     )

@@ -105,7 +105,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     pool["slots"], pool["copies"] = len(state.slots), counts["copies"]
     pool["idle"] = max(counts["n_free"] - counts["n_waiting"], 0)
     pool["executor_slots"] = len(state.slots) // world.machines
-    pool["foretold_error"] = world.noise * sqrt(2.0 / pi)
+    pool["foretold_error"] = 0.0 if policy.foresees_attempts else world.noise * sqrt(2.0 / pi)
     for place in range(counts["n_active"]):
         row = state.active[place]
         job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]

@@ -405,8 +405,9 @@ def test_a_killed_attempt_holds_its_slot_until_it_is_cleaned_up():
     """The copy ends at 2; the last of four tasks starts when the original's slot has been cleaned, at 2 + 1.5."""
     source = Listed(original_s=((9.0,), (1.0,) * 4), copy_s=1.0)
     scenario = ClusterScenario(
-        policy="srpt+ras", workload=source, jobs=2, machines=1, slots_per_machine=2, kill_s=1.5, **STILL
-    )
+        policy="srpt+ras", workload=source, jobs=2, machines=1, slots_per_machine=2, kill_s=1.5,
+        speculator_settings={"end_beaten": 0.0}, **STILL,
+    )  # fmt: skip
     assert response_s(scenario).tolist() == [2.0, 4.5]
 
 
