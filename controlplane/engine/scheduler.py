@@ -84,6 +84,8 @@ class Scheduler:
         """Take new settings whole, or raise BadSetting and keep the old ones."""
         self.steering.configure(settings)
         self.learning.configure(settings)
+        for source in self.cluster.sources.values():
+            source.laws_broken.clear()
 
     def handle(self, batch: Sequence[Stimulus], now_s: float) -> tuple[Decision, float]:
         """Run one cycle; returns what it decided and when the next one is due at the latest.

@@ -102,13 +102,11 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
     if policy is None:
         return
     cluster = cycle.cluster
+    drivers = [source for source in cluster.sources.values() if source.name not in cluster.queues]
     seen = [
-        seeing.pool_view(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s)
-        for source in cluster.sources.values()
-        if source.name not in cluster.queues
+        seeing.pool_view(cluster, source, sums, cycle.steering.max_copies(source), cycle.now_s) for source in drivers
     ]
     rows, claimants = (np.concatenate(parts) for parts in zip(*seen, strict=True))
-    drivers = [source for source in cluster.sources.values() if source.name not in cluster.queues]
     answer = cycle.ask(
         drivers,
         Action.REFUSE_COPY,

@@ -20,6 +20,8 @@ def fulfil(cycle: Cycle, wish: Stimulus) -> None:
             cycle.steering.set_mode(mode, name)
         case PolicySet(source=name, policy=policy):
             cycle.steering.set_policy(name, policy)
+            if name in sources:
+                sources[name].laws_broken.clear()
         case TargetSet(source=name, job=job) if name in sources and job in sources[name].jobs:
             _fix_target(cycle, sources[name], wish)
         case KillWish(source=name, attempt=attempt) if name in sources and attempt in sources[name].attempts:

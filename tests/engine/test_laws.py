@@ -52,46 +52,42 @@ def test_no_speculator_may_want_a_copy_without_a_positive_gain(monkeypatch, wors
 
 
 @pytest.mark.parametrize(
-    ("function", "action"),
+    ("function", "usual", "action"),
     [
-        ("engine.speculation.call_speculator", Action.REFUSE_COPY),
-        ("policies.policy.Policy.prepared", Action.REFUSE_COPY),
-        ("engine.allocation.call_allocator", Action.GRANT),
+        ("engine.speculation.call_speculator", ask_speculator, Action.REFUSE_COPY),
+        ("policies.policy.Policy.prepared", Policy.prepared, Action.REFUSE_COPY),
+        ("engine.allocation.call_allocator", ask_allocator, Action.GRANT),
     ],
-    ids=["asked", "prepared", "allocates"],
+    ids=["speculates", "prepares", "allocates"],
 )
-def test_a_policy_that_raises_costs_its_own_pool_its_orders(monkeypatch, function, action):
-    """The other pool, which has another policy, has its grants; the error is said once, when it begins."""
+def test_a_policy_that_raises_costs_its_own_pool_its_orders(monkeypatch, function, usual, action):
+    """Until the pool has another policy. The other pool has its grants; the error is said once, when it begins."""
     scenario = Scenario()
     scenario.handle(PolicySet(source=SOURCE, policy="hopper+redundant-small"))
     scenario.tell([scenario.attached, *scenario.executors], full=True, source="spark:other")
     scenario.handle(PolicySet(source="spark:other", policy="fifo+late"))
     scenario.stage(2, input_bytes=1000)
     scenario.start_all(2)
-    theirs, code = [], registry.parse_policy("fifo+late")
-    usual = Policy.prepared if "prepared" in function else ask_allocator if "allocator" in function else ask_speculator
+    theirs = {policy.code for policy in registry.parse_policy("fifo+late")}
 
-    def failing(first, *rest):
-        if (first.code if isinstance(first, Policy) else first) in {one.code for one in code}:
-            return usual(first, *rest)
+    def failing(policy, *rest):
+        if getattr(policy, "code", policy) in theirs:
+            return usual(policy, *rest)
         raise ZeroDivisionError("no siblings")
 
     with monkeypatch.context() as patch:
         patch.setattr(f"controlplane.{function}", failing)
-        decisions = [scenario.tell([scenario.started(at + 10, 0, index=0)], progress={0: at}) for at in range(2)]
+        first, second = (scenario.tell([scenario.started(at + 10, 0, index=0)], progress={0: at}) for at in range(2))
         stage = f.StageSubmitted(job="one", stage=1, stage_attempt=0, n_tasks=4, kind="result")
-        theirs = scenario.tell([stage], source="spark:other")
-    assert [one.laws_broken for one in decisions] == [
-        [(SOURCE, Reason.POLICY_FAILED, "ZeroDivisionError: no siblings")],
-        [],
-    ]
-    assert [(r.action, r.mode) for r in decisions[0].records if r.reason is Reason.POLICY_FAILED] == [
-        (action, f.Mode.SHADOW)
-    ]
-    assert theirs.laws_broken == []
-    assert theirs.orders["spark:other"]
-    scenario.tell([scenario.started(20, 1, index=1)])
-    assert scenario.tell(progress={0: 5}).modes[SOURCE] is f.Mode.CONTROL
+        other = scenario.tell([stage], source="spark:other")
+        scenario.now_s = 1.0
+        assert scenario.tell(progress={0: 5}).modes[SOURCE] is f.Mode.SHADOW
+    assert first.laws_broken == [(SOURCE, Reason.POLICY_FAILED, "ZeroDivisionError: no siblings")]
+    assert [(r.action, r.mode) for r in first.records if r.reason is Reason.POLICY_FAILED] == [(action, f.Mode.SHADOW)]
+    assert (second.laws_broken, other.laws_broken) == ([], [])
+    assert other.orders["spark:other"]
+    scenario.handle(PolicySet(source=SOURCE, policy="fifo+late"))
+    assert scenario.tell(progress={0: 6}).modes[SOURCE] is f.Mode.CONTROL
 
 
 def test_a_policy_that_breaks_a_law_is_nobody_elses_concern(monkeypatch):
