@@ -185,8 +185,9 @@ class Writer:
     def _note_start(self) -> None:
         """Dates the start by the newest row of earlier runs, or by the wall clock where that is earlier or alone.
 
-        Age is then measured by the time since: a clock that is ahead at the start, or jumps, deletes nothing.
-        Time without a running server makes no row older.
+        Age is then measured by the time since: a clock that is ahead at the start, or jumps, deletes nothing, unless
+        rows were dated by it before a restart and it is still ahead then. Time without a running server makes no row
+        older.
         """
         if self._start_ms is None:
             with self._engine.connect() as connection:
