@@ -22,7 +22,7 @@ def test_the_trace_is_the_published_one() -> None:
 def test_a_row_that_is_no_swim_row_is_refused(tmp_path) -> None:
     broken = tmp_path / "trace.tsv"
     broken.write_text("job0\t49\t49\n")
-    with pytest.raises(ValueError, match="unpack"):
+    with pytest.raises(ValueError, match="line 1: got"):
         read_trace(broken)
 
 
