@@ -89,9 +89,8 @@ class Admission:
         if tasks.done[task] or not tasks.n_live[task] or cluster.stages.closing[stage]:
             return Reason.TASK_OVER, Placement()
         verdict, copies_enabled = int(cluster.stages.verdict[stage]), bool(cluster.jobs.copies_enabled[tasks.job[task]])
-        ordered = tasks.ordered_copies[task] if tasks.ordered_until_s[task] > self._now_s else 0
         reason = forbidden_reason(verdict, copies_enabled, False, max_copies)
-        reason = reason or attempts_reason(False, False, int(tasks.n_live[task] + ordered), max_copies)
+        reason = reason or attempts_reason(False, False, int(tasks.n_live[task]) + self._n_ordered(task), max_copies)
         if reason:
             return Reason(reason), Placement()
         if (to_host and not capabilities.named_host) or (candidate.relaunches and not capabilities.kill_copy):
@@ -155,9 +154,14 @@ class Admission:
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
     def _has_other_executor(self, source: SourceState, task: int) -> bool:
-        """Whether an executor has no attempt of the task: on a single host, the host itself gives the copy that one."""
+        """Whether an executor has neither an attempt of the task nor an ordered copy: a single host gives it that one."""
         taken = np.unique(self._cluster.attempts.executor[self._cluster.attempts_of(task)])
-        return len(source.executors) > len(taken)
+        return len(source.executors) > len(taken) + self._n_ordered(task)
+
+    def _n_ordered(self, task: int) -> int:
+        """Copies of a task that are on their way."""
+        tasks = self._cluster.tasks
+        return int(tasks.ordered_copies[task]) if tasks.ordered_until_s[task] > self._now_s else 0
 
     def _growth_refusal(self, source: SourceState, candidate: Candidate) -> Reason:
         """Why no executor starts for one more copy; `NONE` if one does."""

@@ -24,26 +24,31 @@ class Candidates:
         self.rivals = np.full((len(refusal), N_RIVALS), -1, dtype=np.int64)
         """Places of the best tasks of each job."""
         self._view, self._cluster, self._rooms, self._refusal = view, cluster, rooms, refusal
-        self._shadow = is_shadow
+        self._shadow, self._n_orders = is_shadow, 0
         self._queues = queue_wanted(view.rows, cluster.tasks.reported, rooms, refusal, view.answer, self.rivals)
 
-    def best_first(self, most: int) -> Iterator[int]:
-        """Places by descending score, up to `most`, each to be ordered or refused before the next.
+    def best_first(self, most_orders: int, most: int) -> Iterator[int]:
+        """Places by descending score, each to be ordered or refused before the next.
 
-        A task with several copies comes once for each. Tasks that are not reached get a reason.
+        At most `most`, and no more after `most_orders` new orders. A task with several copies comes once for each.
+        Tasks that are not reached get a reason.
         """
         queues, view = self._queues, self._view
         queued = (view.rows, self._cluster.tasks.reported, self._rooms, self._refusal, view.answer)
         n_heads = len(queues.heads)
         for _ in range(most):
             n_heads = drop_done(queues, n_heads, *queued)
-            if n_heads == 0:
+            if n_heads == 0 or self._n_orders == most_orders:
                 break
             yield int(queues.heads[0])
         pass_over(queues, n_heads, *queued)
 
-    def order(self, place: int) -> None:
-        """A copy of this task is ordered; its reason stays, even if another copy of it is refused."""
+    def order(self, place: int, *, is_new: bool) -> None:
+        """A copy of this task is ordered; its reason stays, even if another copy of it is refused.
+
+        A shadow copy that stands since an earlier cycle is no new order.
+        """
+        self._n_orders += is_new
         self._queues.copies[place] -= 1
         self._rooms[:, self._cluster.tasks.job[self._view.rows[place]]] -= 1
 

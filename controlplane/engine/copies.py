@@ -98,8 +98,8 @@ def order_kill(
     reason: Reason,
     why: str = "",
     inputs: Mapping[str, float] = MappingProxyType({}),
-) -> None:
-    """Order the end of the attempt in `row`, or record why it must live.
+) -> bool:
+    """Order the end of the attempt in `row`, or record why it must live; returns whether it is ordered.
 
     Only the kill switch orders anything outside control mode: it takes back what was launched in it. It asks again in
     every cycle, as speculators do, so attempts that must live are not recorded.
@@ -109,14 +109,14 @@ def order_kill(
     key = cluster.task_key(task)
     dying = cycle.ledger.dying(source.name, key, cycle.now_s)
     if int(attempts.id[row]) in dying:
-        return
+        return False
     mode = cycle.steering.mode_of_job(cluster, source, int(cluster.tasks.job[task]))
     if mode is not Mode.CONTROL and reason is not Reason.KILL_SWITCH:
         refusal = Reason.MODE
     else:
         refusal = Admission.kill_refusal(cluster, source, row, len(dying))
     if refusal and reason in (Reason.KILL_SWITCH, Reason.BEATEN):
-        return
+        return False
     record = cycle.record(
         source,
         action=Action.KILL_ATTEMPT,
@@ -139,3 +139,4 @@ def order_kill(
             reason=why or sentence(reason, inputs),
         )
         cycle.send(source, order, record)
+    return record.order > 0

@@ -47,6 +47,10 @@ LAST_EPOCH = 2**53 // IDS_PER_EPOCH - 1
 """The last epoch of which every id fits the wire."""
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
+POLICY_SETTINGS = (
+    "allocator", "allocator_settings", "speculator", "speculator_settings", "copy_budget", "copy_budget_settings"
+)  # fmt: skip
+"""Settings that say which policies decide, and how."""
 
 
 @lru_cache(maxsize=100_000)
@@ -82,10 +86,12 @@ class Scheduler:
 
     def configure(self, settings: EngineSettings) -> None:
         """Take new settings whole, or raise BadSetting and keep the old ones."""
+        before = self.settings
         self.steering.configure(settings)
         self.learning.configure(settings)
-        for source in self.cluster.sources.values():
-            source.laws_broken.clear()
+        if any(getattr(before, name) != getattr(settings, name) for name in POLICY_SETTINGS):
+            for source in self.cluster.sources.values():
+                source.laws_broken.clear()
 
     def handle(self, batch: Sequence[Stimulus], now_s: float) -> tuple[Decision, float]:
         """Run one cycle; returns what it decided and when the next one is due at the latest.

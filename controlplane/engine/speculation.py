@@ -24,7 +24,9 @@ from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
-"""Candidates tried in one cycle, which bounds how long it takes."""
+"""New copies, and ends of beaten attempts, in one cycle."""
+TRIES_PER_CYCLE = 4 * ORDERS_PER_CYCLE
+"""Candidates tried in one cycle, standing shadow copies and refused ones included: it bounds how long that takes."""
 RECORDS_PER_CYCLE = 200
 """Changed refusals recorded in one cycle; the codes in the columns are always complete."""
 _SEEN = ("elapsed_s", "t_rem_s", "t_new_s", "running_attempts", "relative_size")
@@ -149,7 +151,7 @@ def _call(cycle: Cycle, policy: Policy, settings: dict[str, float], which: Flags
 def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: seeing.JobSums, budgets: Budgets) -> None:
     """Within each job's target, and as executors start, order the best candidates; refused ones get a reason.
 
-    Candidates beyond `ORDERS_PER_CYCLE` are looked at again in the next cycle.
+    Candidates that are not reached are looked at again in the next cycle.
     """
     tasks, view = cycle.cluster.tasks, cycle.view
     code, score = view.answer["reason"], view.answer["score"]
@@ -161,7 +163,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     is_shadow = cycle.steering.shadow_jobs(cycle.cluster, due)
     candidates = Candidates(view, cycle.cluster, with_to_come, full, is_shadow)
     admission = Admission(cycle.cluster, cycle.steering, budgets, cycle.health, cycle.ledger, cycle.now_s)
-    for place in candidates.best_first(ORDERS_PER_CYCLE):
+    for place in candidates.best_first(ORDERS_PER_CYCLE, TRIES_PER_CYCLE):
         row = int(view.rows[place])
         job, pool, relaunches = int(tasks.job[row]), int(tasks.pool[row]), bool(view.answer["kill"][place])
         candidate = Candidate(
@@ -174,6 +176,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
         )
         others = [at for at in candidates.rivals[job].tolist() if at >= 0 and at != place]
         beside = [(f"copy task {tasks.index[view.rows[at]]}", float(score[at])) for at in others]
+        n_records = len(cycle.decision.records)
         answer = order_copy(
             cycle,
             cycle.cluster.source_of_pool[pool],
@@ -183,21 +186,28 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
             alternatives=[("wait", 0.0), *beside],
         )
         if answer is candidate.reason:
-            candidates.order(place)
+            candidates.order(place, is_new=len(cycle.decision.records) > n_records)
         else:
             candidates.refuse(place, answer, beyond_target=candidate.beyond_target)
 
 
 def _end_beaten(cycle: Cycle) -> None:
-    """Order the end of attempts that another one of their task beats by far, if both can be judged."""
-    attempts, tasks, view = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view
+    """Order the end of attempts that another one of their task beats by far, if both can be judged.
+
+    Not while the end of one of the task's attempts is on its way: it may be the one that is ahead.
+    """
+    attempts, tasks, view, n_ended = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view, 0
     judged = np.isin(view.tasks["standing"], _JUDGED)
-    for place in np.flatnonzero(view.answer["end_last"] & judged)[:ORDERS_PER_CYCLE]:
+    for place in np.flatnonzero(view.answer["end_last"] & judged):
         row = int(view.rows[place])
+        source = cycle.cluster.source_of_pool[int(tasks.pool[row])]
+        if cycle.ledger.dying(source.name, cycle.cluster.task_key(row), cycle.now_s):
+            continue
         last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])
         inputs = {name: float(view.tasks[name][place]) for name in ("worst_rem_s", "t_rem_s")}
-        source = cycle.cluster.source_of_pool[int(tasks.pool[row])]
-        order_kill(cycle, source, last, Reason.BEATEN, inputs=inputs)
+        n_ended += order_kill(cycle, source, last, Reason.BEATEN, inputs=inputs)
+        if n_ended == ORDERS_PER_CYCLE:
+            return
 
 
 def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:
@@ -248,10 +258,12 @@ def job_rooms(
     for row in range(len(jobs)):
         job, before = jobs_decided[row], before_waiting[jobs[row]["pool"]]
         free = job["target"] - running[row] - ordered[row]
-        free = free_for_copies(free, job["target"], job["originals"], copies[row] + ordered[row])
+        n_copies = copies[row] + ordered[row]
+        left = free_for_copies(free, job["target"], job["originals"], n_copies)
+        has_share = free_for_copies(1, job["target"], job["originals"], n_copies) > 0
         starting[row] = starting_originals(waiting[row], job["originals"], running[row] - copies[row])
-        rooms[0, row] = copy_room(free, starting[row], ordered[row], before)
-        rooms[1, row] = restart_room(free, ordered[row])
+        rooms[0, row] = copy_room(left, starting[row], ordered[row], before and has_share)
+        rooms[1, row] = restart_room(left, ordered[row])
         refusal[row] = no_room(starting[row], before)
     return rooms, starting, refusal
 

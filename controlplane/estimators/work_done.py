@@ -104,7 +104,7 @@ def counts_as_work(attempt: Reported, task: Reported) -> bool:
 def total_work(attempt: Reported, task: Reported, stage: Estimated) -> float:
     """An attempt's total work, in its own unit; nan if that is unknown.
 
-    Records are those of finished siblings, by size; who has read more has, by the same token, an unknown rest. Where
+    Records are those of finished siblings, by size; for an attempt that has read more, the rest is unknown. Where
     the input's bytes are known, records only say that its first bytes have not been reported yet.
     """
     if attempt["unit"] <= UNIT_BYTES:

@@ -2,8 +2,8 @@
 
 May the tasks of a stage run twice? A table: the first row that fits gives the verdict. Safe are stages whose output
 Spark itself keeps apart by attempt: shuffle files, results that return to the driver, files and data sources under a
-commit that the driver arbitrates. For files that takes a committer that writes nothing to its final place before the
-driver has agreed: those are named here, any other is unknown. Nobody can see what an attempt does inside the user's own
+commit that the driver arbitrates. Files need a committer that writes nothing to its final place before the driver
+has agreed: those are named here, and any other is unknown. Nobody can see what an attempt does inside the user's own
 functions; the user vouches for that, as with Spark's own speculation.
 """
 

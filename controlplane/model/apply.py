@@ -1,6 +1,6 @@
 """How does a fact change what is known? The only place where any does.
 
-Intake a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
+Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
 attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
 removes everything of its source that it did not name.
 """

@@ -13,7 +13,7 @@ END_BEATEN = Setting(
     default=0.0,
     low=0.0,
     high=1.0,
-    about="1: an attempt that another one of its task beats by far is ended, and gives its slot back; 0: it runs on.",
+    about="1: attempts that another one of their task beats by far are ended, and a task has at most four in all.",
     switch=True,
 )
 """A row that has this setting needs no code for it: the caller of the policy calls `end_beaten` on its answer."""

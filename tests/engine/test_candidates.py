@@ -48,9 +48,9 @@ def test_a_refusal_speaks_for_all_that_it_holds_for(why, is_shadow, tried):
     """
     candidates, answer = wanted(is_shadow)
     seen = []
-    for place in candidates.best_first(10):
+    for place in candidates.best_first(10, 10):
         if seen:
-            candidates.order(place)
+            candidates.order(place, is_new=True)
         else:
             candidates.refuse(place, why, beyond_target=False)
         seen.append(place)
@@ -62,11 +62,11 @@ def test_the_next_of_a_job_takes_the_room_of_one_that_is_refused():
     """Each job has room for one copy; the best of the first job has nowhere to go."""
     candidates, _ = wanted(room=1)
     seen = []
-    for place in candidates.best_first(10):
+    for place in candidates.best_first(10, 10):
         if place == 1:
             candidates.refuse(place, Reason.NO_OTHER_HOST, beyond_target=False)
         else:
-            candidates.order(place)
+            candidates.order(place, is_new=True)
         seen.append(place)
     assert seen == [1, 0, 3]
 
@@ -75,7 +75,7 @@ def test_a_task_that_runs_twice_speaks_for_itself_alone():
     """Its attempts may be on all hosts that another task could use."""
     candidates, answer = wanted()
     candidates._cluster.tasks.n_live[1] = 2
-    first = next(places := candidates.best_first(10))
+    first = next(places := candidates.best_first(10, 10))
     candidates.refuse(first, Reason.NO_OTHER_HOST, beyond_target=False)
     assert (first, next(places)) == (1, 0)
     assert np.flatnonzero(answer["reason"] == Reason.NO_OTHER_HOST).tolist() == [1]
@@ -86,11 +86,11 @@ def test_no_executor_to_come_leaves_room_for_restarts():
     candidates, answer = wanted()
     answer["kill"][0] = True
     seen = []
-    for place in candidates.best_first(10):
+    for place in candidates.best_first(10, 10):
         if place == 1:
             candidates.refuse(place, Reason.NO_ROOM_IN_QUEUE, beyond_target=True)
         else:
-            candidates.order(place)
+            candidates.order(place, is_new=True)
         seen.append(place)
     assert seen == [1, 0, 2, 3]
     assert answer["reason"][1] == Reason.NO_ROOM_IN_QUEUE
@@ -99,6 +99,17 @@ def test_no_executor_to_come_leaves_room_for_restarts():
 def test_what_is_not_reached_says_so_unless_a_copy_of_it_is_ordered():
     """Two of four are tried."""
     candidates, answer = wanted()
-    for place in candidates.best_first(2):
-        candidates.order(place)
+    for place in candidates.best_first(9, 2):
+        candidates.order(place, is_new=True)
     assert answer["reason"].tolist() == [*[Reason.SAVES_SLOT_TIME] * 2, *[Reason.NOT_TRIED] * 2]
+
+
+def test_shadow_copies_that_stand_use_up_no_new_orders():
+    """One new order is allowed: the standing ones before it cost tries alone."""
+    candidates, answer = wanted()
+    seen = []
+    for place in candidates.best_first(1, 10):
+        candidates.order(place, is_new=place == 2)
+        seen.append(place)
+    assert seen == [1, 0, 2]
+    assert answer["reason"][3] == Reason.NOT_TRIED

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from controlplane.engine.speculation import job_rooms
 from controlplane.model import facts as f
+from controlplane.model.columns import Jobs
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.errors import BadSetting
 from controlplane.model.orders import KillAttempt, LaunchCopy
@@ -375,3 +378,13 @@ def test_settings_of_a_copy_budget_that_is_not_set_are_refused():
     """By name, as those of any policy that has no such setting."""
     with pytest.raises(BadSetting, match=r"copy_budget_settings\.x"):
         Scenario(EngineSettings(copy_budget_settings={"x": 1.0}))
+
+
+def test_no_copy_is_queued_beyond_the_copies_share():
+    """Of ten slots nine are for originals: with a copy on the tenth, the next free one is an original's."""
+    jobs = Jobs()
+    jobs.add(target=10, originals=9)
+    for running, copies, room in ((9, 1, 0), (9, 0, 1)):
+        counts = (np.array([each]) for each in (running, 1, copies, 0))
+        rooms, *_ = job_rooms(jobs.reported[:1], jobs.decided, np.array([True]), *counts)
+        assert rooms[0].tolist() == [room]

@@ -1,8 +1,8 @@
 """What does a cycle decide on the simulated cluster? Shows the policies their records, and keeps what they answer.
 
 The policies are the engine's own kernels, called by code, and their records are filled in as the engine's are. One pass
-over everything that runs asks the speculator, one over the live jobs the allocator, who is asked when a phase opens,
-too. Between cycles slots go by the answers of the last one (`turns`).
+over everything that runs asks the speculator, one over the live jobs the allocator, which is also asked when a phase
+opens. Between cycles slots go by the answers of the last one (`turns`).
 """
 
 from math import inf, pi, sqrt

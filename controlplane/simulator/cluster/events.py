@@ -403,7 +403,7 @@ def log_attempt(state: State, job: Record, slot: int) -> None:
 
 @rule
 def free_slot(state: State, slot: int) -> None:
-    """The slot can be taken, next of all."""
+    """The slot is free, and is the next one to be taken."""
     counts = state.counts[0]
     state.slots[slot]["use"] = FREE
     set_due(state, slot, inf)

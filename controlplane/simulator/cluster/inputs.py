@@ -119,7 +119,7 @@ def near_input(policy: PolicyPair, state: State, row: int) -> int:
 def next_larger(state: State, size: float, at: int) -> int:
     """Place among those asking of the smallest job after one of this size and place, by size and then by arrival.
 
-    Only jobs that an original waits of, and that their size and their cap allow one; -1 if there is none.
+    Only jobs in which an original waits, and whose size and cap allow one more; -1 if there is none.
     """
     best = -1
     for place in range(state.counts[0]["n_asking"]):
