@@ -225,7 +225,10 @@ def view_tasks(
     rows: Ints,
     view: Records,
 ) -> int:
-    """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age; returns how many there are."""
+    """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age; returns how many there are.
+
+    A time that is guessed, for want of progress, says of no attempt that it ends last.
+    """
     n = 0
     for row in range(len(tasks)):
         task = tasks[row]
@@ -240,7 +243,7 @@ def view_tasks(
         seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, task["n_started"]
         seen["relative_size"] = 1.0
         without_attempts(seen)
-        too_new, at = False, task["newest"]
+        too_new, is_guessed, at = False, False, task["newest"]
         while at >= 0:
             attempt, estimates = attempts[at], attempts_estimated[at]
             see_attempt(seen, now_s - attempt["start_s"], estimates["t_rem_s"], estimates["rate"])
@@ -248,9 +251,12 @@ def view_tasks(
             seen["sibling_rate"] = max(seen["sibling_rate"], estimates["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], estimates["relative_size"])
             too_new |= estimates["too_new"]
+            is_guessed |= np.isnan(estimates["progress"])
             if estimates["too_new"] and now_s - attempt["start_s"] > judge_within_s:
                 jobs_decided[task["job"]]["unjudged"] = True
             at = attempt["older"]
+        if is_guessed:
+            seen["worst_rem_s"] = seen["t_rem_s"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan
         seen["work"] = task["input_bytes"]

@@ -86,7 +86,10 @@ RUNNING_TASK = np.dtype(
         ("eligible", np.bool_),  # False if the task is left alone, whatever a policy wants
         ("standing", np.int16),  # the reason, as a `Reason`, the first that holds; 0 if it is eligible
         ("copies_left", np.int16),  # further attempts that settings and host allow it
-        ("worst_rem_s", np.float64),  # to the end of the attempt that ends last, as t_rem_s
+        (
+            "worst_rem_s",
+            np.float64,
+        ),  # to the end of the last attempt; t_rem_s if the progress of one is unknown
         ("pool", np.int64),  # row of its `POOL`
         ("job", np.int64),  # row of its `JOB`
         ("attempts_started", np.int64),  # attempts so far, including ended ones
