@@ -154,7 +154,7 @@ class Admission:
         return Reason.NONE, Placement(avoid=avoid, ranking=ranking)
 
     def _has_other_executor(self, source: SourceState, task: int) -> bool:
-        """Whether an executor has neither an attempt nor an ordered copy of the task: a single host gives it that one."""
+        """Whether an executor has neither an attempt nor an ordered copy of the task: a single host gives it that."""
         taken = np.unique(self._cluster.attempts.executor[self._cluster.attempts_of(task)])
         return len(source.executors) > len(taken) + self._n_ordered(task)
 
