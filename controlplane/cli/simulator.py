@@ -27,6 +27,7 @@ from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
+from controlplane.simulator.live.scenario import EngineScenario
 from controlplane.simulator.masterworker import record as masterworker_record
 from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
 from controlplane.simulator.statistics import Estimate, Summary
@@ -60,6 +61,13 @@ class Model(StrEnum):
 
     MASTERWORKER = "masterworker"
     CLUSTER = "cluster"
+
+
+class Estimates(StrEnum):
+    """Who estimates on the simulated cluster."""
+
+    EXACT = "exact"
+    ENGINE = "engine"
 
 
 class WorkloadName(StrEnum):
@@ -118,6 +126,9 @@ def simulate(
     cancel_s: Annotated[float, of_masterworker(help="How long a cancelled task holds its slots.")] = 0.0,
     workload: Annotated[WorkloadName, of_cluster(help="Its jobs.")] = WorkloadName.SYNTHETIC,
     shared: Annotated[float, of_cluster(help="Share of tasks slow because of their data.")] = 0.0,
+    estimates: Annotated[
+        Estimates, of_cluster(help="exact: the truth, with --noise; engine: the live engine's own.")
+    ] = Estimates.EXACT,
     noise: Annotated[float, of_cluster(help="Noise of estimated remaining times.")] = 0.3,
     replicas: Annotated[int, of_cluster(help="Machines that hold a task's input; 0 for all.")] = 0,
     locality: Annotated[
@@ -162,7 +173,8 @@ def simulate(
                 "budgets": budgets,
             }
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
-            scenario: Any = ClusterScenario(**given | parse_set([*factor, *(set_ or ())]))
+            kind = EngineScenario if estimates is Estimates.ENGINE else ClusterScenario
+            scenario: Any = kind(**given | parse_set([*factor, *(set_ or ())]))
         else:
             scenario = MasterWorkerScenario(
                 policy=policy,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 
@@ -125,26 +126,34 @@ class ClusterScenario:
         return log[log["ended_s"] > log["started_s"]]
 
     def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, JobResults]":
-        work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
-        work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
+        work = self.work(seed)
         results = JobResults(
             response_s=np.full(self.jobs, nan),
             cost_s=np.full(self.jobs, nan),
             met_short=np.zeros(self.jobs, dtype=np.bool_),
         )
-        speculator, world = parse_policy(self.policy, ROWS)[1], self._world(seed)
+        speculator, world = parse_policy(self.policy, ROWS)[1], self.world(seed)
         state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
         state = with_inputs(state, work, world, speculator.order_waiting is not None)
         state = state._replace(log=log)
-        rows = _counted_rows(self.jobs)
-        window_s = work.arrival_s[[rows.start, rows.stop - 1]].copy()
+        window_s = window_of(work)
         finished = play(work, world, self._policy(work.phase_tasks), state, window_s, results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
-        slowdown = results.response_s / ideal_s(work, self.launch_s)
-        return _summary(work, results, slowdown, state.counts[0], window_s, self.slots, finished), results
+        return self.summed_up(work, results, state.counts[0], finished), results
 
-    def _world(self, seed: int) -> World:
+    def summed_up(self, work: Workload, results: JobResults, counts: Any, finished: bool) -> "ClusterSummary":
+        """The summary of a run, by what was counted in it."""
+        slowdown = results.response_s / ideal_s(work, self.launch_s)
+        return _summary(work, results, slowdown, counts, window_of(work), self.slots, finished)
+
+    def work(self, seed: int) -> Workload:
+        """The seed's jobs, which arrive at the offered load."""
+        work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
+        return work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
+
+    def world(self, seed: int) -> World:
+        """The laws by which its attempts take their time."""
         return World(
             seed=seed,
             machines=self.machines,
@@ -285,6 +294,12 @@ def ideal_s(work: Workload, launch_s: float) -> Floats:
     return np.diff(work.first_phase) * (work.service_s + launch_s)
 
 
+def window_of(work: Workload) -> Floats:
+    """The time from the first counted job's arrival to the last one's, (from, to)."""
+    rows = _counted_rows(len(work.arrival_s))
+    return work.arrival_s[[rows.start, rows.stop - 1]]
+
+
 def _counted_rows(jobs: int) -> slice:
     first = int(COUNTED[0] * jobs)
     return slice(first, max(int(COUNTED[1] * jobs), first + 1))
@@ -301,7 +316,7 @@ def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_
 
 
 def _summary(
-    work: Workload, results: JobResults, slowdown: Floats, counts: np.void, window_s: Floats, slots: int, finished: bool
+    work: Workload, results: JobResults, slowdown: Floats, counts: Any, window_s: Floats, slots: int, finished: bool
 ) -> ClusterSummary:
     rows = _counted_rows(len(work.arrival_s))
     tasks, response_s = tasks_of(work)[rows], results.response_s[rows]

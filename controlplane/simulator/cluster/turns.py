@@ -75,11 +75,19 @@ def need(work: Workload, policy: PolicyPair, state: State, job: Record) -> float
     """How soon it is the job's turn, the least first; infinite if it is not."""
     if not (starting(job) > 0 or wants_copy(policy, state, job)):
         return inf
-    if job["running"] < job["target"]:
-        return job["running"] / job["target"] - 1.0
-    if job["capped"]:
-        return inf
-    return job["running"] / work.weight[job["id"]]
+    return turn(job["running"], job["target"], job["capped"], work.weight[job["id"]])
+
+
+@rule
+def turn(running: int, target: int, capped: bool, weight: float) -> float:
+    """When it is the turn of a job that has something to start, the least first; infinite beyond its cap.
+
+    >>> [turn(running, target=2, capped=capped, weight=2.0) for running, capped in ((1, True), (4, False), (4, True))]
+    [-0.5, 2.0, inf]
+    """
+    if running < target:
+        return running / target - 1.0
+    return inf if capped else running / weight
 
 
 @rule

@@ -185,7 +185,7 @@ def test_what_is_left_out_is_the_usual_cluster():
     """Two thousand jobs on 400 slots, and each attempt of a task draws a factor of its own."""
     usual = ClusterScenario(policy="fifo+none")
     with np.errstate(over="ignore"):
-        factors = {attempt_factor(usual._world(1), job_key(1, 0), 0, attempt) for attempt in range(4)}
+        factors = {attempt_factor(usual.world(1), job_key(1, 0), 0, attempt) for attempt in range(4)}
     assert (usual.jobs, usual.slots, len(factors)) == (2000, 400, 4)
 
 
@@ -284,7 +284,7 @@ def test_what_waits_to_be_moved_counts_over_the_work_that_is_left(transferred_s,
     job = {"phase": 1, "n_phases": 3, "n_tasks": 8, "n_started": 8, "n_done": 4, "transferred_s": transferred_s}
     for name, value in job.items():
         state.jobs[name] = value
-    assert view_claimants(work, scenario._world(1), scenario._policy(work.phase_tasks), state) == 1
+    assert view_claimants(work, scenario.world(1), scenario._policy(work.phase_tasks), state) == 1
     assert state.claimants[["downstream_tasks", "transfer_ratio"]].tolist() == [(5.0, transfer_ratio)]
 
 
@@ -297,7 +297,7 @@ def test_a_job_has_room_for_copies_once_none_of_its_originals_waits(started, tar
     for name, value in job.items():
         state.jobs[name] = value
     state.counts["n_active"] = 1
-    view_groups(work, scenario._world(1), scenario._policy(work.phase_tasks), state)
+    view_groups(work, scenario.world(1), scenario._policy(work.phase_tasks), state)
     assert state.seen_jobs["room"][0] == room
 
 
@@ -306,7 +306,7 @@ def test_every_task_of_every_phase_has_a_duration_of_its_own():
     chain = Chain(phase_tasks=(1, 1, 1, 1), transfer_ratio=0.0)
     scenario = ClusterScenario(policy="fifo+none", workload=chain, jobs=1, **STILL | {"slowdown_tail_index": 1.5})
     with np.errstate(over="ignore"):
-        factors = [attempt_factor(scenario._world(1), job_key(1, 0), task, 0) for task in range(4)]
+        factors = [attempt_factor(scenario.world(1), job_key(1, 0), task, 0) for task in range(4)]
     assert response_s(scenario) == pytest.approx([sum(factors)])
 
 
@@ -321,7 +321,7 @@ def test_without_copies_jobs_fare_as_when_tasks_are_put_on_slots_one_by_one():
     for job, (at_s, tasks) in enumerate(zip(arrival_s, tasks_of(work), strict=True)):
         for task in range(tasks):
             with np.errstate(over="ignore"):
-                factor = attempt_factor(scenario._world(1), job_key(1, job), task, 0)
+                factor = attempt_factor(scenario.world(1), job_key(1, job), task, 0)
             started_s = max(heapq.heappop(free_s), at_s)
             heapq.heappush(free_s, started_s + 0.1 + factor)
             ended_s.append((job, started_s + 0.1 + factor))
@@ -396,7 +396,7 @@ def test_the_noise_of_an_attempt_has_draws_of_its_own(monkeypatch):
     drawn = []
     monkeypatch.setattr(world, "uniform", lambda key, task, draw: drawn.append(draw) or 0.5)
     for attempt in range(32):
-        noise_factor(ClusterScenario(policy="fifo+none", noise=0.3)._world(1), np.uint64(1), 0, attempt)
+        noise_factor(ClusterScenario(policy="fifo+none", noise=0.3).world(1), np.uint64(1), 0, attempt)
     assert len(set(drawn)) == 2 * 32
     assert FIRST_NOISE <= min(drawn) <= max(drawn) < FIRST_HOME
 

@@ -1,0 +1,71 @@
+"""How do jobs fare where the live engine estimates and decides? The cluster model's scenario, played by `Play`."""
+
+from dataclasses import dataclass, field, replace
+from math import nan
+
+import numpy as np
+
+from controlplane.deciding.budgets import Limits
+from controlplane.engine.steering import Steering
+from controlplane.model.columns import Records
+from controlplane.model.errors import BadSetting
+from controlplane.model.facts import Mode
+from controlplane.model.parameters import EngineSettings
+from controlplane.simulator.cluster.events import JobResults
+from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary, window_of
+from controlplane.simulator.live.play import Play
+
+UNLIMITED = dict.fromkeys(("job_copy_share", "pool_copy_share", "cluster_copy_share", "losing_share"), 1.0)
+LEAST_REPORT_S = 0.01
+"""No shim reports more often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineScenario(ClusterScenario):
+    """The same jobs and luck. `cycle_s` is the time between two reports; `noise` and `detect_s` do not apply.
+
+    A restarted task counts as copied, and as won if its copy ends first.
+    """
+
+    estimates: str = field(default="engine", init=False)
+
+    def __post_init__(self) -> None:
+        ClusterScenario.__post_init__(self)
+        if self.cycle_s < LEAST_REPORT_S:
+            raise BadSetting("cycle_s", got=self.cycle_s, want=f"at least {LEAST_REPORT_S:g} between two reports")
+        if self.replicas:
+            raise BadSetting("replicas", got=self.replicas, want="0 with estimates of the engine")
+        for name in ("wanted_only", "allocator_tail_index", "locality_percent"):
+            if getattr(self, name) is not None:
+                raise BadSetting(name, got=getattr(self, name), want="none with estimates of the engine")
+        Steering(self.settings())
+
+    def settings(self) -> EngineSettings:
+        """The live engine's. Raises BadSetting for a policy that no live engine has."""
+        allocator, _, speculator = self.policy.partition("+")
+        limits = Limits.of(self)._asdict() if self.budgets else UNLIMITED
+        return EngineSettings(
+            mode=Mode.CONTROL,
+            allocator=allocator.strip(),
+            allocator_settings=dict(self.allocator_settings),
+            speculator=speculator.strip(),
+            speculator_settings=dict(self.speculator_settings),
+            copy_budget=self.copy_budget,
+            copy_budget_settings=dict(self.copy_budget_settings),
+            max_copies_per_task=self.max_copies,
+            **limits,
+        )
+
+    def schedule(self, seed: int) -> Records:
+        """Raises BadSetting: attempts are not logged here."""
+        raise BadSetting("estimates", got=self.estimates, want="exact, of which attempts are logged")
+
+    def run(self, seed: int) -> tuple[ClusterSummary, JobResults]:
+        """The summary, and every job's response time and cost in order of arrival."""
+        work = self.work(seed)
+        if (work.weight != np.rint(work.weight)).any() or work.weight.min() < 1:
+            raise BadSetting("weights", got=sorted(set(work.weight.tolist()))[:3], want="whole numbers from 1 on")
+        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s)
+        play.run(window_of(work))
+        summary = self.summed_up(work, play.results, play.counts, finished=True)
+        return replace(summary, short_share=nan, restarts_per_task=nan), play.results

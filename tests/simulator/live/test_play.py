@@ -1,0 +1,74 @@
+"""Does the live engine, on a simulated driver, see and do there what it would on a real one?"""
+
+import numpy as np
+import pytest
+
+from controlplane.model.errors import BadSetting
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Synthetic
+from controlplane.simulator.live.scenario import EngineScenario
+
+pytestmark = pytest.mark.unit
+FIELDS = {"policy": "fair+none", "workload": Synthetic(most_tasks=60), "jobs": 60, "machines": 8, "max_copies": 2}
+
+
+def ours(**fields):
+    """A run's summary under the live engine."""
+    return EngineScenario(**FIELDS | fields).simulate(1)
+
+
+def exact(**fields):
+    """The same jobs and luck, by exact estimates."""
+    return ClusterScenario(**FIELDS | fields).simulate(1)
+
+
+@pytest.mark.parametrize("policy", ["fair+none", "srpt+none"])
+@pytest.mark.parametrize("phases", [1, 2])
+def test_without_copies_it_plays_what_the_exact_model_plays(policy, phases):
+    """Same jobs, same luck, phase by phase; grants that come a tick later change little."""
+    jobs = {"policy": policy, "workload": Synthetic(most_tasks=60, phases=phases, transfer_ratio=0.5)}
+    live, true = ours(**jobs), exact(**jobs)
+    assert live.response_s == pytest.approx(true.response_s, rel=0.03)
+    assert live.busy_share == pytest.approx(true.busy_share, rel=0.03)
+    assert live.copies_per_task == 0
+
+
+def test_stragglers_are_found_by_what_a_shim_would_report():
+    """Not as soon as by the truth, but most copies win."""
+    found = ours(policy="hopper+ras")
+    assert exact(policy="hopper+ras").response_s < found.response_s < 0.5 * ours().response_s
+    assert found.won_share > 0.6
+
+
+def test_a_run_is_a_function_of_its_seed():
+    """Also the order in which equal machines are offered, and the engine's own state."""
+    scenario = EngineScenario(**FIELDS | {"policy": "srpt+late", "kill_s": 0.2})
+    once, again = (scenario.run(3)[1].response_s for _ in range(2))
+    np.testing.assert_array_equal(once, again)
+    assert not np.isnan(once).any()
+
+
+def test_fewer_copies_win_where_all_slowness_lies_in_the_data():
+    """Every attempt of a slow task takes as long, and the one that is ahead is not the one that is ended."""
+    assert ours(policy="srpt+ras", shared_share=1.0).won_share < 0.2 < ours(policy="srpt+ras").won_share
+
+
+def test_sick_machines_are_avoided():
+    """One in four takes five times as long: where nothing avoids them, and nothing is copied, jobs take longer."""
+    sick = {"slow_machine_share": 0.25, "slow_machine_factor": 5.0, "jobs": 40}
+    assert ours(policy="srpt+ras", **sick).response_s < 0.8 * exact(policy="srpt+none", **sick).response_s
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"cycle_s": 0.0}, "cycle_s = 0.0, want at least 0.01"),
+        ({"replicas": 2}, "replicas = 2, want 0 with estimates of the engine"),
+        ({"wanted_only": True}, "wanted_only = True, want none"),
+        ({"policy": "srpt+clairvoyant"}, "engine.speculator = 'clairvoyant'"),
+    ],
+)
+def test_what_it_does_not_model_is_refused(fields, named):
+    """Before anything runs, by the field."""
+    with pytest.raises(BadSetting, match=named):
+        EngineScenario(**FIELDS | fields)
