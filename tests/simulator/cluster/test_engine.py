@@ -134,6 +134,7 @@ class Twin:
             elapsed_s = now_s - one["started_s"]
             attempts.too_new[row] = now_s < one["readable_s"]
             unseen_s = max(typical_s - elapsed_s, 0.0)
+            attempts.progress[row] = 0.5
             attempts.t_rem_s[row] = unseen_s if attempts.too_new[row] else (one["end_s"] - now_s) * one["noise"]
             attempts.t_new_s[row] = self.mean_s if self.goes_by_means else typical_s
             attempts.sibling_rate[row] = 1.0 / typical_s

@@ -26,7 +26,7 @@ def inputs(scenario, seed=1):
     """The cluster of a scenario with all inputs in place."""
     work = scenario.workload.workload(seed, scenario.jobs)
     with np.errstate(over="ignore"):
-        return with_inputs(empty_state(scenario.slots, scenario.jobs), work, scenario._world(seed), is_ordered=False)
+        return with_inputs(empty_state(scenario.slots, scenario.jobs), work, scenario.world(seed), is_ordered=False)
 
 
 def test_every_input_lies_on_so_many_machines_each_as_often_as_another():
@@ -43,7 +43,7 @@ def test_a_machine_that_holds_an_input_already_leaves_its_replica_to_the_next():
     scenario = ClusterScenario(
         policy="fifo+none", workload=Synthetic(least_tasks=40, most_tasks=41), jobs=1, machines=3, replicas=2
     )
-    homes, world = inputs(scenario).homes, scenario._world(1)
+    homes, world = inputs(scenario).homes, scenario.world(1)
     with np.errstate(over="ignore"):
         drawn = [[home_of(world, job_key(1, 0), task, at) for at in range(2)] for task in range(len(homes))]
     assert {a for a, b in drawn if a == b} == {0, 1, 2}

@@ -24,7 +24,7 @@ class Waiting:
     """Two jobs of four and of two tasks, of which the first two of the one have started."""
 
     def __init__(self, scenario: ClusterScenario, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.work, self.world = scenario.workload.workload(1, scenario.jobs), scenario._world(1)
+        self.work, self.world = scenario.workload.workload(1, scenario.jobs), scenario.world(1)
         self.policy = scenario._policy(self.work.phase_tasks)
         with np.errstate(over="ignore"):
             self.state = with_inputs(empty_state(4, 2), self.work, self.world, is_ordered=True)
