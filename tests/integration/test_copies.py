@@ -27,6 +27,7 @@ def three_copies(plane, driver, group, gate):
     """Copies a task three times: the time between the first start and the last, and until that is told, in ms."""
     job = driver.start("squares", group=group, tasks=2, held=[0], gate=str(gate), hold_copies=True)
     original = plane.running(driver.source, group, 0)[0]
+    eventually(lambda: len(plane.pool(driver.source)["executors"]) == 4, about=lambda: plane.pool(driver.source))
     ordered = outcomes(plane, driver.source, plane.copy(original, driver.source, copies=3))
     live = plane.running(driver.source, group, 0, count=4)
     assert len({attempt["host"] for attempt in live}) == 4
