@@ -64,7 +64,7 @@ class Model(StrEnum):
 
 
 class Estimates(StrEnum):
-    """Who estimates on the simulated cluster."""
+    """Where the estimates on a simulated cluster come from."""
 
     EXACT = "exact"
     ENGINE = "engine"

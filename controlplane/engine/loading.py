@@ -191,7 +191,7 @@ def _queue_facts(pool: PoolState) -> list[f.AnyFact]:
 
 
 def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
-    """What a full report would say. Tasks start in the order of the dump, which decides between equal ones."""
+    """The facts of a full report. Tasks start in the order of the dump, which decides between equal ones."""
     tasks: dict[StageKey, list[TaskState]] = {}
     for task in pool.tasks:
         tasks.setdefault(stage_key(task), []).append(task)

@@ -51,7 +51,7 @@ def _others() -> Iterator[Row]:
 
 
 def _faults(row: Row) -> Iterator[tuple[object, str]]:
-    """What makes a row unusable: values and what is wanted instead."""
+    """Each fault that makes a row unusable: the value, and what is wanted instead."""
     if not isinstance(row.kind, Kind):
         yield row.kind, f"a kind: {', '.join(Kind)}"
     if not row.name or "+" in row.name:

@@ -23,7 +23,7 @@ rooms = st.lists(st.integers(-1, 6), min_size=4, max_size=4)
 @settings(max_examples=300, deadline=None)
 @given(candidates, rooms, rooms, st.integers(1, 30))
 def test_what_is_tried_is_what_a_full_sort_puts_first(wishes, for_copies, for_restarts, most):
-    """Of equal scores the upper place goes first; many are equal here, and rows are shuffled against places.
+    """The upper place goes first among equal scores; many are equal here, and rows are shuffled against places.
 
     A refused task leaves its room to the next. A reason is kept by what is ordered and given to all else.
     """

@@ -30,6 +30,18 @@ def wanted(is_shadow=(False, False, False), room=9):
     return Candidates(view, cluster, np.full((2, 3), room), full, np.array(is_shadow)), answer
 
 
+def walk(candidates, refused):
+    """Places in the order in which they are tried; one is refused, with its reason, and the others are ordered."""
+    seen = []
+    for place in candidates.best_first(10, 10):
+        if place in refused:
+            candidates.refuse(place, **refused[place])
+        else:
+            candidates.order(place, is_new=True)
+        seen.append(place)
+    return seen
+
+
 @pytest.mark.parametrize(
     ("why", "is_shadow", "tried"),
     [
@@ -47,28 +59,14 @@ def test_a_refusal_speaks_for_all_that_it_holds_for(why, is_shadow, tried):
     A task without another host has that in common with those of its pool that run where it runs.
     """
     candidates, answer = wanted(is_shadow)
-    seen = []
-    for place in candidates.best_first(10, 10):
-        if seen:
-            candidates.order(place, is_new=True)
-        else:
-            candidates.refuse(place, why, beyond_target=False)
-        seen.append(place)
-    assert seen == tried
+    assert walk(candidates, {1: {"why": why, "beyond_target": False}}) == tried
     assert np.flatnonzero(answer["reason"] == why).tolist() == sorted({*range(4)} - {*tried[1:]})
 
 
 def test_the_next_of_a_job_takes_the_room_of_one_that_is_refused():
     """Each job has room for one copy; the best of the first job has nowhere to go."""
     candidates, _ = wanted(room=1)
-    seen = []
-    for place in candidates.best_first(10, 10):
-        if place == 1:
-            candidates.refuse(place, Reason.NO_OTHER_HOST, beyond_target=False)
-        else:
-            candidates.order(place, is_new=True)
-        seen.append(place)
-    assert seen == [1, 0, 3]
+    assert walk(candidates, {1: {"why": Reason.NO_OTHER_HOST, "beyond_target": False}}) == [1, 0, 3]
 
 
 def test_a_task_that_runs_twice_speaks_for_itself_alone():
@@ -85,14 +83,7 @@ def test_no_executor_to_come_leaves_room_for_restarts():
     """A job beyond its target is refused copies; a restart gives a slot back."""
     candidates, answer = wanted()
     answer["kill"][0] = True
-    seen = []
-    for place in candidates.best_first(10, 10):
-        if place == 1:
-            candidates.refuse(place, Reason.NO_ROOM_IN_QUEUE, beyond_target=True)
-        else:
-            candidates.order(place, is_new=True)
-        seen.append(place)
-    assert seen == [1, 0, 2, 3]
+    assert walk(candidates, {1: {"why": Reason.NO_ROOM_IN_QUEUE, "beyond_target": True}}) == [1, 0, 2, 3]
     assert answer["reason"][1] == Reason.NO_ROOM_IN_QUEUE
 
 
