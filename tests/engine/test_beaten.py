@@ -63,3 +63,17 @@ def test_nobody_is_ended_in_shadow(racing):
     racing.now_s = 3.5
     assert racing.tell().orders.get(SOURCE, []) == []
     assert not [r for r in racing.records() if r.action is Action.KILL_ATTEMPT]
+
+
+def test_guessed_times_end_nobody():
+    """Nothing counts these tasks' progress: that the older attempt is late says nothing of when it ends."""
+    scenario = Scenario(END, hosts=4)
+    scenario.stage(5)
+    scenario.tell([scenario.started(at, at % 4) for at in range(5)])
+    scenario.now_s = 1.0
+    scenario.tell([scenario.ended(at, 1.0) for at in range(1, 5)])
+    scenario.now_s = 10.0
+    scenario.tell([scenario.started(10, 1, index=0, speculative=True)])
+    for step in range(1, 90):
+        scenario.now_s = 10.0 + step / 10
+        assert kills(scenario.tell()) == []
