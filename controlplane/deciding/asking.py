@@ -10,17 +10,22 @@ from controlplane.model.columns import Floats, Records
 from controlplane.policies.dispatch import allocate, speculate
 from controlplane.policies.seen import Seen
 
+LAST = 1e300
+"""The precedence of a claimant whose own is no number; finite, because JSON has no infinity."""
+
 
 @rule
 def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask an allocator; fills in `ALLOCATION`, (n_claimants,).
 
     False if its answer breaks a law: a target is negative, they add up to more than the slots, or a virtual size is no
-    number.
+    number. A precedence that is no number goes last.
     """
     allocate(code, seen, settings, answer)
     left = seen.slots
     for row in range(len(answer)):
+        if not abs(answer[row]["precedence"]) < LAST:
+            answer[row]["precedence"] = LAST
         if not (0 <= answer[row]["target"] <= left and abs(answer[row]["virtual_size"]) < inf):
             return False
         left -= answer[row]["target"]

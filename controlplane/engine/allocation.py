@@ -10,7 +10,7 @@ from controlplane.engine import seeing
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Ints, Record, Records
+from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 from controlplane.model.decisions import DecisionRecord
 from controlplane.model.facts import Capabilities, Mode
 from controlplane.model.orders import ContainerGrant
@@ -54,7 +54,7 @@ def allocate(cycle: Cycle, source: SourceState, sums: seeing.JobSums) -> None:
     half_s, moment = cycle.settings.grant_ttl_ms / 2000, rows * GOLDEN_RATIO % 1.0
     stale = np.floor(cycle.now_s / half_s + moment) > np.floor(jobs.granted_s[rows] / half_s + moment)
     said = changed | stale
-    _grant(cycle, source, claimants[said], rows[said], changed[said])
+    _grant(cycle, source, claimants[said], rows[said], allocation["precedence"][said], changed[said])
 
 
 def shares(
@@ -69,20 +69,24 @@ def shares(
     return allocation, is_lawful
 
 
-def _grant(cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, is_new: Flags) -> None:
+def _grant(
+    cycle: Cycle, source: SourceState, claimants: Records, rows: Ints, precedence: Floats, is_new: Flags
+) -> None:
     jobs, infos, ttl_ms = cycle.cluster.jobs, cycle.cluster.job_infos, cycle.settings.grant_ttl_ms
     limits = jobs.target[rows], jobs.cap[rows], jobs.originals[rows]
     jobs.granted_target[rows], jobs.granted_cap[rows], jobs.granted_originals[rows] = limits
     jobs.granted_s[rows] = cycle.now_s
     listens = source.attached.capabilities.order_pending and cycle.steering.mode(source) is Mode.CONTROL
     ordered = listens & (jobs.mode_rank[rows] == Mode.CONTROL.rank)
-    columns = (column.tolist() for column in (rows, is_new, ordered, *limits))
-    for place, (row, records, orders, slots, most, most_originals) in enumerate(zip(*columns, strict=True)):
+    columns = (column.tolist() for column in (rows, is_new, ordered, precedence, *limits))
+    for place, (row, records, orders, first, slots, most, most_originals) in enumerate(zip(*columns, strict=True)):
         order, key = next(cycle.ids) if orders else 0, infos[row].key
-        record = _record(cycle, source, claimants[place], row, order) if records else None
+        record = _record(cycle, source, claimants[place], row, first, order) if records else None
         if order:
             cap, originals = _limit(most), _limit(most_originals)
-            grant = ContainerGrant(order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=cap, originals=originals)
+            grant = ContainerGrant(
+                order=order, ttl_ms=ttl_ms, job=key, target=slots, cap=cap, originals=originals, precedence=first
+            )
             cycle.send(source, grant, record)
 
 
@@ -91,7 +95,9 @@ def _limit(slots: int) -> int | None:
     return None if slots < 0 else slots
 
 
-def _record(cycle: Cycle, source: SourceState, claimant: Record, row: int, order: int) -> DecisionRecord:
+def _record(
+    cycle: Cycle, source: SourceState, claimant: Record, row: int, precedence: float, order: int
+) -> DecisionRecord:
     jobs = cycle.cluster.jobs
     inputs = {
         "target": float(jobs.target[row]),
@@ -99,6 +105,7 @@ def _record(cycle: Cycle, source: SourceState, claimant: Record, row: int, order
         "originals": float(jobs.originals[row]),
         "slots": float(cycle.cluster.pools.slots[source.row]),
         "virtual_size": float(jobs.virtual_size[row]),
+        "precedence": precedence,
     }
     inputs |= {name: float(claimant[name]) for name in SEEN if isfinite(claimant[name])}
     key = cycle.cluster.job_infos[row].key

@@ -12,7 +12,7 @@ from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.shared_slowness import SharedSlowness
-from controlplane.estimators.stored import fit
+from controlplane.estimators.stored import NotNegative, fit
 from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.model.changes import Changes, EndedAttempt
@@ -30,11 +30,17 @@ APPLICATIONS_KEPT = 100
 """Applications that are remembered after their end."""
 
 
+STARTUP = ("startup_mean_s", "startup_deviation_s", "cold_startup_mean_s", "cold_startup_deviation_s")
+"""Columns of a pool that its application's next run begins with."""
+
+
 class StoredHabits(Struct, frozen=True, kw_only=True):
     """Habits as they survive a restart."""
 
     tail: TailSamples = msgspec.field(default_factory=TailSamples)
     shared_slowness: SharedSlowness = msgspec.field(default_factory=SharedSlowness)
+    startup: dict[str, NotNegative] = msgspec.field(default_factory=dict)
+    """What is known of `STARTUP`, in seconds."""
 
 
 class Habits:
@@ -43,13 +49,14 @@ class Habits:
     def __init__(self, stored: StoredHabits | None = None) -> None:
         self.tail = TailIndex(window=TAIL_WINDOW)
         self.shared = SharedSlowness()
+        self.startup: dict[str, float] = {}
         if stored is not None:
             self.tail.load(stored.tail)
-            self.shared = stored.shared_slowness
+            self.shared, self.startup = stored.shared_slowness, stored.startup
 
     def dump(self) -> StoredHabits:
         """The state that a restart recalls."""
-        return StoredHabits(tail=self.tail.dump(), shared_slowness=self.shared)
+        return StoredHabits(tail=self.tail.dump(), shared_slowness=self.shared, startup=self.startup)
 
 
 class Learning:
@@ -84,6 +91,9 @@ class Learning:
         for pool, delay_s, is_cold in changes.startups:
             if cluster.pools.alive[pool]:
                 self.remaining.startup_seen(cluster.pools, pool, max(delay_s, 0.0), is_cold)
+        for pool in {pool for pool, _, _ in changes.startups if cluster.pools.alive[pool]}:
+            known = {name: float(getattr(cluster.pools, name)[pool]) for name in STARTUP}
+            self._habits_of_pool[pool].startup = {name: value for name, value in known.items() if value == value}
         for ended in changes.ended:
             self._attempt_ended(cluster, ended, now_s)
         self.weigh_transfer(cluster, changes.jobs)
@@ -238,6 +248,8 @@ class Learning:
         known = self._habits.pop(application, None) or Habits()
         self._habits[application] = self._habits_of_pool[pool] = known
         cluster.pools.kept_slowness[pool] = known.shared.kept
+        for name, value in known.startup.items():
+            getattr(cluster.pools, name)[pool] = value
         if len(self._habits) <= APPLICATIONS_KEPT + len(self._habits_of_pool):
             return
         in_use = {id(habits) for row, habits in self._habits_of_pool.items() if cluster.pools.alive[row]}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.standing import attempts_reason, forbidden_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
-from controlplane.model.cluster import Cluster, SourceState, StageInfo
+from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
@@ -32,6 +32,8 @@ class JobSums:
     """
 
     remaining_tasks: Floats
+    open_tasks: Ints
+    """Done or not."""
     waiting: Ints
     """Originals that have no live attempt yet."""
     active: Ints
@@ -40,6 +42,7 @@ class JobSums:
     """Live attempts, including those of closing stages: they hold slots."""
     copies: Ints
     remaining_work_s: Floats
+    """A task of a later stage counts as one of the open stages."""
 
 
 def job_sums(cluster: Cluster) -> JobSums:
@@ -55,13 +58,16 @@ def job_sums(cluster: Cluster) -> JobSums:
         return np.bincount(job, weights=values, minlength=size).astype(np.float64)
 
     held, asked = jobs.containers_running[:size], jobs.containers_pending[:size]
+    remaining_tasks, open_work_s = total(left), total(left * task_s)
+    later_work_s = jobs.later_tasks[:size] * open_work_s / np.maximum(remaining_tasks, 1)
     return JobSums(
-        remaining_tasks=total(left) + held + asked,
+        remaining_tasks=remaining_tasks + held + asked,
+        open_tasks=total(stages.n_tasks[rows] * is_open).astype(np.int64),
         waiting=total(stages.waiting(rows) * is_open).astype(np.int64) + asked,
         active=total(stages.n_active[rows] * is_open).astype(np.int64) + held,
         running=total(stages.n_running[rows]).astype(np.int64) + held,
         copies=total(stages.n_copies[rows]).astype(np.int64),
-        remaining_work_s=total(left * task_s) + held + asked,
+        remaining_work_s=open_work_s + later_work_s + held + asked,
     )
 
 
@@ -115,13 +121,23 @@ def follow_pools(cluster: Cluster, due: list[SourceState], sums: JobSums, now_s:
 
 
 def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
-    """Count the tasks of the stages that these jobs' open stages feed and that have not been submitted yet."""
+    """Count the tasks of these jobs' stages that have not been submitted: of those that open ones feed, and of all that
+    depend on open ones.
+    """
     for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
         info = cluster.job_infos[job]
         submitted = {cluster.stage_infos[row].fact.stage for row in info.stage_rows}
-        parents = {cluster.stage_infos[row].fact.stage for row in info.open_rows}
-        children = {child for parent, child in info.edges if parent in parents and child not in submitted}
-        cluster.jobs.downstream_tasks[job] = sum(info.stage_tasks.get(child, 0) for child in children)
+        next_ones = _children(info, {cluster.stage_infos[row].fact.stage for row in info.open_rows}) - submitted
+        later = set(next_ones)
+        while found := _children(info, later) - submitted - later:
+            later |= found
+        counts = [sum(info.stage_tasks.get(stage, 0) for stage in stages) for stages in (next_ones, later)]
+        cluster.jobs.downstream_tasks[job], cluster.jobs.later_tasks[job] = counts
+
+
+def _children(info: JobInfo, parents: set[int]) -> set[int]:
+    """Stages of a job that these feed."""
+    return {child for parent, child in info.edges if parent in parents}
 
 
 class TaskView:
@@ -198,7 +214,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
-    seen_jobs["tasks"], seen_jobs["room"] = jobs.remaining_tasks[: jobs.size], jobs.room[: jobs.size]
+    seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]
     seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s
     seen_jobs["error_bound"] = jobs.error_bound[: jobs.size]
     seen_stages = np.zeros(stages.size, dtype=STAGE)

@@ -274,6 +274,7 @@ def _job(moment: Moment, source: SourceState, row: int, stage_rows: list[int], l
         virtual_size=float(jobs.virtual_size[row]),
         transfer_ratio=float(jobs.transfer_ratio[row]),
         downstream_tasks=float(jobs.downstream_tasks[row]),
+        later_tasks=float(jobs.later_tasks[row]),
         tail_index=float(cluster.pools.tail_index[source.row]),
         target=int(jobs.target[row]),
         cap=int(jobs.cap[row]),
@@ -325,7 +326,7 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),
     )
     inputs["expected_s"] = inputs["t_new_s"] if known else nan
-    inputs["demand_s"] = float(cluster.jobs.remaining_tasks[tasks.job[row]]) * inputs["expected_s"]
+    inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
     inputs |= speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(

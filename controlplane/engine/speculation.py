@@ -69,7 +69,7 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
     cycle.cluster.jobs.off_noted[jobs] &= is_off
     decided, scratch = cycle.cluster.jobs.decided[:n_jobs], cycle.cluster.jobs.scratch
     note_room(decided, scratch, sums.running, sums.waiting, budgets.ordered_by_job)
-    cycle.cluster.jobs.remaining_tasks[:n_jobs] = sums.remaining_tasks
+    cycle.cluster.jobs.open_tasks[:n_jobs] = sums.open_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from controlplane.compiled import rule
 from controlplane.estimators.stored import NotNegative, Positive, fit
 
 MOST = 16.0
@@ -32,6 +33,7 @@ class Output(Struct):
         return self.shuffled_bytes / self.work_s
 
 
+@rule
 def transfer_ratio(transfer_bytes: float, work_s: float, typical_bytes_per_work_s: float) -> float:
     """Remaining downstream transfer over remaining upstream work.  Units: slot-seconds per slot-second.
 

@@ -115,8 +115,8 @@ class Jobs(Table):
     copies_lost = ints()
     losing_core_s = floats(0.0)
     target = ints(by=Writer.ENGINE)
-    remaining_tasks = ints(by=Writer.CYCLE)
-    """Tasks of its open stages that are not done yet."""
+    open_tasks = ints(by=Writer.CYCLE)
+    """Tasks of its open stages, done or not."""
     room = ints(by=Writer.CYCLE)
     """Slots of the target that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap = ints(-1, by=Writer.ENGINE)
@@ -132,6 +132,8 @@ class Jobs(Table):
     transfer_ratio = floats(1.0, by=Writer.ESTIMATOR)
     downstream_tasks = floats(0.0, by=Writer.CYCLE)
     """Tasks of the stages that its open stages feed and that have not been submitted yet."""
+    later_tasks = floats(0.0, by=Writer.CYCLE)
+    """The same of all stages that depend on its open ones."""
     containers_running = ints()
     """Containers of an application in a leaf queue, and those it asks for; 0 for jobs that have stages."""
     containers_pending = ints()

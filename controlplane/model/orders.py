@@ -74,6 +74,9 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
     """Most slots that it may hold, which keeps others free; none for no cap."""
     originals: Count | None = None
     """Most slots that its originals may hold, which keeps others for copies; none for no such limit."""
+    precedence: float = 0.0
+    """Of two claimants below their targets, the lower one takes a free slot first; equal ones take turns by what they
+    hold of their targets."""
 
 
 class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):

@@ -160,7 +160,7 @@ TEXTS: dict[Reason, ReasonText] = {
         "Judging by its finished siblings, a copy likely saves slot time: it needs {t_rem_s:.1f} s more.", 3
     ),
     Reason.STARTS_WITH_COPIES: ReasonText(
-        "Its job has {demand_s:.1f} slot-seconds left; tasks of such a job start with copies.", 3
+        "Its job asks for {demand_s:.1f} slot-seconds; tasks of such a job start with copies.", 3
     ),
     Reason.RELAUNCHED: ReasonText(
         "It has run {elapsed_s:.1f} s where {expected_s:.1f} s were expected: it starts again, and this attempt ends.",
@@ -188,7 +188,7 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.NOT_LONG_ENOUGH: ReasonText("It has run {elapsed_s:.1f} s, which is not long for its stage yet.", 0),
     Reason.TOO_FEW_FINISHED: ReasonText("Too few tasks of its stage have finished to say how long is too long.", 0),
     Reason.NOT_SMALL: ReasonText(
-        "Its job has {demand_s:.1f} slot-seconds left, too much for copies at the start under the present load.", 1
+        "Its job asks for {demand_s:.1f} slot-seconds, too much for copies at the start under the present load.", 1
     ),
     Reason.ALREADY_RELAUNCHED: ReasonText("It has been restarted once, and is not restarted again.", 1),
     Reason.MOST_ATTEMPTS: ReasonText("It has been started as often as a task may be, ended attempts included.", 1),

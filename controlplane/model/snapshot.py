@@ -201,6 +201,8 @@ class JobState(Struct, frozen=True, kw_only=True):
     """Transfer left to do downstream over the work left upstream; 1 where unknown."""
     downstream_tasks: float
     """Tasks of the stages that its open stages feed and that have not been submitted yet."""
+    later_tasks: float
+    """The same of all stages that depend on its open ones."""
     tail_index: float
     """Tail index of task durations: stragglers are the worse the lower it is; a guess until durations are known."""
     target: int

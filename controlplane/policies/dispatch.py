@@ -29,6 +29,7 @@ def allocate(code, seen, settings, answer):
     answer["virtual_size"][:] = seen.claimants["remaining_tasks"]
     answer["cap"][:] = -1
     answer["originals"][:] = -1
+    answer["precedence"][:] = 0.0
 '''
 SHARE_COPIES = '''
 

@@ -21,6 +21,7 @@ _OURS: tuple[Row, ...] = (
     fixed.ROW,
     budgeted.ROW,
     allocation.ROW,
+    allocation.AS_PRINTED,
     none.ROW,
     late.ROW,
     mantri.ROW,

@@ -19,7 +19,7 @@ CLAIMANT = np.dtype(
         ("weight", np.float64),  # its claim to slots in a fair division, relative to the others' weights
         ("remaining_tasks", np.float64),  # not yet done, of stages that run now (Hopper's T)
         ("downstream_tasks", np.float64),  # of the stages that these feed, 0 where there are none
-        ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, by the estimators
+        ("remaining_work_s", np.float64),  # slot-seconds of originals still to do, later stages' too, by the estimators
         ("running", np.int64),  # attempts, including copies
         ("usable", np.int64),  # the most slots it could fill at once: running, waiting, and copies it may have
         ("foreseen", np.int64),  # the same with copies that its waiting tasks may have once they run
@@ -52,7 +52,7 @@ POOL = np.dtype(
 
 JOB = np.dtype(
     [
-        ("tasks", np.int64),  # not yet done, of stages that run now
+        ("tasks", np.int64),  # of stages that run now, done or not
         ("room", np.int64),  # of its target: slots that no attempt holds and no original of it waits for
         ("deadline_s", np.float64),  # as a claimant's
         ("error_bound", np.float64),  # as a claimant's

@@ -149,6 +149,27 @@ def test_more_applications_than_are_remembered_keep_their_tails_while_they_run()
     assert {scheduler.learning.tail_samples(pool) for pool in pools} == {3}
 
 
+def test_the_next_run_of_an_application_begins_with_its_start_ups():
+    """Executors of one program start alike: nobody waits five seconds again to see that a second is usual."""
+    scenario = Scenario()
+    scenario.tell([f.DriverAttached(application="1", name="daily")], source="spark:1", full=True)
+    stage = f.StageSubmitted(job="j", stage=1, stage_attempt=0, n_tasks=1, input_bytes=[1000])
+    started = f.AttemptStarted(attempt=1, stage=1, stage_attempt=0, index=0, executor="e", host="h")
+    executor = f.ExecutorAdded(executor="e", host="h", slots=1)
+    scenario.tell([executor, f.JobSubmitted(job="j"), stage, started], source="spark:1")
+    scenario.now_s = 0.8
+    scenario.tell(progress={1: 10}, source="spark:1")
+    again = Learning(EngineSettings())
+    again.load(scenario.scheduler.learned())
+    for scheduler in (scenario.scheduler, Scheduler(EngineSettings())):
+        scheduler.restore(again.dump())
+        facts = [f.DriverAttached(application="2", name="daily")]
+        scheduler.handle([Report(source="spark:2", epoch=1, received_s=1.0, facts=facts, full=True)], 1.0)
+        pools, row = scheduler.cluster.pools, scheduler.cluster.sources["spark:2"].row
+        assert (pools.cold_startup_mean_s[row], pools.cold_startup_deviation_s[row]) == pytest.approx((0.8, 0.2))
+        assert pools.startup_mean_s[row] != pools.startup_mean_s[row]
+
+
 def test_a_hundred_applications_are_remembered_after_they_have_gone():
     """The newest ones, beside the one that runs: a recurring application comes back, and the store stays small."""
     scheduler = Scheduler(EngineSettings())

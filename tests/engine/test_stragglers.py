@@ -114,12 +114,12 @@ def test_a_cold_start_is_late_when_other_cold_ones_have_long_been_reading():
 
 
 def test_a_task_s_inputs_are_those_of_its_decisions():
-    """What is shown of a live task says what its job still needs: tasks left, each as long as a fresh attempt."""
+    """What is shown of a live task says what its job asks for: all tasks of its stage, each as long as a fresh one."""
     scenario = Scenario()
     scenario.run_with_straggler()
     inputs = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs
     assert inputs["expected_s"] == pytest.approx(10 / 3, rel=0.1)
-    assert inputs["demand_s"] == pytest.approx(inputs["expected_s"])
+    assert inputs["demand_s"] == pytest.approx(8 * inputs["expected_s"])
 
 
 def test_a_task_is_as_large_as_the_attempt_that_has_read_most_of_it_shows():

@@ -99,6 +99,13 @@ def most_of(claimants, chosen):
     return claimants["foreseen" if chosen.get("hold_slots", 0) > 0 else "usable"]
 
 
+def assert_same(ours, theirs, but=""):
+    """All answers agree, field by field, since the precedence of unknown work is no number."""
+    for name in ours.dtype.names:
+        if name != but:
+            np.testing.assert_array_equal(ours[name], theirs[name])
+
+
 def scaled(view, times, *names):
     """The same records with these columns in another unit."""
     view = view.copy()
@@ -148,7 +155,7 @@ def test_the_order_of_claimants_rows_changes_nothing(policy, data, view):
     rows = np.array(data.draw(st.permutations(range(len(claimants)))), dtype=np.int64)
     chosen = data.draw(settings_of(policy))
     straight = policy.allocate(slots, claimants, chosen)
-    np.testing.assert_array_equal(policy.allocate(slots, claimants[rows], chosen), straight[rows])
+    assert_same(policy.allocate(slots, claimants[rows], chosen), straight[rows])
 
 
 @every_allocator
@@ -160,8 +167,8 @@ def test_allocators_answer_the_same_again_and_in_milliseconds(policy, data, view
     slots, claimants = view
     in_ms = scaled(claimants, KILO, "arrival_s", "remaining_work_s")
     once = policy.allocate(slots, claimants, chosen)
-    np.testing.assert_array_equal(once, policy.allocate(slots, claimants, chosen))
-    np.testing.assert_array_equal(once, policy.allocate(slots, in_ms, chosen))
+    assert_same(once, policy.allocate(slots, claimants, chosen))
+    assert_same(once, policy.allocate(slots, in_ms, chosen), but="precedence")
 
 
 @every_speculator

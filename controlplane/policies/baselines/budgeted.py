@@ -31,6 +31,7 @@ def budgeted(seen: Seen, settings: Record, answer: Records) -> None:
     Source: Hopper (SIGCOMM'15), section 3.1, "Budgeted Speculation".
     """
     slots, claimants = seen.slots, seen.claimants
+    answer["precedence"][:] = claimants["remaining_work_s"]
     order, most = by_key_and_arrival(claimants["remaining_work_s"], claimants), most_usable(claimants)
     tasks, copies = most.copy(), np.zeros(len(most), dtype=np.int64)
     for row in range(len(claimants)):

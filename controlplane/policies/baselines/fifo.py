@@ -11,6 +11,7 @@ from controlplane.policies.whole_slots import by_arrival, hand_out, most_usable
 def fifo(seen: Seen, settings: Record, answer: Records) -> None:
     """Each job all that it can use, in order of arrival; among jobs that came at once, the upper row first."""
     slots, claimants = seen.slots, seen.claimants
+    answer["precedence"][:] = claimants["arrival_s"]
     hand_out(slots, most_usable(claimants), by_arrival(claimants), answer["target"])
 
 

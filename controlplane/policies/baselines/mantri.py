@@ -71,16 +71,16 @@ def mantri(seen: Seen, settings: Record, answer: Records) -> None:
     """Duplicates where P(t_new < t_rem c / (c + 1)) > `confidence`, the longest to run first.
 
     P is over finished siblings, normalised by their input. At most `max_attempts` of a task run. While all slots are
-    busy, a task with one attempt starts again instead, if that one needs `kill_margin_s` more than a fresh one would
-    on average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
+    busy, a task with one attempt starts again instead, if that one needs a margin more than a fresh one would on
+    average, up to `max_attempts` times in all. An attempt that another of its task beats by as much ends.
     Source: Mantri (OSDI'10), section 5.1.
     """
     tasks, finished = seen.tasks, seen.finished
     confidence, max_attempts = settings["confidence"], settings["max_attempts"]
-    margin_s = settings["kill_margin_s"]
     for row in range(len(tasks)):
         task, stage = tasks[row], seen.stages[tasks[row]["stage"]]
         attempts, t_rem_s, t_new_s = task["running_attempts"], task["t_rem_s"], task["t_new_s"]
+        margin_s = min(settings["kill_margin_s"], settings["kill_margin_times"] * t_new_s)
         is_full = seen.pools[task["pool"]]["idle"] <= 0
         may_restart = is_full and attempts == 1 and task["attempts_started"] < max_attempts
         mean_s = mean_new_s(task, stage, finished) if may_restart else inf
@@ -137,6 +137,13 @@ ROW = Row(
             low=0.0,
             high=1e9,
             about="Seconds by which an attempt ends after another, or in a full pool after a fresh one, to be killed.",
+        ),
+        Setting(
+            name="kill_margin_times",
+            default=1.5,
+            low=0.0,
+            high=1e9,
+            about="The same in times of a fresh attempt; the smaller margin counts.",
         ),
     ),
     by_finished=True,

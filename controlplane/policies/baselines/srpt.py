@@ -14,6 +14,7 @@ def srpt(seen: Seen, settings: Record, answer: Records) -> None:
     Among equally short jobs, the one that arrived first goes first, then the upper row.
     """
     slots, claimants = seen.slots, seen.claimants
+    answer["precedence"][:] = claimants["remaining_work_s"]
     order = by_key_and_arrival(claimants["remaining_work_s"], claimants)
     hand_out(slots, most_usable(claimants), order, answer["target"])
 

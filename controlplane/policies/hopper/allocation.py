@@ -1,5 +1,7 @@
 """How many slots may each job hold? Hopper's Pseudocode 1 with transfer ratio and epsilon-fairness."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from controlplane.compiled import kernel
@@ -22,7 +24,7 @@ def hopper(seen: Seen, settings: Record, answer: Records) -> None:
     """
     slots, claimants = seen.slots, seen.claimants
     cap, round_up, holds = settings["multiplier_cap"], settings["round_up"] > 0, settings["hold_slots"] > 0
-    size, first = answer["virtual_size"], claimants["remaining_tasks"].copy()
+    size, first = answer["virtual_size"], answer["precedence"]
     for row in range(len(claimants)):
         claimant = claimants[row]
         size[row] = virtual_size(
@@ -89,4 +91,14 @@ ROW = Row(
     keeps=frozenset({Keeps.WORK_CONSERVING, Keeps.FAIR_FLOOR}),
     counts_possible_copies=True,
     locality_percent=LOCALITY_PERCENT,
+)
+
+_PRINTED = {"fairness_epsilon": 1.0, "multiplier_cap": 16.0, "round_up": 0.0, "hold_slots": 1.0}
+AS_PRINTED = replace(
+    ROW,
+    name="hopper-as-printed",
+    about="Pseudocode 1 as printed: slots stay free for copies, sizes are rounded down, no fair share is promised.",
+    source="Hopper (SIGCOMM'15), Pseudocode 1",
+    settings=tuple(replace(setting, default=_PRINTED[setting.name]) for setting in ROW.settings),
+    keeps=frozenset(),
 )

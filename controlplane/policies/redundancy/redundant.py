@@ -1,7 +1,7 @@
 """Which tasks start with copies? Those of every job, or of jobs that are small enough for the present load.
 
-Copies, not coding: no host can make coded tasks from an application's. A job's demand is its tasks left times the
-expected duration of one.
+Copies, not coding: no host can make coded tasks from an application's. A job's demand is the tasks of its open
+stages, done or not, times the expected duration of one.
 """
 
 import math

@@ -11,6 +11,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
 from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
+from controlplane.estimators.transfer_ratio import transfer_ratio
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import share_copies
@@ -69,7 +70,7 @@ def set_targets(work: Workload, world: World, policy: PolicyPair, state: State) 
             continue
         share = shares[row]
         job["target"], job["originals"], job["capped"] = share["target"], share["originals"], share["cap"] >= 0
-        job["size"] = share["virtual_size"]
+        job["size"], job["precedence"] = share["virtual_size"], share["precedence"]
         total += share["virtual_size"]
         row += 1
     state.counts[0]["is_short"] = total > len(state.slots)
@@ -109,7 +110,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     for place in range(counts["n_active"]):
         row = state.active[place]
         job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]
-        seen["tasks"], seen["deadline_s"] = job["n_tasks"] - job["n_done"], inf
+        seen["tasks"], seen["deadline_s"] = job["n_tasks"], inf
         seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
         stage["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
@@ -185,14 +186,23 @@ def view_claimants(work: Workload, world: World, policy: PolicyPair, state: Stat
             continue
         mean_s = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
         claimant["arrival_s"], claimant["weight"] = job["arrival_s"], work.weight[job["id"]]
-        claimant["remaining_tasks"], claimant["remaining_work_s"] = left, left * mean_s
+        next_phase, unfinished = work.first_phase[job["id"]] + job["phase"] + 1, left
+        for phase in range(next_phase, work.first_phase[job["id"] + 1]):
+            unfinished += work.phase_tasks[phase]
+        claimant["remaining_tasks"], claimant["remaining_work_s"] = left, unfinished * mean_s
         claimant["downstream_tasks"], claimant["transfer_ratio"] = 0.0, 1.0
         if policy.foresees_jobs:
-            claimant["remaining_work_s"] = left * world.launch_s + job["foreseen_s"]
+            claimant["remaining_work_s"] = unfinished * world.launch_s + job["foreseen_s"]
         if job["phase"] + 1 < job["n_phases"]:
-            claimant["downstream_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"] + 1]
+            claimant["downstream_tasks"] = work.phase_tasks[next_phase]
             moving_s = max(job["transferred_s"] - now_s, 0.0) * job["n_tasks"]
             claimant["transfer_ratio"] = work.transfer_ratio[job["id"]] + moving_s / (left * mean_s)
+            if policy.typical_transfer > 0:
+                claimant["transfer_ratio"] = transfer_ratio(
+                    transfer_bytes=claimant["transfer_ratio"],
+                    work_s=1.0,
+                    typical_bytes_per_work_s=policy.typical_transfer,
+                )
         copies = job["n_wanted"]
         if not policy.wanted_only:
             copies = max((job["n_started"] - job["n_done"]) * policy.max_copies - job["copies"], 0)

@@ -134,7 +134,13 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     job["running"] = job["copies"] = job["n_wanted"] = job["target"] = 0
     job["restarts_queued"] = job["restart_room"] = 0
     job["most_copies"] = -1
-    job["capped"], job["cost_s"] = False, 0.0
+    job["capped"], job["cost_s"], job["foreseen_s"] = False, 0.0, 0.0
+    if policy.foresees_jobs:
+        n_tasks = 0
+        for phase in range(work.first_phase[at], work.first_phase[at + 1]):
+            n_tasks += work.phase_tasks[phase]
+        for task in range(n_tasks):
+            job["foreseen_s"] += attempt_work_s(work, world, job, task, 0)
     counts["n_active"] += 1
     counts["next_job"] += 1
     open_phase(work, world, policy, state, row)
@@ -151,11 +157,8 @@ def open_phase(work: Workload, world: World, policy: PolicyPair, state: State, r
     job["first_task"] += job["n_tasks"]
     job["n_tasks"] = work.phase_tasks[work.first_phase[job["id"]] + job["phase"]]
     job["n_started"] = job["n_done"] = job["n_finished"] = job["originals"] = 0
-    job["finished_every"], job["foreseen_s"] = 1, 0.0
+    job["finished_every"] = 1
     restore_order(state, job)
-    if policy.foresees_jobs:
-        for task in range(job["n_tasks"]):
-            job["foreseen_s"] += attempt_work_s(work, world, job, job["first_task"] + task, 0)
     job["transferred_s"] = state.counts[0]["now_s"]
     state.counts[0]["n_waiting"] += job["n_tasks"]
     set_due(state, cycle_leaf(state), state.counts[0]["now_s"])

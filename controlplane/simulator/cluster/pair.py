@@ -30,6 +30,8 @@ class PolicyPair(NamedTuple):
     max_copies: int
     tail_index: float
     """What the allocator takes the tail index of durations for."""
+    typical_transfer: float
+    """Transfer ratio that counts as 1, others relative to it; 0 where they count as they are."""
     orders_waiting: bool
     """Whether the speculator orders waiting originals."""
     at_start: bool

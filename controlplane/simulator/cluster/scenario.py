@@ -69,6 +69,9 @@ class ClusterScenario:
     slowdown_tail_index: float = 1.5
     allocator_tail_index: float | None = None
     """What the allocator takes it for; None for the truth."""
+    relative_transfer: bool = True
+    """Whether transfer ratios count relative to a typical one, as they do live, where no network's rate is known; else
+    as they are, as the paper has it."""
     shared_share: float = 0.0
     """Share of tasks that are slow because of their data: every attempt takes as long."""
     slow_machine_share: float = 0.0
@@ -136,8 +139,8 @@ class ClusterScenario:
         state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
         state = with_inputs(state, work, world, speculator.order_waiting is not None)
         state = state._replace(log=log)
-        window_s = window_of(work)
-        finished = play(work, world, self._policy(work.phase_tasks), state, window_s, results)
+        window_s, moved = window_of(work), typical_transfer(work) if self.relative_transfer else 0.0
+        finished = play(work, world, self._policy(work.phase_tasks, moved), state, window_s, results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
         return self.summed_up(work, results, state.counts[0], finished), results
@@ -169,7 +172,7 @@ class ClusterScenario:
             remote_factor=float(self.remote_factor),
         )
 
-    def _policy(self, phase_tasks: Ints) -> PolicyPair:
+    def _policy(self, phase_tasks: Ints, moved: float = 0.0) -> PolicyPair:
         allocator, speculator = parse_policy(self.policy, ROWS)
         budget = copy_budget(self.copy_budget)
         local_percent = allocator.locality_percent if self.locality_percent is None else self.locality_percent
@@ -190,6 +193,7 @@ class ClusterScenario:
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
+            typical_transfer=moved,
             orders_waiting=speculator.order_waiting is not None,
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
@@ -287,6 +291,14 @@ def gain(ours_s: float, theirs_s: float) -> float:
 def tasks_of(work: Workload) -> Ints:
     """Tasks of each job, over all its phases."""
     return np.add.reduceat(work.phase_tasks, work.first_phase[:-1])
+
+
+def typical_transfer(work: Workload) -> float:
+    """The transfer ratio of phases that feed another one, all taken together; 0 if nothing is moved."""
+    tasks, jobs = work.phase_tasks.astype(float), np.repeat(np.arange(len(work.service_s)), np.diff(work.first_phase))
+    tasks[work.first_phase[1:] - 1] = 0.0
+    work_s = tasks * work.service_s[jobs]
+    return float(work_s @ work.transfer_ratio[jobs] / work_s.sum()) if work_s.any() else 0.0
 
 
 def ideal_s(work: Workload, launch_s: float) -> Floats:

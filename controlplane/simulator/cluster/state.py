@@ -59,6 +59,7 @@ JOB = np.dtype(
         ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
         ("most_copies", np.int64),  # that its copy budget allows; -1 for no such limit
         ("size", np.float64),  # its virtual size as the allocator has it
+        ("precedence", np.float64),  # by the allocator: of two jobs below their targets, the lower goes first
         ("n_wanted", np.int64),  # copies
         ("first_copy", np.int64),  # where its tasks to be copied begin in `State.queue`, as of the last review
         ("copies_queued", np.int64),  # how many of them there are
@@ -67,7 +68,7 @@ JOB = np.dtype(
         ("restart_room", np.int64),  # how many of them may be, until the next review
         ("capped", np.bool_),  # nothing is lent to it beyond its target
         ("arrival_s", np.float64),
-        ("foreseen_s", np.float64),  # what originals of the phase's unfinished tasks take; 0 where nobody foresees
+        ("foreseen_s", np.float64),  # what originals of all unfinished tasks take; 0 where nobody foresees
         ("transferred_s", np.float64),  # when all output there is will have reached the next phase
         ("cost_s", np.float64),
     ],

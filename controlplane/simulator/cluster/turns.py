@@ -1,6 +1,7 @@
 """Whose turn is it when a slot of the simulated cluster is free? By the answers of the last cycle, as the shim does.
 
-Jobs below their target go first, by attempts over target, then the others, by attempts over weight.
+Jobs below their target go first, by the allocator's precedence and then by attempts over target; then the others, by
+attempts over weight.
 """
 
 from math import inf
@@ -93,9 +94,22 @@ def turn(running: int, target: int, capped: bool, weight: float) -> float:
 @rule
 def whose_turn(work: Workload, policy: PolicyPair, state: State) -> int:
     """Row of the job that gets the next free slot; NO_JOB if it stays free."""
-    best, least = NO_JOB, inf
+    best, least, first = NO_JOB, inf, inf
     for place in range(state.counts[0]["n_asking"]):
-        its = need(work, policy, state, state.jobs[state.asking[place]])
-        if its < least:
-            best, least = state.asking[place], its
+        job = state.jobs[state.asking[place]]
+        its = need(work, policy, state, job)
+        if goes_before(its, job["precedence"], least, first):
+            best, least, first = state.asking[place], its, job["precedence"]
     return best
+
+
+@rule
+def goes_before(need: float, precedence: float, other_need: float, other_precedence: float) -> bool:
+    """Whether a job goes before another, by their needs (`turn`); of two below their targets by precedence first.
+
+    >>> [goes_before(need, 5.0, -0.9, other) for need, other in ((-0.2, 7.0), (-0.2, 5.0), (0.0, 7.0))]
+    [True, False, False]
+    """
+    if need < 0 and other_need < 0 and precedence != other_precedence:
+        return precedence < other_precedence
+    return need < other_need

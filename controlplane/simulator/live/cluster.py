@@ -107,6 +107,7 @@ class Job:
     target: int = 0
     cap: int | None = None
     originals: int | None = None
+    precedence: float = 0.0
 
 
 @dataclass(slots=True, eq=False)

@@ -251,6 +251,7 @@ class Play:
                 case ContainerGrant(job=key) if key in self._jobs:
                     job = self._jobs[key]
                     job.target, job.cap, job.originals = order.target, order.cap, order.originals
+                    job.precedence = order.precedence
                 case LaunchCopy(stage=number):
                     stage = self._stages.get(number)
                     task = stage.tasks.get(order.index) if stage else None
@@ -282,7 +283,7 @@ class Play:
         self._drop_overdue()
         while self._slots.n_free > 0:
             stages = [stage for stage in self._stages.values() if _need(stage.job) < inf]
-            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: _need(stage.job))):
+            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: _turn(stage.job))):
                 return
 
     def _start_next(self, stage: Stage) -> bool:
@@ -348,3 +349,9 @@ def _may_start(job: Job) -> bool:
 def _need(job: Job) -> float:
     """How soon it is the job's turn, the least first; infinite if it is not."""
     return turn(job.running, job.target, job.cap is not None, job.weight)
+
+
+def _turn(job: Job) -> tuple[float, float]:
+    """The same with precedence first, for jobs below their targets."""
+    need = _need(job)
+    return (job.precedence if need < 0 else inf), need

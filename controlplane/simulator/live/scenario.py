@@ -38,6 +38,8 @@ class EngineScenario(ClusterScenario):
         for name in ("wanted_only", "allocator_tail_index", "locality_percent"):
             if getattr(self, name) is not None:
                 raise BadSetting(name, got=getattr(self, name), want="none with estimates of the engine")
+        if not self.relative_transfer:
+            raise BadSetting("relative_transfer", got=False, want="true with estimates of the engine")
         Steering(self.settings())
 
     def settings(self) -> EngineSettings:

@@ -121,6 +121,13 @@ def test_the_margin_is_set(running):
         assert mantri.speculate(seen, {"kill_margin_s": margin_s})["kill"].tolist() == [killed]
 
 
+@pytest.mark.parametrize(("t_new_s", "times", "killed"), [(4.0, 1.0, True), (4.0, 1.5, False), (400.0, 0.01, True)])
+def test_the_margin_is_no_longer_than_some_fresh_attempts(running, t_new_s, times, killed):
+    """A minute is forever among tasks of seconds: 5.1 s more than a fresh one's 20 are too much for margins below."""
+    seen = running([25.1], [t_new_s], **known(2.0), **FULL)
+    assert mantri.speculate(seen, {"kill_margin_times": times})["kill"].tolist() == [killed]
+
+
 def test_a_restart_is_not_held_back_with_the_copies(running):
     """Last in line is who takes a slot from an original; a restart gives one back."""
     seen = running([81.0], [inf], **known(2.0), **FULL)

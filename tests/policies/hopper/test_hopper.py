@@ -22,6 +22,7 @@ def test_figure_2_holds_for_just_the_tail_indices_that_give_a_its_spare_slot(poo
     """floor(8 / tail_index) is 5 for 4/3 < tail_index <= 1.6 only: this pins the formula and its rounding."""
     view = pool(GOLDEN["slots"], GOLDEN["remaining_tasks"], tail_index=[case["tail_index"]] * 2)
     assert hopper.allocate(*view, AS_PRINTED)["target"].tolist() == case["target"]
+    assert allocator("hopper-as-printed").allocate(*view)["target"].tolist() == case["target"]
 
 
 def test_epsilon_fairness_is_iterated(pool):
@@ -51,6 +52,18 @@ def test_exactly_enough_slots_gives_everybody_the_virtual_size(pool):
     """At S = sum V both guidelines agree, so the regime's border is no jump."""
     view = pool(15, [3, 6], tail_index=[1.2, 1.2])
     assert hopper.allocate(*view, UNFAIR)["target"].tolist() == [5, 10]
+
+
+def test_slots_are_short_by_what_jobs_can_use(pool):
+    """V is 8 and 12, of which 4 and 9 can be used: 15 slots are no shortage, and Guideline 3 hands out the last two."""
+    view = pool(15, [6, 9], tail_index=[1.5, 1.5], usable=[4, 11])
+    assert hopper.allocate(*view, UNFAIR)["target"].tolist() == [4, 11]
+
+
+def test_below_their_targets_the_smallest_goes_first(pool):
+    """The order in which slots are handed out is the order in which they were allocated, by max(V, V')."""
+    view = pool(6, [9, 3], tail_index=[2.0, 2.0], downstream_tasks=[0, 12])
+    assert hopper.allocate(*view, UNFAIR)["precedence"].tolist() == [9.0, 12.0]
 
 
 def test_short_slots_go_to_the_smallest_job_whatever_the_rows(pool):

@@ -473,7 +473,7 @@ def test_mantri_starts_a_slow_task_anew_while_others_wait(margin_s, restarts, en
     """At 1 s a sibling has ended, and 99 s to go are too many: the slot that is free at 2 s takes its new attempt, its
     own the next original, and ten seconds of work are left for two slots. A mere copy waits for all originals, to 11 s.
     """
-    given = STILL | TWELVE | {"speculator_settings": {"kill_margin_s": margin_s}}
+    given = STILL | TWELVE | {"speculator_settings": {"kill_margin_s": margin_s, "kill_margin_times": 1e9}}
     summary, results = ClusterScenario(policy="fair+mantri", **given).run(1)
     assert results.response_s.tolist() == [ends_s]
     assert summary.restarts_per_task == pytest.approx(restarts / 12)
@@ -488,7 +488,8 @@ def test_mantri_ends_the_original_that_its_copy_beats(margin_s, detect_s, cost_s
     """The copy starts at 1 s. At the next review it has half a second to go and the original 7.5: 7 s more. Of a copy
     whose rate cannot be read by then, nobody can tell.
     """
-    settings = {"cycle_s": 0.5, "detect_s": detect_s, "speculator_settings": {"kill_margin_s": margin_s}}
+    margins = {"kill_margin_s": margin_s, "kill_margin_times": 1e9}
+    settings = {"cycle_s": 0.5, "detect_s": detect_s, "speculator_settings": margins}
     given = STILL | SLOW_AT_TEN | settings
     summary, results = ClusterScenario(policy="fair+mantri", **given).run(1)
     assert (results.response_s.tolist(), results.cost_s.tolist()) == ([2.0], [cost_s])

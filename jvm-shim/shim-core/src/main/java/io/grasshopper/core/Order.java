@@ -67,6 +67,11 @@ public final class Order {
     return fields.get(name) == null ? otherwise : integer(name);
   }
 
+  /** A number of any kind, 0 where it is left out. */
+  public double real(String name) {
+    return fields.get(name) == null ? 0 : ((Number) fields.get(name)).doubleValue();
+  }
+
   /** A text field, empty where it is left out. */
   public String text(String name) {
     return fields.get(name) == null ? "" : (String) fields.get(name);

@@ -19,6 +19,7 @@ final class Shape {
   private static final Predicate<Object> ID = natural(1L << 53);
   private static final Predicate<Object> KEY = text(1, 256);
   private static final Predicate<Object> TEXT = text(0, 1024);
+  private static final Predicate<Object> NUMBER = Number.class::isInstance;
   private static final Predicate<Object> FLAG = Boolean.class::isInstance;
   private static final Predicate<Object> MODE = Arrays.asList("off", "shadow", "control")::contains;
   private static final Predicate<Object> OBJECTS = listOf(Map.class::isInstance);
@@ -37,7 +38,8 @@ final class Shape {
     ORDERS.put("run_next", order().needs(ID, "stage", "stage_attempt").needs(listOf(ID), "indices"));
     ORDERS.put("kill_attempt", order().needs(ID, "attempt", "stage", "stage_attempt", "index").may(TEXT, "reason"));
     ORDERS.put("stop_job", order().needs(KEY, "job").may(TEXT, "reason"));
-    ORDERS.put("container_grant", order().needs(KEY, "job").needs(COUNT, "target").may(orNull(COUNT), "cap", "originals"));
+    ORDERS.put("container_grant", order().needs(KEY, "job").needs(COUNT, "target").may(orNull(COUNT), "cap", "originals")
+        .may(NUMBER, "precedence"));
     ORDERS.put("avoid_hosts", order().needs(AGE, "patience_ms").may(listOf(KEY), "hosts").may(listOf(COUNT), "waves"));
     ORDERS.put("cap_executors", order().may(orNull(COUNT), "executors"));
   }

@@ -59,6 +59,8 @@ class ShapeTest {
     switch ((String) schema.get("type")) {
       case "integer":
         return value instanceof Long && (Long) value >= limit(schema, "minimum", 0) && (Long) value <= limit(schema, "maximum", 0);
+      case "number":
+        return value instanceof Number;
       case "string":
         return value instanceof String && ((String) value).length() >= limit(schema, "minLength", 0)
             && ((String) value).length() <= limit(schema, "maxLength", 0);

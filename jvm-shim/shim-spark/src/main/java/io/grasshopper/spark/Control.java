@@ -67,9 +67,9 @@ final class Control {
     }
   }
 
-  void grant(JobShare share, int target, int cap, int originals, long endNanos) {
+  void grant(JobShare share, int target, int cap, int originals, double precedence, long endNanos) {
     grants += share.hasGrant() ? 0 : 1;
-    share.grant(target, cap, originals, endNanos);
+    share.grant(target, cap, originals, precedence, endNanos);
   }
 
   void clear(JobShare share) {

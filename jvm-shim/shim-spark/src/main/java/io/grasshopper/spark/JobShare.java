@@ -24,6 +24,7 @@ final class JobShare {
   private int target = NONE;
   private int cap = NONE;
   private int originals = NONE;
+  private double precedence;
   private long endNanos;
   private boolean yieldsAtTarget;
   /** Its task sets, and perhaps some that are over. */
@@ -34,10 +35,11 @@ final class JobShare {
     this.weight = weight;
   }
 
-  void grant(int newTarget, int newCap, int newOriginals, long newEndNanos) {
+  void grant(int newTarget, int newCap, int newOriginals, double newPrecedence, long newEndNanos) {
     target = newTarget;
     cap = newCap;
     originals = newOriginals;
+    precedence = newPrecedence;
     endNanos = newEndNanos;
   }
 
@@ -89,7 +91,12 @@ final class JobShare {
     return running < target && isLive(nowNanos);
   }
 
-  /** Who goes first within the hungry and within the others; smaller is earlier. */
+  /** Who goes first of the hungry; smaller is earlier. */
+  double precedence() {
+    return precedence;
+  }
+
+  /** Who goes first within the equally early hungry and within the others; smaller is earlier. */
   double need(boolean hungry) {
     return (double) running / (hungry ? target : weight);
   }

@@ -198,7 +198,8 @@ final class SparkHost implements Host {
     int target = order.integer("target");
     int cap = order.integer("cap", -1);
     int originals = order.integer("originals", -1);
-    lock.run(() -> control.grant(control.share(job), target, cap, originals, order.expiresNanos()));
+    double precedence = order.real("precedence");
+    lock.run(() -> control.grant(control.share(job), target, cap, originals, precedence, order.expiresNanos()));
     ends.began(order);
     loop.applied(order.id(), -1);
     return null;

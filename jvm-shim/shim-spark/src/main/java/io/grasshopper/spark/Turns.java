@@ -9,7 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Jobs below their target first, by running / target; then the others, by running / weight; ties as stock has them.
+ * Jobs below their target first, by precedence and then by running / target; then the others, by running / weight; ties as stock
+ * has them.
  *
  * <p>The sets of one job stay together and in stock order. A job that stands before a hungry one stops at its target, so that
  * one round over many free slots cannot overshoot; what a hungry job then leaves is free for all, so no slot idles for it.
@@ -39,7 +40,8 @@ final class Turns {
       }
       job.sets.add(i);
     }
-    jobs.sort(Comparator.comparing((Job job) -> !job.hungry).thenComparingDouble(job -> job.need));
+    jobs.sort(Comparator.comparing((Job job) -> !job.hungry).thenComparingDouble(job -> job.precedence)
+        .thenComparingDouble(job -> job.need));
     markYielding(jobs);
     int[] order = new int[shares.size()];
     int at = 0;
@@ -74,12 +76,14 @@ final class Turns {
   private static final class Job {
     final JobShare share;
     final boolean hungry;
+    final double precedence;
     final double need;
     final List<Integer> sets = new ArrayList<>();
 
     Job(JobShare share, long nowNanos) {
       this.share = share;
       this.hungry = share != null && share.isHungry(nowNanos);
+      this.precedence = hungry ? share.precedence() : 0;
       this.need = share == null ? 0 : share.need(hungry);
     }
   }

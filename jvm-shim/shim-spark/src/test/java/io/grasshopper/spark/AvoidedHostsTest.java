@@ -12,7 +12,7 @@ class AvoidedHostsTest {
 
   private static JobShare granted(int target) {
     JobShare share = new JobShare(1);
-    share.grant(target, -1, -1, Long.MAX_VALUE);
+    share.grant(target, -1, -1, 0, Long.MAX_VALUE);
     return share;
   }
 

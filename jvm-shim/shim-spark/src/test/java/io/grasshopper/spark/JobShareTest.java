@@ -43,7 +43,7 @@ class JobShareTest {
   void aShareGoesWithTheLastAttemptWhereTheJobEndsFirst() {
     Set set = new Set();
     JobShare share = running(set);
-    control.grant(share, 4, -1, -1, Long.MAX_VALUE);
+    control.grant(share, 4, -1, -1, 0, Long.MAX_VALUE);
     control.jobEnded(JOB.key);
     assertSame(share, control.share(JOB.key));
     assertFalse(control.hasGrants());

@@ -12,11 +12,15 @@ class TurnsTest {
   private static final long FOREVER = Long.MAX_VALUE / 2;
 
   private static JobShare share(int running, int target, int cap) {
+    return share(running, target, cap, 0);
+  }
+
+  private static JobShare share(int running, int target, int cap, double precedence) {
     JobShare share = new JobShare(1);
     for (int i = 0; i < running; i++) {
       share.started(false);
     }
-    share.grant(target, cap, -1, System.nanoTime() + FOREVER);
+    share.grant(target, cap, -1, precedence, System.nanoTime() + FOREVER);
     return share;
   }
 
@@ -32,6 +36,12 @@ class TurnsTest {
   }
 
   @Test
+  void belowTheTargetsPrecedenceDecidesBeforeWhatIsHeld() {
+    assertEquals("[2, 1, 0]", order(share(0, 6, -1, 6.5), share(1, 6, -1, 2), share(0, 2, -1, 2)));
+    assertEquals("[1, 0]", order(share(2, 2, -1, 1), share(1, 9, -1, 9)));
+  }
+
+  @Test
   void tiesKeepTheStockOrder() {
     assertEquals("[0, 1, 2]", order(share(0, 2, -1), share(0, 6, -1), share(0, 1, -1)));
   }
@@ -39,7 +49,7 @@ class TurnsTest {
   @Test
   void beyondTheTargetsWeightDecides() {
     JobShare heavy = new JobShare(4);
-    heavy.grant(1, -1, -1, System.nanoTime() + FOREVER);
+    heavy.grant(1, -1, -1, 0, System.nanoTime() + FOREVER);
     for (int i = 0; i < 4; i++) {
       heavy.started(false);
     }
@@ -78,7 +88,7 @@ class TurnsTest {
   void aCapHoldsSlotsFreeUntilTheGrantEnds() {
     JobShare capped = share(3, 5, 3);
     assertTrue(capped.isGated());
-    capped.grant(5, 3, -1, System.nanoTime() - 1);
+    capped.grant(5, 3, -1, 0, System.nanoTime() - 1);
     assertFalse(capped.isGated());
   }
 
@@ -95,7 +105,7 @@ class TurnsTest {
   void originalsHoldNoMoreThanTheirPartAndCopiesTheRest() {
     JobShare share = new JobShare(1);
     long now = System.nanoTime();
-    share.grant(3, 3, 2, now + FOREVER);
+    share.grant(3, 3, 2, 0, now + FOREVER);
     share.started(false);
     share.started(true);
     assertFalse(share.isFullOfOriginals(now), "one of two originals");
@@ -103,7 +113,7 @@ class TurnsTest {
     assertTrue(share.isFullOfOriginals(now));
     share.ended(false);
     assertFalse(share.isFullOfOriginals(now), "the copy that is left is no original");
-    share.grant(3, 3, -1, now + FOREVER);
+    share.grant(3, 3, -1, 0, now + FOREVER);
     share.started(false);
     assertFalse(share.isFullOfOriginals(now), "no part of their own");
   }

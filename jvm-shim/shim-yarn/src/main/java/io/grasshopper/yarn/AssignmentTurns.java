@@ -37,7 +37,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
     this.holdings = holdings;
     this.inFlight = inFlight;
     this.stockOrder = stockOrder;
-    this.hungry = order.hungriestFirst();
+    this.hungry = order.inTurn();
     this.head = nextPlace();
   }
 
@@ -113,7 +113,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
   }
 
   private S candidate() {
-    TargetOrder.Place<S> place = hungriest();
+    TargetOrder.Place<S> place = firstBelowTarget();
     if (place != null) {
       seen.add(place.application);
       return place.application;
@@ -130,8 +130,8 @@ final class AssignmentTurns<S> implements Iterator<S> {
     return null;
   }
 
-  /** The place with the least surplus once what is in flight is counted; null when all targets are met. */
-  private TargetOrder.Place<S> hungriest() {
+  /** The place whose turn it is once what is in flight is counted; null when all targets are met. */
+  private TargetOrder.Place<S> firstBelowTarget() {
     while (head != null && (fedMeanwhile.isEmpty() || head.compareTo(fedMeanwhile.peek()) <= 0)) {
       TargetOrder.Place<S> place = head;
       head = nextPlace();
@@ -145,7 +145,7 @@ final class AssignmentTurns<S> implements Iterator<S> {
       if (more == 0) {
         return place;
       }
-      fedMeanwhile.add(place.at(place.surplus + more));
+      fedMeanwhile.add(place.at(place.surplus + more, place.precedence));
     }
     return fedMeanwhile.poll();
   }

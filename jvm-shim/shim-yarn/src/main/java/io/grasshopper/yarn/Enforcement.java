@@ -4,6 +4,7 @@ package io.grasshopper.yarn;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -32,28 +33,30 @@ final class Enforcement {
         application.reserved.forEach(this::drop);
       }
     }
-    makeWay(queue, application -> {
-      Grant grant = plan.of(application.id(), now);
-      return application.running - (grant == null ? 0 : grant.target);
-    });
+    makeWay(queue, application -> plan.of(application.id(), now));
   }
 
   /**
-   * Drops reservations of others where they alone keep the hungriest application from nodes with room.
+   * Drops reservations of others where they alone keep the first application below its target from nodes with room.
    *
    * <p>Reservations count against the queue's limit, and the scheduler's round ends with the first application that the limit
    * refuses. Those after it could give a reservation back for such a node, but are not asked. One that has reservations of its own
    * gives them back by itself.
    */
-  private void makeWay(CoveredQueue queue, ToIntFunction<QueuedApplication> surplus) {
+  private void makeWay(CoveredQueue queue, Function<QueuedApplication, Grant> grants) {
+    ToIntFunction<QueuedApplication> surplus = application -> {
+      Grant grant = grants.apply(application);
+      return application.running - (grant == null ? 0 : grant.target);
+    };
     queue.applications.stream()
         .filter(application -> surplus.applyAsInt(application) < 0 && application.pending > 0)
-        .min(Comparator.comparingInt(surplus))
-        .filter(hungriest -> hungriest.reserved.isEmpty())
-        .ifPresent(hungriest -> queue.applications.stream()
+        .min(Comparator.<QueuedApplication>comparingDouble(application -> grants.apply(application).precedence)
+            .thenComparingInt(surplus))
+        .filter(first -> first.reserved.isEmpty())
+        .ifPresent(first -> queue.applications.stream()
             .sorted(Comparator.comparingInt(surplus).reversed())
             .flatMap(application -> application.reserved.stream())
-            .limit(Math.min(queue.barred(hungriest.ask), Math.min(-surplus.applyAsInt(hungriest), hungriest.pending)))
+            .limit(Math.min(queue.barred(first.ask), Math.min(-surplus.applyAsInt(first), first.pending)))
             .forEach(this::drop));
   }
 

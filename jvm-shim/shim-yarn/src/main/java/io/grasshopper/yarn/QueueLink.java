@@ -97,7 +97,7 @@ final class QueueLink implements Host {
     }
     long now = System.nanoTime();
     long endNanos = now + Math.min(order.expiresNanos() - now, longestNanos);
-    granted.put(application, new Grant(order.integer("target"), cap, endNanos));
+    granted.put(application, new Grant(order.integer("target"), cap, order.real("precedence"), endNanos));
     return null;
   }
 

@@ -22,6 +22,18 @@ class GrasshopperOrderingPolicyTest extends OrderingPolicyTest {
   }
 
   @Test
+  void servesByPrecedenceBeforeHunger() {
+    grant(2, 9, Grant.NO_CAP, 40.5, LONG_NANOS);
+    grant(3, 2, Grant.NO_CAP, 7, LONG_NANOS);
+    grant(4, 3, Grant.NO_CAP, 7, LONG_NANOS);
+    assertEquals("[4, 3, 2, 1]", order());
+    commit(propose());
+    assertEquals("[3, 4, 2, 1]", order());
+    grant(2, 9, Grant.NO_CAP, 1, LONG_NANOS);
+    assertEquals("[2, 3, 4, 1]", order());
+  }
+
+  @Test
   void keepsStockOrderAmongEquallyHungryOnes() {
     grant(3, 2);
     grant(2, 2);

@@ -44,11 +44,11 @@ abstract class OrderingPolicyTest {
   }
 
   void grant(int number, int target, int cap) {
-    grant(number, target, cap, LONG_NANOS);
+    grant(number, target, cap, 0, LONG_NANOS);
   }
 
-  void grant(int number, int target, int cap, long lifeNanos) {
-    Plan.grant(Collections.singletonMap(app(number).id, new Grant(target, cap, System.nanoTime() + lifeNanos)));
+  void grant(int number, int target, int cap, double precedence, long lifeNanos) {
+    Plan.grant(Collections.singletonMap(app(number).id, new Grant(target, cap, precedence, System.nanoTime() + lifeNanos)));
   }
 
   void grant(int number, int target) {

@@ -48,8 +48,8 @@ class ReservationsTest {
   private void aim(int targetOfEarly, int targetOfLate) {
     long endNanos = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
     Map<ApplicationId, Grant> grants = new HashMap<>();
-    grants.put(early.getApplicationId(), new Grant(targetOfEarly, Grant.NO_CAP, endNanos));
-    grants.put(late.getApplicationId(), new Grant(targetOfLate, Grant.NO_CAP, endNanos));
+    grants.put(early.getApplicationId(), new Grant(targetOfEarly, Grant.NO_CAP, 0, endNanos));
+    grants.put(late.getApplicationId(), new Grant(targetOfLate, Grant.NO_CAP, 0, endNanos));
     Plan.grant(grants);
   }
 

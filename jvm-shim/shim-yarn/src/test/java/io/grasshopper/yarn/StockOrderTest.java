@@ -22,8 +22,8 @@ class StockOrderTest extends OrderingPolicyTest {
   @Test
   void isTheStockOrderOnceTheGrantsAreOver() throws InterruptedException {
     app(1).containers = 3;
-    grant(4, 3, Grant.NO_CAP, SHORT_NANOS);
-    grant(1, 3, 3, SHORT_NANOS);
+    grant(4, 3, Grant.NO_CAP, 0, SHORT_NANOS);
+    grant(1, 3, 3, 0, SHORT_NANOS);
     assertEquals("[4, 2, 3]", order());
     Thread.sleep(SHORT_NANOS / 1_000_000 + 1);
     assertEquals("[1, 2, 3, 4]", order());
@@ -31,7 +31,7 @@ class StockOrderTest extends OrderingPolicyTest {
 
   @Test
   void oneGrantEndsWhileAnotherLives() throws InterruptedException {
-    grant(4, 3, Grant.NO_CAP, SHORT_NANOS);
+    grant(4, 3, Grant.NO_CAP, 0, SHORT_NANOS);
     grant(3, 1);
     assertEquals("[4, 3, 1, 2]", order());
     Thread.sleep(SHORT_NANOS / 1_000_000 + 1);
@@ -73,7 +73,7 @@ class StockOrderTest extends OrderingPolicyTest {
 
   @Test
   void plansNothingForApplicationsOfOtherQueues() {
-    Plan.grant(Collections.singletonMap(ApplicationId.newInstance(1, 99), new Grant(1, 1, System.nanoTime() + LONG_NANOS)));
+    Plan.grant(Collections.singletonMap(ApplicationId.newInstance(1, 99), new Grant(1, 1, 0, System.nanoTime() + LONG_NANOS)));
     assertEquals("[1, 2, 3, 4]", order());
   }
 }

@@ -37,7 +37,7 @@ class TargetOrderTest {
   }
 
   private static Plan grant(App application, int target) {
-    Grant grant = new Grant(target, Grant.NO_CAP, System.nanoTime() + 60_000_000_000L);
+    Grant grant = new Grant(target, Grant.NO_CAP, 0, System.nanoTime() + 60_000_000_000L);
     Plan.grant(Collections.singletonMap(application.id, grant));
     return Plan.current();
   }
@@ -53,7 +53,7 @@ class TargetOrderTest {
     order.follow(newer);
     order.follow(older);
     assertSame(newer, order.plan());
-    assertEquals(-5, order.hungriestFirst().next().surplus);
+    assertEquals(-5, order.inTurn().next().surplus);
   }
 
   @Test
@@ -64,7 +64,7 @@ class TargetOrderTest {
     order.follow(grant(app, 2));
     Plan.withdrawAll();
     order.follow(grant(app, 3));
-    assertEquals(-3, order.hungriestFirst().next().surplus);
+    assertEquals(-3, order.inTurn().next().surplus);
   }
 
   /** Callbacks come under locks of the scheduler, for which all of its threads may wait. */
