@@ -121,7 +121,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
 @rule
 def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -> int:
     """Fill in a record for each running task; returns how many there are."""
-    n_tasks, typical = 0, typical_factor(world.tail_index)
+    n_tasks, typical = 0, typical_factor(world.tail_index, world.tail_share)
     for slot in range(len(state.slots)):
         original = state.slots[slot]
         if original["use"] != ORIGINAL:
@@ -135,7 +135,9 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
         if policy.foresees_attempts:
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
-        task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
+        task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(
+            world.tail_index, world.tail_share
+        )
         task["relative_size"] = task["work"] = 1.0
         state.task_slots[n_tasks] = slot
         n_tasks += 1
@@ -184,7 +186,7 @@ def view_claimants(work: Workload, world: World, policy: PolicyPair, state: Stat
         job["target"] = 0
         if left == 0:
             continue
-        mean_s = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index)
+        mean_s = world.launch_s + work.service_s[job["id"]] * mean_factor(world.tail_index, world.tail_share)
         claimant["arrival_s"], claimant["weight"] = job["arrival_s"], work.weight[job["id"]]
         next_phase, unfinished = work.first_phase[job["id"]] + job["phase"] + 1, left
         for phase in range(next_phase, work.first_phase[job["id"] + 1]):

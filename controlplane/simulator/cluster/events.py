@@ -330,7 +330,7 @@ def end_task(work: Workload, world: World, state: State, slot: int, results: Job
         job["foreseen_s"] -= attempt_work_s(work, world, job, state.slots[slot]["task"], 0)
     has_next = job["phase"] + 1 < job["n_phases"]
     if has_next:
-        mean_s = work.service_s[job["id"]] * mean_factor(world.tail_index)
+        mean_s = work.service_s[job["id"]] * mean_factor(world.tail_index, world.tail_share)
         moving_s = work.transfer_ratio[job["id"]] * mean_s / job["n_tasks"]
         job["transferred_s"] = max(job["transferred_s"], counts["now_s"]) + moving_s
     if job["n_done"] == job["n_tasks"]:

@@ -68,7 +68,7 @@ def view_original(
     job = state.jobs[row]
     seen["stage"], seen["job"], seen["pool"], seen["index"] = row, row, 0, task
     seen["work"] = seen["relative_size"] = 1.0
-    work_s = work.service_s[job["id"]] * mean_factor(world.tail_index)
+    work_s = work.service_s[job["id"]] * mean_factor(world.tail_index, world.tail_share)
     if policy.foresees_attempts:
         work_s = attempt_work_s(work, world, job, job["first_task"] + task, 0)
     seen["t_new_s"] = world.launch_s + work_s

@@ -26,8 +26,8 @@ from controlplane.simulator.cluster.workloads import Source, Synthetic
 from controlplane.simulator.cluster.world import Workload, World, mean_factor
 from controlplane.simulator.statistics import QUANTILES, estimate
 
-BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9))
-"""Job sizes, in tasks of all phases, that results are told by."""
+BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9), (2, 10**9))
+"""Job sizes, in tasks of all phases, that results are told by; the last are all jobs of more than one task."""
 MOST_LIVE_JOBS = 20_000
 MOST_LOGGED = 10_000
 COUNTED = (0.05, 0.95)
@@ -67,6 +67,8 @@ class ClusterScenario:
     machines: int = 100
     slots_per_machine: int = 4
     slowdown_tail_index: float = 1.5
+    tail_share: float = 1.0
+    """Share of the slowdowns that are in their Pareto tail; all others are within 15 % of 1."""
     allocator_tail_index: float | None = None
     """What the allocator takes it for; None for the truth."""
     relative_transfer: bool = True
@@ -152,7 +154,8 @@ class ClusterScenario:
 
     def work(self, seed: int) -> Workload:
         """The seed's jobs, which arrive at the offered load."""
-        work = _sped_up_workload(self.workload, seed, self.jobs, mean_factor(self.slowdown_tail_index), self.launch_s)
+        mean = mean_factor(self.slowdown_tail_index, self.tail_share)
+        work = _sped_up_workload(self.workload, seed, self.jobs, mean, self.launch_s)
         return work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
 
     def world(self, seed: int) -> World:
@@ -161,6 +164,7 @@ class ClusterScenario:
             seed=seed,
             machines=self.machines,
             tail_index=float(self.slowdown_tail_index),
+            tail_share=float(self.tail_share),
             shared_share=float(self.shared_share),
             slow_machine_share=float(self.slow_machine_share),
             slow_machine_factor=float(self.slow_machine_factor),
@@ -215,6 +219,7 @@ RANGES = (
     ("machines", 1, 10**6),
     ("slots_per_machine", 1, 10**4),
     ("slowdown_tail_index", 1.001, inf),
+    ("tail_share", 1e-6, 1.0),
     ("allocator_tail_index", 1e-3, inf),
     ("shared_share", 0.0, 1.0),
     ("slow_machine_share", 0.0, 1.0),

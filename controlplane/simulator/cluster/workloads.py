@@ -1,7 +1,7 @@
 """Which jobs come to the simulated cluster, in which order? Synthetic ones, Facebook's trace, and a Bing-like law.
 
 A source gives jobs by seed; their arrivals matter by proportion only, since a scenario speeds them up to its load. All
-tasks of a job have one service time, what the fastest of them takes: the factors on it are `world`'s.
+tasks of a job have one service time; the factors on it are `world`'s.
 """
 
 from collections.abc import Hashable
@@ -41,6 +41,8 @@ class Synthetic:
     service_s: float = 1.0
     phases: int = 1
     transfer_ratio: float = 0.0
+    burst_jobs: float = 1.0
+    """Mean number of jobs that arrive at once, a geometric one."""
     weights: tuple[float, ...] = (1.0,)
     """A job has any of them, each equally likely."""
 
@@ -51,11 +53,12 @@ class Synthetic:
 
     def workload(self, seed: int, jobs: int) -> Workload:
         """Job sizes by the quantile function of the bounded Pareto law."""
-        arrivals, sizes, weights = (np.random.default_rng([seed, column]) for column in range(3))
+        arrivals, sizes, weights, bursts = (np.random.default_rng([seed, column]) for column in range(4))
+        gap_s = arrivals.exponential(1.0, jobs) * (bursts.random(jobs) * self.burst_jobs < 1.0)
         tasks = bounded_pareto(self.size_tail_index, self.least_tasks, self.most_tasks, sizes.random(jobs))
         each = np.maximum(np.rint(tasks / self.phases).astype(np.int64), 1)
         return workload(
-            arrival_s=np.cumsum(arrivals.exponential(1.0, jobs)),
+            arrival_s=np.cumsum(gap_s),
             service_s=np.full(jobs, self.service_s),
             phases=np.full(jobs, self.phases),
             phase_tasks=np.repeat(each, self.phases),
@@ -67,12 +70,13 @@ class Synthetic:
 class Facebook:
     """Successive jobs of Facebook's 2009 trace (SWIM), from a start that the seed chooses, with a model of their tasks.
 
-    The trace has arrivals and bytes. Added: a map task for each 128 MiB of input, at most `most_tasks`; a second phase
-    where bytes are shuffled, with a task for each 128 MiB of them, and the shuffled bytes over the input as
-    transfer ratio, at most `most_transfer_ratio`; one service time for every task.
+    The trace has arrivals and bytes. Added: a map task for each 128 MiB of input; a second phase where bytes are
+    shuffled, with a task for each 128 MiB of them, and the shuffled bytes over the input as transfer ratio, at most
+    `most_transfer_ratio`; one service time for every task.
     """
 
-    most_tasks: int = 1500
+    most_tasks: int | None = None
+    """Of a phase; None for as many as its bytes make, 65,730 at most."""
     most_transfer_ratio: float = 2.0
     service_s: float = 1.0
     trace: str = ""
@@ -102,7 +106,7 @@ class Facebook:
         return [rows[(first + at) % len(rows)] for at in range(jobs)]
 
     def _tasks(self, n_bytes: list[int]) -> Ints:
-        return np.array([min(blocks(one), self.most_tasks) for one in n_bytes])
+        return np.minimum([blocks(one) for one in n_bytes], self.most_tasks or inf).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +145,14 @@ def trace_path(path: str = "") -> Path:
 
 
 def bing_like(phases: int = 4) -> Synthetic:
-    """A synthetic stand-in for Bing's trace, which is not public: more phases, and sizes spread wider than Facebook's.
+    """A synthetic stand-in for Bing's trace, which is not public: several phases, sizes spread wide, and bursts.
 
-    Source: Hopper (SIGCOMM'15), section 7.2, says only that small and large jobs differ more in size.
+    Source: Hopper (SIGCOMM'15), section 7.2, says only that small and large jobs differ more in size. All else is ours;
+    without bursts slots are seldom short, and it makes no difference where copies stand in the queue.
     """
-    return Synthetic(size_tail_index=0.9, least_tasks=2, most_tasks=3000, phases=phases, transfer_ratio=0.5)
+    return Synthetic(
+        size_tail_index=0.9, least_tasks=2, most_tasks=3000, phases=phases, transfer_ratio=0.5, burst_jobs=30.0
+    )
 
 
 def bounded_pareto(tail_index: float, least: int, most: int, share: Floats) -> Ints:

@@ -1,7 +1,9 @@
 """How long does an attempt take on the simulated cluster, and what can be seen of it? The laws, and no policy.
 
-- A task's attempts draw factors on its job's service time from a Pareto law, each its own (*independent*), but for a
-  share of tasks that are slow because of their data: all their attempts take the first one's factor (*shared*).
+- A task's attempts draw factors on its job's service time, each its own (*independent*), but for a share of tasks
+  that are slow because of their data: all their attempts take the first one's factor (*shared*).
+- The law of factors is Pareto from 1 upwards. With a `tail_share` below 1 only that share of the draws is in a Pareto
+  tail, from 1.15 upwards, and all others are spread evenly from 0.85 to 1.15.
 - A share of the machines is slow by a factor for whatever runs there.
 - An attempt starts to work after `launch_s`. Its rate can be read `detect_s` later, and then foretells its remaining
   time but for a lognormal factor of its own; before, all that is known is what siblings take.
@@ -20,6 +22,8 @@ from controlplane.simulator.draws import job_key, pareto_factor, uniform
 
 IS_SHARED, FIRST_HOME, FIRST_NOISE = 255, 192, 128
 """Draws of a task that are none of its attempts'; an attempt's noise takes two."""
+BODY = 0.15
+"""How far factors that are not in the tail are from 1 at most."""
 MACHINES = 2**62
 """The job whose draws are the machines'."""
 
@@ -29,7 +33,7 @@ class Workload(NamedTuple):
 
     arrival_s: Floats
     service_s: Floats
-    """What a task takes at least."""
+    """What a task takes with a factor of 1."""
     weight: Floats
     transfer_ratio: Floats
     """Time to move a phase's output to the next one over the time its tasks take, were it moved after them."""
@@ -50,6 +54,8 @@ class World(NamedTuple):
     machines: int
     tail_index: float
     """Of the factors; infinity for all 1."""
+    tail_share: float
+    """Share of the factors that are in the tail; 1 for a pure Pareto law."""
     shared_share: float
     slow_machine_share: float
     slow_machine_factor: float
@@ -64,19 +70,48 @@ class World(NamedTuple):
 
 
 @rule
-def mean_factor(tail_index: float) -> float:
-    """The mean of the factors.
+def factor(share: float, tail_index: float, tail_share: float) -> float:
+    """The factor that this share of all draws exceeds.
 
-    >>> [round(mean_factor(tail_index), 9) for tail_index in (1.5, math.inf)]
-    [3.0, 1.0]
+    >>> [round(factor(share, tail_index=1.5, tail_share=0.1), 3) for share in (0.0125, 0.1, 0.55, 1.0)]
+    [4.6, 1.15, 1.0, 0.85]
+    >>> factor(0.125, tail_index=3.0, tail_share=1.0)
+    2.0
     """
-    return 1.0 / (1.0 - 1.0 / tail_index)
+    if share > tail_share:
+        return 1.0 - BODY + 2.0 * BODY * (1.0 - share) / (1.0 - tail_share)
+    return tail_start(tail_share) * pareto_factor(share / tail_share, tail_index)
 
 
 @rule
-def typical_factor(tail_index: float) -> float:
-    """Their geometric mean, which is what the live estimator tells of siblings."""
-    return math.exp(1.0 / tail_index)
+def tail_start(tail_share: float) -> float:
+    """The least factor in the tail."""
+    return 1.0 if tail_share == 1.0 else 1.0 + BODY
+
+
+@rule
+def mean_factor(tail_index: float, tail_share: float) -> float:
+    """The mean of the factors.
+
+    >>> [round(mean_factor(tail_index, 1.0), 9) for tail_index in (1.5, math.inf)]
+    [3.0, 1.0]
+    >>> round(mean_factor(1.5, tail_share=0.1), 9)
+    1.245
+    """
+    return 1.0 - tail_share + tail_share * tail_start(tail_share) / (1.0 - 1.0 / tail_index)
+
+
+@rule
+def typical_factor(tail_index: float, tail_share: float) -> float:
+    """Their geometric mean, which is what the live estimator tells of siblings.
+
+    >>> round(typical_factor(1.5, tail_share=0.1), 3)
+    1.08
+    """
+    low, high = 1.0 - BODY, 1.0 + BODY
+    mean_log_of_body = (high * math.log(high) - low * math.log(low)) / (high - low) - 1.0
+    mean_log_of_tail = math.log(tail_start(tail_share)) + 1.0 / tail_index
+    return math.exp((1.0 - tail_share) * mean_log_of_body + tail_share * mean_log_of_tail)
 
 
 @rule
@@ -99,7 +134,7 @@ def attempt_factor(world: World, key: np.uint64, task: int, attempt: int) -> flo
     """An attempt's factor on its job's service time."""
     if world.shared_share > 0 and uniform(key, task, IS_SHARED) <= world.shared_share:
         attempt = 0
-    return pareto_factor(uniform(key, task, attempt), world.tail_index)
+    return factor(uniform(key, task, attempt), world.tail_index, world.tail_share)
 
 
 @rule

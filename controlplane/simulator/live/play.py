@@ -184,7 +184,7 @@ class Play:
             self._end(other, f.Outcome.KILLED)
         stage.n_done += 1
         n_tasks, has_next = len(stage.work_s), stage.id + 1 < self._work.first_phase[job.id + 1]
-        mean_s = float(self._work.service_s[job.id]) * mean_factor(self._world.tail_index)
+        mean_s = float(self._work.service_s[job.id]) * mean_factor(self._world.tail_index, self._world.tail_share)
         moving_s = float(self._work.transfer_ratio[job.id]) * mean_s
         stage.transferred_s = max(stage.transferred_s, self._now_s) + moving_s / n_tasks
         if stage.n_done == n_tasks:

@@ -145,8 +145,9 @@ class Twin:
 
     def run_cycle(self, work, world, policy, state):
         """Both decide; the verdicts must be the same."""
-        self.state, self.typical_s = state, world.launch_s + float(work.service_s[0]) * typical_factor(world.tail_index)
-        self.mean_s = world.launch_s + float(work.service_s[0]) * mean_factor(world.tail_index)
+        self.state, service_s, law = state, float(work.service_s[0]), (world.tail_index, world.tail_share)
+        self.typical_s = world.launch_s + service_s * typical_factor(*law)
+        self.mean_s = world.launch_s + service_s * mean_factor(*law)
         nothing_open = not self.open
         getattr(run_cycle, "py_func", run_cycle)(work, world, policy, state)
         facts, self.facts = self.facts, []

@@ -23,7 +23,15 @@ from controlplane.simulator.cluster.record import means
 from controlplane.simulator.cluster.scenario import ClusterScenario, tasks_of
 from controlplane.simulator.cluster.state import CLEANING, FREE, empty_state
 from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
-from controlplane.simulator.cluster.world import FIRST_HOME, FIRST_NOISE, Workload, attempt_factor, noise_factor
+from controlplane.simulator.cluster.world import (
+    FIRST_HOME,
+    FIRST_NOISE,
+    Workload,
+    attempt_factor,
+    mean_factor,
+    noise_factor,
+    typical_factor,
+)
 from controlplane.simulator.draws import job_key
 
 pytestmark = pytest.mark.unit
@@ -197,19 +205,21 @@ def test_a_chain_of_phases_alone_is_not_slowed_down():
 
 
 def test_both_bounds_of_a_bin_belong_to_it():
-    """A job is in one bin alone. The last job is not counted."""
+    """A job is in one of four bins alone, and in the fifth if it has several tasks. The last job is not counted."""
     source = Spaced(sizes=(50, 51, 150, 151, 500, 501, 1))
     scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=7, machines=1, **STILL)
     bins = [(one.from_tasks, one.to_tasks, one.jobs) for one in scenario.simulate(1).bins]
-    assert bins == [(1, 50, 1), (51, 150, 2), (151, 500, 2), (501, 10**9, 1)]
+    assert bins == [(1, 50, 1), (51, 150, 2), (151, 500, 2), (501, 10**9, 1), (2, 10**9, 6)]
 
 
 def test_a_bin_is_named_by_its_bounds():
-    """The last one has no upper one."""
+    """The last two have no upper one."""
     source = Listed(original_s=((1.0,),), copy_s=1.0)
     scenario = ClusterScenario(policy="fifo+none", workload=source, jobs=1, machines=1, **STILL)
     named = [name for name in means([scenario.simulate(1)]) if name.startswith("response time, s,")]
-    assert named == [f"response time, s, {size} tasks" for size in ("1-50", "51-150", "151-500", "501 or more")]
+    assert named == [
+        f"response time, s, {size} tasks" for size in ("1-50", "51-150", "151-500", "501 or more", "2 or more")
+    ]
 
 
 @pytest.mark.parametrize("launch_s", [0.0, 1.0])
@@ -350,10 +360,39 @@ def test_single_tasks_wait_as_erlang_says():
     assert abs(np.mean(found) - expected_s) < 4 * np.std(found, ddof=1) / len(found) ** 0.5
 
 
-def test_the_measured_busy_share_is_the_offered_load_where_nothing_is_copied():
+@pytest.mark.parametrize("tail_share", [1.0, 0.1])
+def test_the_measured_busy_share_is_the_offered_load_where_nothing_is_copied(tail_share):
     """Arrivals are sped up to it, launch times included; sampling leaves a few percent."""
-    scenario = ClusterScenario(policy="srpt+none", workload=SMALL, offered_load=0.7, jobs=4000, machines=8)
+    scenario = ClusterScenario(
+        policy="srpt+none", workload=SMALL, offered_load=0.7, jobs=4000, machines=8, tail_share=tail_share
+    )
     assert np.mean([scenario.simulate(seed).busy_share for seed in (1, 2, 3)]) == pytest.approx(0.7, abs=0.05)
+
+
+def test_a_tenth_of_the_tasks_is_slow_and_all_others_are_nearly_alike():
+    """The share in the tail, its tail index, and the body's spread, and both means."""
+    scenario = ClusterScenario(
+        policy="fifo+none", workload=Synthetic(least_tasks=9000, most_tasks=9000), jobs=1, machines=9000,
+        slots_per_machine=1, tail_share=0.1, slowdown_tail_index=2.5, launch_s=0.0,
+    )  # fmt: skip
+    took = scenario.schedule(1)
+    took_s = took["ended_s"] - took["started_s"]
+    tail, body = took_s[took_s > 1.15], took_s[took_s <= 1.15]
+    assert abs(len(tail) / 9000 - 0.1) < 3 * (0.1 * 0.9 / 9000) ** 0.5
+    assert np.mean(np.log(tail / 1.15)) == pytest.approx(1 / 2.5, abs=3 / 2.5 / len(tail) ** 0.5)
+    assert body.min() == pytest.approx(0.85, abs=0.001)
+    assert abs(body.mean() - 1.0) < 3 * body.std() / len(body) ** 0.5
+    for found, expected in ((took_s, mean_factor(2.5, 0.1)), (np.log(took_s), np.log(typical_factor(2.5, 0.1)))):
+        assert abs(found.mean() - expected) < 3 * found.std() / 9000**0.5
+
+
+def test_a_copy_of_a_slow_task_is_most_likely_in_the_body_and_as_slow_where_the_data_is():
+    """Copies draw from the same law, each for itself or none."""
+    base = {"workload": SMALL, "jobs": 500, "machines": 20, "offered_load": 0.3, "tail_share": 0.1}
+    own, shared = (ClusterScenario(policy="srpt+ras", shared_share=share, **base).simulate(1) for share in (0.0, 1.0))
+    assert own.won_share > 0.6
+    assert shared.copies_per_task > 0.02
+    assert shared.won_share == 0
 
 
 def test_policies_meet_the_same_luck():

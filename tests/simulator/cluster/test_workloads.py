@@ -66,6 +66,25 @@ def test_half_of_the_jobs_weigh_three_times_as_much_and_are_no_other_jobs_for_th
     assert ended_s[1][light].mean() > ended_s[0][light].mean()
 
 
+def test_jobs_come_in_bursts_of_the_mean_size_they_are_told():
+    """The same jobs at other times; a burst's size is geometric."""
+    even, bursts = (Synthetic(burst_jobs=burst).workload(1, 40_000) for burst in (1.0, 10.0))
+    assert even.phase_tasks.tolist() == bursts.phase_tasks.tolist()
+    assert (np.diff(even.arrival_s) > 0).all()
+    sizes = np.unique(bursts.arrival_s, return_counts=True)[1]
+    assert abs(sizes.mean() - 10.0) < 3 * sizes.std() / len(sizes) ** 0.5
+    assert np.mean(sizes == 1) == pytest.approx(0.1, abs=0.02)
+
+
+def test_facebooks_largest_jobs_are_whole_unless_they_are_cut():
+    """Two of them are a third of all tasks: what a comparison says of large jobs depends on them."""
+    n_jobs = len(parse_trace(TRACE_PATH.read_text()))
+    whole, cut = (tasks_of(source.workload(1, n_jobs)) for source in (Facebook(), Facebook(most_tasks=1500)))
+    assert np.sort(whole)[-2:].sum() == pytest.approx(whole.sum() / 3, rel=0.1)
+    assert (whole == 1).mean() == pytest.approx(0.73, abs=0.005)
+    assert cut.max() == 3000
+
+
 def test_facebook_jobs_are_the_rows_of_the_trace_in_order():
     """A map task for each block up to the most, a second phase where bytes are shuffled, gaps as published.
 

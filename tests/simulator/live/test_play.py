@@ -33,6 +33,12 @@ def test_without_copies_it_plays_what_the_exact_model_plays(policy, phases):
     assert live.copies_per_task == 0
 
 
+def test_both_draw_from_the_same_law():
+    """Also where only a tenth of the tasks is slow."""
+    live, true = ours(tail_share=0.1), exact(tail_share=0.1)
+    assert live.response_s == pytest.approx(true.response_s, rel=0.03)
+
+
 def test_stragglers_are_found_by_what_a_shim_would_report():
     """Not as soon as by the truth, but most copies win."""
     found = ours(policy="hopper+ras")

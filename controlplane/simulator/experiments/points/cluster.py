@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.world import factor
 from controlplane.simulator.experiments.points import Point
 
 
@@ -65,5 +66,5 @@ class Slowest(Point):
     def measure(self, seed: int) -> Any:
         """How many times as long as the median original it takes."""
         one = self.scenario
-        median_s = one.launch_s + 2.0 ** (1.0 / one.slowdown_tail_index)
+        median_s = one.launch_s + factor(0.5, one.slowdown_tail_index, one.tail_share)
         return float(one.run(seed)[1].response_s[0]) / median_s
