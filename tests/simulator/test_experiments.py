@@ -78,6 +78,30 @@ def test_a_verdict_counts_claims():
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize(
+    ("claims", "verdict"),
+    [
+        ([True, True], Verdict.STAND_IN_HOLDS),
+        ([True, None], Verdict.STAND_IN_PARTLY),
+        ([False], Verdict.STAND_IN_FAILS),
+        ([], Verdict.NONE),
+    ],
+)
+def test_a_stand_in_reproduces_nothing(claims, verdict):
+    """Another system than the paper's was measured, whatever it comes to; and what claims nothing has no verdict."""
+    one = replace(
+        squares("one", [2]),
+        judge=lambda results: Finding(claims=[_claim(held) for held in claims], notes=["A note."]),
+        stand_in="Squares stand for cubes.",
+    )
+    found = one.finding(Results(Scale.SMOKE, {}))
+    assert found.verdict is verdict
+    text = page([(one, found)], Scale.SMOKE)
+    assert "Squares stand for cubes." in text
+    assert "<li>A note.</li>" in text
+
+
+@pytest.mark.unit
 def test_points_are_measured_once_and_kept(tmp_path):
     """Two experiments share a point; a second run has nothing to do, another scale has."""
     measured_pairs.clear()
@@ -191,7 +215,7 @@ def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, reco
     for one, finding in found:
         assert f'<section id="{one.id}">' in text
         assert all(claim.numbers for claim in finding.claims)
-        assert one.tried or finding.verdict is Verdict.REPRODUCED, one.id
+        assert one.tried or finding.verdict in (Verdict.REPRODUCED, Verdict.NONE), one.id
     checked = Checked()
     checked.feed(text)
     assert (checked.open, checked.loads) == ([], [])

@@ -13,7 +13,7 @@ from controlplane.simulator.experiments import journal
 from controlplane.simulator.experiments.experiment import Scale, Verdict
 from controlplane.simulator.experiments.hopper import EXPERIMENTS
 from controlplane.simulator.experiments.hopper.comparisons import at_middle
-from controlplane.simulator.experiments.hopper.conditions import BASELINES, FACEBOOK, WORLDS
+from controlplane.simulator.experiments.hopper.conditions import BASELINES, BING_LIKE, DURATIONS, FACEBOOK, WORLDS
 from controlplane.simulator.experiments.hopper.examples import (
     SCHEDULES,
     SLOTS_PER_TASK,
@@ -31,7 +31,7 @@ COMPARED = [
     "copies",
     "over-fair",
     "guidelines",
-    *(f"figure-{name}" for name in ("6", "7", "8a", "8b", "9", "10", "13")),
+    *(f"figure-{name}" for name in ("6", "7", "8a", "8b", "9", "10", "12", "13")),
 ]
 
 
@@ -69,22 +69,43 @@ def test_every_point_says_all_that_it_depends_on(name):
 @pytest.mark.parametrize("what", COMPARED)
 def test_hopper_is_never_shown_without_both_baselines_in_both_worlds(what):
     """How good it looks depends on what copies of the baseline compete with, and on whether copies help at all."""
-    points = BY_ID[f"hopper/{what}"].points(Scale.SMOKE)
-    scenarios = [point.scenario for point in points]
+    scenarios = [point.scenario for point in BY_ID[f"hopper/{what}"].points(Scale.SMOKE)]
     shown = {(one.policy, one.speculator_settings.get("copy_priority"), one.shared_share) for one in scenarios}
     for base in BASELINES.values():
         priority = base.get("speculator_settings", {}).get("copy_priority")
         assert {(base["policy"], priority, world["shared_share"]) for world in WORLDS.values()} <= shown
 
 
+@pytest.mark.parametrize("what", [*COMPARED, "equal-caps"])
+@pytest.mark.parametrize("scale", list(Scale))
+def test_all_contestants_may_have_as_many_attempts_and_all_or_none_kills(what, scale):
+    """Every policy of a comparison is shown with two and with three, and kills where the others do."""
+    usual = {"late": 0.0, "stock-spark": 0.0, "ras": 1.0, "mantri": "its own"}
+    cases: dict = {}
+    for point in BY_ID[f"hopper/{what}"].points(scale):
+        one = point.scenario
+        speculator = one.policy.partition("+")[2]
+        ends = one.speculator_settings.get("end_beaten", usual[speculator])
+        who = one.policy, *((name, value) for name, value in one.speculator_settings.items() if name != "end_beaten")
+        where = one.shared_share, one.workload, one.offered_load, one.locality_percent, str(one.allocator_settings)
+        cases.setdefault(where, {}).setdefault((one.max_copies, ends), set()).add(who)
+    for by_case in cases.values():
+        if what != "copies":
+            assert {most for most, _ in by_case} == {1, 2}
+        kills = {ends for _, ends in by_case} - {"its own"}
+        assert kills == ({0.0, 1.0} if what == "equal-caps" else {0.0})
+        assert len({frozenset(who for (most, ends), some in by_case.items() if (most, ends) == case for who in some)
+                    for case in by_case if case[1] != "its own"}) == 1  # fmt: skip
+
+
 @pytest.mark.parametrize("what", COMPARED)
 def test_comparisons_run_on_the_papers_cluster(what):
-    """On few slots a single large job fills them all, and it is another question who gets them."""
-    points = BY_ID[f"hopper/{what}"].points(Scale.FULL)
-    assert {(one.scenario.machines, one.scenario.slots_per_machine, one.scenario.jobs) for one in points} == {
-        (200, 16, 6000)
-    }
-    assert {one.runs for one in points} == {5}
+    """Facebook's do: on few slots a single large job fills them all, and it is another question who gets them."""
+    scenarios = [one.scenario for one in BY_ID[f"hopper/{what}"].points(Scale.FULL)]
+    bing_like = [one for one in scenarios if one.workload == BING_LIKE["workload"]]
+    others = [one for one in scenarios if one.workload != BING_LIKE["workload"]]
+    assert {(one.machines, one.slots_per_machine, one.jobs) for one in others} == {(200, 16, 6000)}
+    assert {(one.machines, one.slots_per_machine, one.jobs) for one in bing_like} <= {(25, 16, 6000)}
 
 
 def test_figure_9_shows_every_speculator_over_both_baselines():
@@ -121,7 +142,7 @@ def test_a_figure_at_60_percent_is_judged_where_60_percent_were_measured():
     """Each world by itself: what is offered is not what slots are seen to do."""
     results = Measured({(0.6, 0.0): 0.4, (0.7, 0.0): 0.5, (0.8, 0.0): 0.61, (0.6, 0.5): 0.58, (0.7, 0.5): 0.65,
                         (0.8, 0.5): 0.7})  # fmt: skip
-    loads = [at_middle(results, FACEBOOK, WORLDS[world])["offered_load"] for world in ("own durations", "half shared")]
+    loads = [at_middle(results, FACEBOOK, world)["offered_load"] for world in DURATIONS.values()]
     assert loads == [0.8, 0.6]
 
 
@@ -143,14 +164,14 @@ def test_a_transfer_is_foretold_best_where_the_same_was_seen():
 
 @pytest.mark.parametrize("knee", [0.8, 1.25, 1.43])
 def test_a_knee_is_found_where_it_is(knee):
-    """A speed that grows with the slots up to a point and is flat behind it."""
-    slots = [0.25 + 0.125 * step for step in range(15)]
-    assert knee_of(slots, [1.0 / min(one, knee) for one in slots]) == pytest.approx(knee, abs=0.02)
+    """A time that falls with the slots up to a point and is nearly flat behind it, whatever it does before 0.5."""
+    time_s = [20.0 - 10.0 * min(one, knee) - 0.5 * max(one - knee, 0.0) for one in SLOTS_PER_TASK]
+    assert knee_of(np.array([99.0, 50.0, *time_s[2:]])) == pytest.approx(knee, abs=0.01)
 
 
 def test_a_knee_that_is_there_is_learned_from_few_noisy_jobs():
     """So that it is the simulated jobs, and not the way it is looked for, that do not show it."""
     rng, slots = np.random.default_rng(1), np.array(SLOTS_PER_TASK)
-    runs = (1.0 / np.minimum(slots, 1.25))[:, None] * rng.lognormal(sigma=0.05, size=(len(slots), 60))
+    runs = (20.0 - 10.0 * np.minimum(slots, 1.25))[:, None] * rng.lognormal(sigma=0.05, size=(len(slots), 60))
     assert [claim.held for claim in knee_claims("LATE", 1.6, runs)] == [True, True]
     assert [claim.held for claim in knee_claims("LATE", 1.2, runs)] == [False, False]

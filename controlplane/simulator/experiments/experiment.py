@@ -6,7 +6,7 @@ numbers decide.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -69,30 +69,46 @@ class Claim:
 
 
 class Verdict(StrEnum):
-    """Whether all, some or none of an experiment's claims held."""
+    """Whether all, some or none of an experiment's claims held, in the paper's own system or in a stand-in for it."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
     NOT = "not reproduced"
+    STAND_IN_HOLDS = "holds in a stand-in"
+    STAND_IN_PARTLY = "partly holds in a stand-in"
+    STAND_IN_FAILS = "does not hold in a stand-in"
+    NONE = "no verdict"
+    """It claims nothing: its numbers are there to be read."""
+
+
+OWN_SYSTEM = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
+STAND_IN = Verdict.STAND_IN_HOLDS, Verdict.STAND_IN_PARTLY, Verdict.STAND_IN_FAILS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What came out of an experiment."""
 
-    claims: Sequence[Claim]
+    claims: Sequence[Claim] = ()
     charts: Sequence[Chart] = ()
+    notes: Sequence[str] = ()
+    """Numbers that decide nothing."""
+    stand_in: bool = False
+    """Whether another system than the paper's was measured."""
 
     @property
     def verdict(self) -> Verdict:
         """By its claims alone."""
+        if not self.claims:
+            return Verdict.NONE
         held = [claim.held for claim in self.claims]
-        return Verdict.REPRODUCED if all(held) else Verdict.PARTLY if any(held) else Verdict.NOT
+        every, some, none = STAND_IN if self.stand_in else OWN_SYSTEM
+        return every if all(held) else some if any(held) else none
 
     @property
     def ours(self) -> str:
         """Our numbers in one line."""
-        return "; ".join(claim.numbers for claim in self.claims)
+        return "; ".join([*(claim.numbers for claim in self.claims), *self.notes])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +126,12 @@ class Experiment:
     judge: Callable[[Results], Finding]
     tried: str = ""
     """What was tried to see it come out, where it does not."""
+    stand_in: str = ""
+    """What stands for the paper's own system, and for what; empty where that one is simulated."""
+
+    def finding(self, results: Results) -> Finding:
+        """What came out of it."""
+        return replace(self.judge(results), stand_in=bool(self.stand_in))
 
     @property
     def paper(self) -> str:
@@ -132,6 +154,7 @@ def experiment(
     judge: Callable[[Results], Finding],
     points: Callable[[Scale], Sequence[Point]] = no_points,
     tried: str = "",
+    stand_in: str = "",
 ) -> Experiment:
     """The experiment on what is called `what` in the section of a paper, as in "Figure 6"; its id is made of that."""
     return Experiment(
@@ -142,4 +165,5 @@ def experiment(
         points=points,
         judge=judge,
         tried=tried,
+        stand_in=stand_in,
     )

@@ -44,7 +44,7 @@ def sort(scale: Scale, folder: Path) -> None:
 def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> list[tuple[Experiment, Finding]]:
     """Every experiment with what came out. Raises KeyError if a point of one is missing."""
     results = Results(scale, _read(scale, folder))
-    return [(one, one.judge(results)) for one in experiments]
+    return [(one, one.finding(results)) for one in experiments]
 
 
 def _read(scale: Scale, folder: Path) -> dict[tuple[str, int], Any]:

@@ -7,14 +7,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from controlplane.simulator.experiments.drawing import COLOURS, svg
-from controlplane.simulator.experiments.experiment import Experiment, Finding, Scale, Verdict
+from controlplane.simulator.experiments.experiment import OWN_SYSTEM, STAND_IN, Experiment, Finding, Scale, Verdict
 from controlplane.simulator.provenance import provenance
 
 SCALES = {
     Scale.SMOKE: "a small run that shows how it works; close calls may fall either way",
     Scale.FULL: "as many jobs and runs as the papers took",
 }
-SIGNS = {Verdict.REPRODUCED: "good", Verdict.PARTLY: "warn", Verdict.NOT: "bad"}
+SIGNS = {
+    **dict(zip(OWN_SYSTEM, ("good", "warn", "bad"), strict=True)),
+    **dict(zip(STAND_IN, ("soft", "soft", "bad"), strict=True)),
+    Verdict.NONE: "soft",
+}
 
 HELD = {True: ("good", "held"), False: ("bad", "did not hold"), None: ("soft", "not tried")}
 

@@ -1,91 +1,109 @@
-"""Do Hopper's claims in prose come out? On stragglers and copies as such, and on fair sharing."""
+"""Do Hopper's claims in prose come out? On slowest tasks and copies as such, and on fair sharing."""
 
 from statistics import fmean, median
-from typing import Any
 
 from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Claim, Finding, Results, Scale
-from controlplane.simulator.experiments.hopper.comparisons import SURE, at_middle, found, job_gains, where
+from controlplane.simulator.experiments.hopper.comparisons import at_middle, found, job_gains, where
 from controlplane.simulator.experiments.hopper.conditions import (
     BASELINES,
+    CAPS,
+    DURATIONS,
     HOPPER,
     MIDDLE_LOADS,
+    NO_CAP,
+    NO_KILLS,
+    PRIO,
     SOURCES,
     WORLDS,
     Fields,
     at_loads,
     each_job,
-    grid,
+    middle_points,
+    runs,
 )
 from controlplane.simulator.experiments.hopper.examples import KNEE_RUNS, one_schedule
 from controlplane.simulator.experiments.points import Point
-from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes, Slowest
-from controlplane.simulator.statistics import Estimate, estimate
+from controlplane.simulator.experiments.points.cluster import ResponseTimes, Slowest
 
 NEAR = 0.05
-ALL_TASKS: Fields = {"speculator_settings": {"copy_share": 1.0}}
-ALONE: dict[str, Fields] = {
+LIVE_ATTEMPTS: dict[str, Fields] = {
     "no copies": {"policy": "fifo+none"},
-    "LATE": {"policy": "fifo+late", **ALL_TASKS},
-    "Mantri": {"policy": "fifo+mantri"},
-    "RAS": {"policy": "fifo+ras"},
-    "RAS, three copies": {"policy": "fifo+ras", "max_copies": 3},
+    "LATE": {"policy": "fifo+late", **NO_CAP},
+    **{f"Mantri, {most}": {"policy": "fifo+mantri", **cap} for most, cap in CAPS.items()},
+    **{f"RAS, {most}": {"policy": "fifo+ras", **NO_KILLS, **cap} for most, cap in CAPS.items()},
 }
-"""LATE without a cap on its copies."""
+"""LATE starts no third attempt."""
 SLOWEST_TASKS = (30, 200)
-STRAGGLING_TASKS = (10, 50, 250)
+LAWS: dict[str, tuple[float, Fields]] = {
+    "all slowdowns Pareto": (1.0, {}),
+    "a tenth of them in the tail": (1.0, {"tail_share": 0.1}),
+    "a tenth in the tail, tasks of 10 s": (10.0, {"tail_share": 0.1}),
+}
+"""What a task takes with a slowdown of 1, s, and the law of slowdowns."""
+COPYING: dict[str, Fields] = {**BASELINES, "Prio without LATE's cap": {**PRIO, **NO_CAP}}
+"""LATE starts no third attempt."""
 FAIR: Fields = {"policy": "fair+late"}
 FAIR_EXAMPLE: Fields = {"policy": "fair+ras"}
 COORDINATED_S = (12.0, 22.0)
 
 
-def _alone(policy: Fields, tasks: int, **fields: Any) -> ClusterScenario:
-    """One job with two slots for each of its tasks, which take a second at least."""
-    workload = Synthetic(least_tasks=tasks, most_tasks=tasks)
-    return ClusterScenario(**policy, workload=workload, jobs=1, machines=2 * tasks, slots_per_machine=1, **fields)
-
-
 def slowest_points(scale: Scale) -> list[Point]:
-    """Every speculator on a small and a large job."""
-    return [_slowest(scale, policy, tasks) for policy in ALONE.values() for tasks in SLOWEST_TASKS]
+    """Every speculator on a small and a large job, by every law."""
+    return [
+        _slowest(scale, law, policy, tasks)
+        for law in LAWS
+        for policy in LIVE_ATTEMPTS.values()
+        for tasks in SLOWEST_TASKS
+    ]
 
 
-def _slowest(scale: Scale, policy: Fields, tasks: int) -> Slowest:
-    return Slowest(scenario=_alone(policy, tasks), runs=KNEE_RUNS[scale])
+def _slowest(scale: Scale, law: str, policy: Fields, tasks: int) -> Slowest:
+    """One job with two slots for each of its tasks."""
+    service_s, fields = LAWS[law]
+    workload = Synthetic(least_tasks=tasks, most_tasks=tasks, service_s=service_s)
+    one = ClusterScenario(**policy, **fields, workload=workload, jobs=1, machines=2 * tasks, slots_per_machine=1)
+    return Slowest(scenario=one, runs=KNEE_RUNS[scale])
 
 
 def slowest(results: Results) -> Finding:
     """How slow is a job's slowest task?"""
     claims = []
-    for name, policy in ALONE.items():
-        times = [median(results(_slowest(results.scale, policy, tasks))) for tasks in SLOWEST_TASKS]
-        ratios = " and ".join(f"{one:.2f}" for one in times)
-        numbers = f"{name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {ratios} times the median"
-        if policy is ALONE["no copies"]:
-            statement, held = "Without copies the slowest task is 7 or 8 times as slow, or more.", min(times) >= 7.0
-        else:
-            statement, held = f"{name} brings that down to 1.08 or 1.1.", max(times) <= 1.1
-        claims.append(Claim(statement=statement, held=held, numbers=numbers))
+    for law in LAWS:
+        for name, policy in LIVE_ATTEMPTS.items():
+            times = [median(results(_slowest(results.scale, law, policy, tasks))) for tasks in SLOWEST_TASKS]
+            ratios = " and ".join(f"{one:.2f}" for one in times)
+            numbers = f"{law}, {name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {ratios} times the median"
+            if name == "no copies":
+                statement, held = "without copies the slowest task is 7 or 8 times as slow, or more", min(times) >= 7.0
+            else:
+                statement, held = f"{name} brings that down to 1.08 or 1.1", max(times) <= 1.1
+            claims.append(Claim(statement=f"{law}: {statement}.", held=held, numbers=numbers))
     return Finding(claims=claims)
 
 
 def copies_points(scale: Scale) -> list[Point]:
-    """Both workloads and worlds under both baselines."""
-    variants = [one for source in SOURCES.values() for one in at_loads(source, MIDDLE_LOADS)]
-    return grid(scale, variants, BASELINES.values())
+    """Both workloads and worlds under both baselines, and under Prio without LATE's cap."""
+    return [
+        runs(scale, one, world, policy)
+        for source in SOURCES.values()
+        for one in at_loads(source, MIDDLE_LOADS)
+        for world in DURATIONS.values()
+        for policy in COPYING.values()
+    ]
 
 
 def copies(results: Results) -> Finding:
     """How much of a cluster's work is copies?"""
     claims = []
     for name, source in SOURCES.items():
-        for world_name, world in WORLDS.items():
+        for world_name, world in DURATIONS.items():
             at = at_middle(results, source, world)
             title = f"{name}, {world_name}, {where(results, at, world)}"
             claims += [
-                _copies(f"{title}, {base_name}", found(results, at, world, base))
-                for base_name, base in BASELINES.items()
+                _copies(f"{title}, {policy_name}", found(results, at, world, policy))
+                for policy_name, policy in COPYING.items()
             ]
     return Finding(claims=claims)
 
@@ -98,39 +116,6 @@ def _copies(title: str, ran: list[ClusterSummary]) -> Claim:
         statement=f"{title}: copies are 25 % of all tasks and 21 % of the resources (here: within 5 points).",
         held=abs(of_tasks - 0.25) <= NEAR and abs(of_slots - 0.21) <= NEAR,
         numbers=f"{title}: {of_tasks:.0%} of the attempts, {of_slots:.0%} of the slot time",
-    )
-
-
-def stragglers_points(scale: Scale) -> list[Point]:
-    """Jobs of three sizes."""
-    return [_straggling(scale, tasks) for tasks in STRAGGLING_TASKS]
-
-
-def _straggling(scale: Scale, tasks: int) -> ClusterRuns:
-    one = _alone(ALONE["RAS"], tasks, noise=0.3, slow_machine_share=0.1)
-    return ClusterRuns(scenario=one, runs=KNEE_RUNS[scale])
-
-
-def stragglers(results: Results) -> Finding:
-    """Do stragglers come in proportion to tasks?"""
-    each: dict[int, Estimate] = {}
-    for tasks in STRAGGLING_TASKS:
-        ran = results(_straggling(results.scale, tasks))
-        each[tasks] = estimate([one["copies_per_task"] for one in ran])
-    large = each[STRAGGLING_TASKS[-1]]
-    return Finding(
-        claims=[
-            Claim(
-                statement="Stragglers come in proportion to a job's tasks (here: as many tasks of a hundred have a "
-                "t_rem above t_new in jobs of all sizes, within a tenth or three standard errors).",
-                held=all(
-                    abs(one.mean - large.mean) <= max(0.1 * large.mean, SURE * one.error) for one in each.values()
-                ),
-                numbers=", ".join(
-                    f"{100 * one.mean:.1f} ({100 * one.error:.1f}) with {tasks} tasks" for tasks, one in each.items()
-                ),
-            )
-        ]
     )
 
 
@@ -164,7 +149,7 @@ def fair_example(results: Results) -> Finding:
 
 def over_fair_points(scale: Scale) -> list[Point]:
     """Hopper and both baselines against fair sharing, job by job."""
-    return [
+    return middle_points(scale) + [
         each_job(scale, one, world, policy)
         for source in SOURCES.values()
         for one in at_loads(source, MIDDLE_LOADS)

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from controlplane.simulator.cluster.scenario import BINS, ClusterSummary, gain
-from controlplane.simulator.cluster.workloads import Source
 from controlplane.simulator.experiments.experiment import Chart, Results, Series
 from controlplane.simulator.experiments.hopper.conditions import (
     MIDDLE,
@@ -32,6 +31,8 @@ SURE = 3.0
 SAME = 1e-4
 """Up to which share two response times are the same, which are rounded."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+SMALL, LARGE, SEVERAL = 0, 3, 4
+"""Places in BINS: up to 50 tasks, more than 500, more than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,7 @@ def at_share(results: Results, variants: Sequence[Fields], world: Fields, share:
     return variants[nearest([busy(results, one, world, PRIO) for one in variants], share)]
 
 
-def at_middle(results: Results, source: Source, world: Fields) -> Fields:
+def at_middle(results: Results, source: Fields, world: Fields) -> Fields:
     """The source's jobs at the one of MIDDLE_LOADS that keeps about MIDDLE of the slots busy."""
     return at_share(results, at_loads(source, MIDDLE_LOADS), world, MIDDLE)
 
@@ -130,8 +131,8 @@ def listed(line: Sequence[Estimate]) -> str:
 def bin_name(size: int) -> str:
     """One of BINS in words.
 
-    >>> bin_name(0), bin_name(3)
-    ('1-50', '>500')
+    >>> bin_name(SMALL), bin_name(LARGE), bin_name(SEVERAL)
+    ('1-50', '>500', '>1')
     """
     low, high = BINS[size]
     return f"{low}-{high}" if high < 10**6 else f">{low - 1}"

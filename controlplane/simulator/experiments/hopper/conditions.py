@@ -1,16 +1,20 @@
-"""Under which conditions is Hopper compared? One cluster, two workloads, two worlds, two baselines, and the loads.
+"""Under which conditions is Hopper compared? Two workloads, two worlds with two caps, two baselines, and the loads.
 
-The cluster is the paper's prototype, 200 machines of 16 slots. Every comparison of allocators shows two baselines, SRPT
-and LATE with copies that compete at their job's own priority (Prio) or start only when no original waits anywhere
-(Last), and two worlds: each copy draws its own duration, or half of the tasks are slow because of their data, whatever
-runs them. Where conditions are changed one by one, the share of such tasks is one of them.
+Facebook's jobs run on the cluster of the paper's prototype, 200 machines of 16 slots; the Bing-like ones on an eighth
+of it, where slots are short when a burst comes. Every comparison of allocators shows two baselines, SRPT and LATE with
+copies that compete at their job's own priority (Prio) or start only when no original waits anywhere (Last), and two
+worlds: each copy draws its own duration, or half of the tasks are slow because of their data, whatever runs them.
+
+All contestants may have the same number of live attempts of a task, two or three, and none ends a beaten attempt
+before its task ends, where nothing else is said. LATE starts no third attempt, and binds itself to copies on a tenth of
+the slots, which binds no other speculator.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controlplane.simulator.cluster.scenario import ClusterScenario
-from controlplane.simulator.cluster.workloads import Facebook, Source, bing_like
+from controlplane.simulator.cluster.workloads import Facebook, bing_like
 from controlplane.simulator.experiments.experiment import Scale
 from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes
@@ -35,8 +39,9 @@ COPIES_LAST: Fields = {"speculator_settings": {"copy_priority": 1.0}}
 LAST: Fields = {**PRIO, **COPIES_LAST}
 HOPPER = hopper("late")
 NO_KILLS: Fields = {"speculator_settings": {"end_beaten": 0.0}}
-"""No attempt ends before its task does, as under the baselines: with kills for one policy alone, their worth would
-count as that of its allocation."""
+"""As under the baselines: with kills for one policy alone, their worth would count as that of its allocation."""
+NO_CAP: Fields = {"speculator_settings": {"copy_share": 1.0}}
+"""LATE's copies on as many slots as there are."""
 EAGER: Fields = {**hopper("ras"), **NO_KILLS}
 """Hopper with copies of whatever ends sooner by one while slots are idle."""
 PRIO_EAGER: Fields = {"policy": "srpt+ras", **NO_KILLS}
@@ -44,10 +49,14 @@ BASELINES = {"Prio": PRIO, "Last": LAST}
 
 OWN: Fields = {"shared_share": 0.0}
 HALF_SHARED: Fields = {"shared_share": 0.5}
-WORLDS = {"own durations": OWN, "half shared": HALF_SHARED}
+DURATIONS = {"own durations": OWN, "half shared": HALF_SHARED}
+CAPS: dict[str, Fields] = {"2 attempts": {"max_copies": 1}, "3 attempts": {"max_copies": 2}}
+"""The most live attempts of a task, the same for all contestants."""
+WORLDS = {f"{name}, {most}": {**one, **cap} for name, one in DURATIONS.items() for most, cap in CAPS.items()}
 
-SOURCES: dict[str, Source] = {"Facebook": Facebook(), "Bing-like": bing_like()}
-FACEBOOK = SOURCES["Facebook"]
+FACEBOOK: Fields = {"workload": Facebook()}
+BING_LIKE: Fields = {"workload": bing_like(), "machines": 25, "slots_per_machine": 16}
+SOURCES = {"Facebook": FACEBOOK, "Bing-like": BING_LIKE}
 
 LOADS = (0.4, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4)
 """Offered ones."""
@@ -58,8 +67,9 @@ LOW, MIDDLE, HIGH = 0.3, 0.6, 0.8
 
 PROTOTYPE = (
     f"prototype figure, here in the cluster model: {MACHINES[Scale.FULL]} machines of {SLOTS_PER_MACHINE[Scale.FULL]} "
-    f"slots, {JOBS[Scale.FULL]:,} jobs, {RUNS[Scale.FULL]} seeds, estimates with noise {NOISE:g} (smoke: "
-    f"{MACHINES[Scale.SMOKE]} of {SLOTS_PER_MACHINE[Scale.SMOKE]}, {JOBS[Scale.SMOKE]} jobs); gains are of mean "
+    f"slots, for Bing-like jobs {BING_LIKE['machines']}, {JOBS[Scale.FULL]:,} jobs, {RUNS[Scale.FULL]} seeds, "
+    f"estimates with noise {NOISE:g} (smoke: {MACHINES[Scale.SMOKE]} of {SLOTS_PER_MACHINE[Scale.SMOKE]}, "
+    f"{JOBS[Scale.SMOKE]} jobs); two worlds, at most 2 or 3 live attempts of a task for all; gains are of mean "
     "response times"
 )
 AT_THE_MIDDLE = (
@@ -92,12 +102,17 @@ def each_job(scale: Scale, *fields: Fields) -> ResponseTimes:
     return ResponseTimes(scenario=scenario(scale, *fields), runs=RUNS[scale])
 
 
-def at_loads(source: Source, loads: Sequence[float] = LOADS) -> list[Fields]:
-    """The source's jobs at each of these loads."""
-    return [{"workload": source, "offered_load": load} for load in loads]
+def at_loads(source: Fields, loads: Sequence[float] = LOADS) -> list[Fields]:
+    """The source's jobs on its cluster at each of these loads."""
+    return [{**source, "offered_load": load} for load in loads]
 
 
 def grid(scale: Scale, variants: Iterable[Fields], policies: Iterable[Fields]) -> list[Point]:
-    """Every policy under every variant in both worlds."""
+    """Every policy under every variant in both worlds, with both caps."""
     policies = list(policies)
     return [runs(scale, one, world, policy) for one in variants for world in WORLDS.values() for policy in policies]
+
+
+def middle_points(scale: Scale) -> list[Point]:
+    """What tells which of MIDDLE_LOADS keeps about MIDDLE of the slots busy, for both workloads."""
+    return [one for source in SOURCES.values() for one in grid(scale, at_loads(source, MIDDLE_LOADS), [PRIO])]

@@ -39,15 +39,22 @@ def tail_index(results: Results) -> Finding:
         for name, window in WINDOWS.items():
             errors = np.array(results(_tail(results.scale, at_once, window)))
             curve = [estimate(column.tolist()) for column in np.abs(errors).T]
-            at, bias = curve[SHARES.index(CLAIMED_SHARE)], errors[:, -1].mean()
-            claims.append(
+            first, bias = SHARES.index(CLAIMED_SHARE), errors[:, -1].mean()
+            at, end = curve[first], curve[-1]
+            worst = max(curve[first:], key=lambda one: one.mean)
+            claims += [
                 Claim(
                     statement=f"Tasks {order}, durations {name}: the error is 5 % or less after 6 % of the jobs.",
                     held=at.mean <= CLAIMED_ERROR,
-                    numbers=f"{order}, {name}: {at.mean:.1%} ({at.error:.1%}) then, {curve[-1].mean:.1%} at the end, "
-                    f"mean {bias:+.1%}",
-                )
-            )
+                    numbers=f"{order}, {name}: {at.mean:.1%} ({at.error:.1%}) after 6 % of the jobs",
+                ),
+                Claim(
+                    statement=f"Tasks {order}, durations {name}: and it stays so.",
+                    held=worst.mean <= CLAIMED_ERROR,
+                    numbers=f"then {worst.mean:.1%} ({worst.error:.1%}) at most, and {end.mean:.1%} ({end.error:.1%}) "
+                    f"at the end, where the mean is {bias:+.1%} off",
+                ),
+            ]
             series.append(
                 Series(
                     label=f"{order}, {name}",

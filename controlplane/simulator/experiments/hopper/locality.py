@@ -34,7 +34,7 @@ STEADY = 0.02
 """How little gains change while they are steady."""
 MOST_WITH_SRPT = 0.2
 LOADS: dict[str, Fields] = {
-    f"offered load {load:g}": {"workload": FACEBOOK, "offered_load": load, "replicas": 3} for load in (0.7, 1.0)
+    f"offered load {load:g}": {**FACEBOOK, "offered_load": load, "replicas": 3} for load in (0.7, 1.0)
 }
 
 

@@ -66,5 +66,6 @@ class Slowest(Point):
     def measure(self, seed: int) -> Any:
         """How many times as long as the median original it takes."""
         one = self.scenario
-        median_s = one.launch_s + factor(0.5, one.slowdown_tail_index, one.tail_share)
+        service_s = float(one.work(seed).service_s[0])
+        median_s = one.launch_s + service_s * factor(0.5, one.slowdown_tail_index, one.tail_share)
         return float(one.run(seed)[1].response_s[0]) / median_s
