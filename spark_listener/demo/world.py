@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spark_listener.swim import TRACE_PATH, ModelJob, model_slice, read_trace
 
-KINDS = ("independent", "data")
+KINDS = ("independent", "half", "data")
 TESTKIT_JAR = Path("jvm-shim/testkit/target/grasshopper-testkit.jar")
 SPLIT_BYTES = 1024 * 1024
 

@@ -80,7 +80,11 @@ def comparison(rows: list[Contestant]) -> Comparison:
         for row in rows
     ]
     rounds = rows[0].rounds
-    world = {"independent": "each attempt draws its own slowness", "data": "the slowness is in the data"}
+    world = {
+        "independent": "each attempt draws its own slowness",
+        "half": "half of the tasks are slow because of their data",
+        "data": "the slowness is in the data",
+    }
     lead = f"{counted(rounds, 'round')} of the same jobs and seeds for all; {world.get(rows[0].world, rows[0].world)}."
     one_round = "One round shows how it works, not who is better." if rounds == 1 else ""
     said = " ".join(filter(None, (lead, one_round, caution([row.load for row in rows], rows[0].cores))))

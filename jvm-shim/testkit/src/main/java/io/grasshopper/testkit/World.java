@@ -7,24 +7,22 @@ import org.apache.hadoop.conf.Configuration;
  * A world of stragglers: every attempt reads at {@code bytesPerSecond / slowdown}.
  *
  * <p>The slowdown is 1 for a share {@code 1 - tailShare} of the draws, and otherwise a Pareto draw with minimum 1 and
- * the given tail index, cut at {@code maxSlowdown}. Draws depend on (seed, file name, split start) and, when slowness
- * is independent of the data, on the attempt number: then a copy draws anew; in a {@code data} world it meets the
- * same slowness again. Nothing depends on a clock, on the host, or on the folder the file lies in.
+ * the given tail index, cut at {@code maxSlowdown}. Draws depend on (seed, file name, split start). In an
+ * {@code independent} world they depend on the attempt number, too: a copy draws anew. In a {@code data} world they do
+ * not: a copy meets the same slowness again. In a {@code half} world they do not for half of the splits, which (seed,
+ * file name, split start) choose. Nothing depends on a clock, on the host, or on the folder the file lies in.
  */
 final class World implements Pace {
   private final long seed;
-  private final boolean slownessInData;
+  private final double shareInData;
   private final double bytesPerSecond;
   private final double tailIndex;
   private final double tailShare;
   private final double maxSlowdown;
 
   World(long seed, String kind, double bytesPerSecond, double tailIndex, double tailShare, double maxSlowdown) {
-    if (!kind.equals("independent") && !kind.equals("data")) {
-      throw new IllegalArgumentException("fs.paced.world: got " + kind + ", want independent or data");
-    }
     this.seed = seed;
-    this.slownessInData = kind.equals("data");
+    this.shareInData = shareInData(kind);
     this.bytesPerSecond = bytesPerSecond;
     this.tailIndex = tailIndex;
     this.tailShare = tailShare;
@@ -47,7 +45,8 @@ final class World implements Pace {
     long state = mix(seed);
     state = mix(state ^ fileName.hashCode());
     state = mix(state ^ splitStartBytes);
-    if (!slownessInData) {
+    boolean inData = unit(mix(~state)) <= shareInData; // no attempt's number inverts all bits
+    if (!inData) {
       state = mix(state ^ attempt);
     }
     if (unit(state) > tailShare) {
@@ -59,6 +58,20 @@ final class World implements Pace {
   @Override
   public double nanosPerByte(String fileName, long splitStartBytes, int attempt) {
     return 1e9 / bytesPerSecond * slowdown(fileName, splitStartBytes, attempt);
+  }
+
+  /** The share of the splits whose attempts all draw the same slowdown. */
+  private static double shareInData(String kind) {
+    switch (kind) {
+      case "independent":
+        return 0;
+      case "half":
+        return 0.5;
+      case "data":
+        return 1;
+      default:
+        throw new IllegalArgumentException("fs.paced.world: got " + kind + ", want independent, half or data");
+    }
   }
 
   /** SplitMix64's step: neighbouring inputs give unrelated outputs. */
