@@ -36,6 +36,7 @@ class CopyCounts:
     launched: int
     won: int
     losing_core_s: float
+    core_s: float
 
 
 def read_attempts(path: Path) -> Iterator[Attempt]:
@@ -60,20 +61,21 @@ def read_attempts(path: Path) -> Iterator[Attempt]:
 
 
 def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:
-    """Copies launched, copies whose result was the task's first, and the core-seconds of the copies that lost.
+    """Copies launched, copies whose result was the task's first, core-seconds of copies that lost and of all attempts.
 
     A copy loses if it was ended early or came second; one core per attempt.
     """
     launched = won = 0
-    losing_core_s = 0.0
+    losing_core_s = core_s = 0.0
     done: set[tuple[int, int, int]] = set()
     for attempt in attempts:
         task = (attempt.stage, attempt.stage_attempt, attempt.task)
         wins = attempt.succeeded and task not in done
         launched += attempt.speculative
+        core_s += attempt.duration_s
         won += attempt.speculative and wins
         if wins:
             done.add(task)
         elif attempt.speculative:
             losing_core_s += attempt.duration_s
-    return CopyCounts(launched=launched, won=won, losing_core_s=losing_core_s)
+    return CopyCounts(launched=launched, won=won, losing_core_s=losing_core_s, core_s=core_s)

@@ -64,7 +64,7 @@ class LocalCluster:
         self.log_dir = log_dir or Path(tempfile.mkdtemp(prefix="grasshopper-cluster-"))
         self.log_dir.mkdir(parents=True, exist_ok=True)
         self._scratch = self.log_dir / "scratch"
-        self._cores_per_worker = cores_per_worker
+        self.cores_per_worker = cores_per_worker
         self._memory_per_worker_mb = memory_per_worker_mb
         self._java_home = java_home()
         self._port = free_port(MASTER_HOST)
@@ -78,6 +78,11 @@ class LocalCluster:
         return f"spark://{MASTER_HOST}:{self._port}"
 
     @property
+    def slots(self) -> int:
+        """Tasks that all workers together run at a time."""
+        return len(self.hosts) * self.cores_per_worker
+
+    @property
     def page_url(self) -> str:
         """The master's web page."""
         return f"http://{MASTER_HOST}:{self._page_port}"
@@ -89,7 +94,7 @@ class LocalCluster:
         for host in self.hosts:
             self._workers[host] = self._spawn(
                 f"worker-{host}", host, WORKER_CLASS, "--webui-port", "0",
-                "--cores", str(self._cores_per_worker), "--memory", f"{self._memory_per_worker_mb}m",
+                "--cores", str(self.cores_per_worker), "--memory", f"{self._memory_per_worker_mb}m",
                 "--work-dir", str(self.log_dir / f"work-{host}"), self.master_url,
             )  # fmt: skip
         deadline_s = time.monotonic() + timeout_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.model.swim_trace import TraceJob, blocks, parse_trace
+from controlplane.model.swim_trace import BLOCK_BYTES, TraceJob, blocks, parse_trace
 
 TRACE_PATH = Path(__file__).parent / "traces" / "FB-2009_samples_24_times_1hr_0.tsv"
 
@@ -24,11 +24,13 @@ def read_trace(path: Path = TRACE_PATH) -> list[TraceJob]:
     return parse_trace(path.read_text())
 
 
-def model_slice(trace: list[TraceJob], *, first: int, count: int, max_tasks: int, span_s: float) -> list[ModelJob]:
-    """`count` successive multi-task jobs, from the `first`-th on, with their arrivals compressed to `span_s`.
+def model_slice(
+    trace: list[TraceJob], *, first: int, count: int, max_tasks: int, span_s: float, task_bytes: int = BLOCK_BYTES
+) -> list[ModelJob]:
+    """`count` successive jobs of several blocks, from the `first`-th on, with their arrivals compressed to `span_s`.
 
-    The model: one task per input block (`blocks`), cut at `max_tasks`; jobs of a single block are left out, as
-    they have no siblings to straggle behind; the gaps between arrivals keep their proportions.
+    The model: one task per `task_bytes` of input, cut at `max_tasks`; jobs of a single block (`blocks`) are left out:
+    even with a task per block they have no siblings to straggle behind; gaps between arrivals keep their proportions.
     """
     chosen = [job for job in trace if blocks(job.map_input_bytes) > 1][first : first + count]
     start_s = chosen[0].submit_s
@@ -37,7 +39,7 @@ def model_slice(trace: list[TraceJob], *, first: int, count: int, max_tasks: int
         ModelJob(
             job_id=job.job_id,
             arrival_s=(job.submit_s - start_s) * compression,
-            tasks=min(max_tasks, blocks(job.map_input_bytes)),
+            tasks=min(max_tasks, -(-job.map_input_bytes // task_bytes)),
         )
         for job in chosen
     ]

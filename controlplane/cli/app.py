@@ -59,7 +59,15 @@ class World(StrEnum):
     """Where the demo's slowness lies."""
 
     INDEPENDENT = "independent"
+    HALF = "half"
     DATA = "data"
+
+
+class Size(StrEnum):
+    """How much the demo runs."""
+
+    SMALL = "small"
+    LARGE = "large"
 
 
 _MOST_LISTED = 1000
@@ -139,15 +147,17 @@ def serve(
 @app.command()
 def demo(
     rounds: Annotated[int, typer.Option(help="Rounds of all contestants; more than one gives intervals.", min=1)] = 1,
-    world: Annotated[World, typer.Option(help="Is slowness drawn per attempt, or does it lie in the data?")] = (
-        World.INDEPENDENT
-    ),
+    world: Annotated[
+        World, typer.Option(help="Is slowness drawn per attempt, does it lie in the data, or half of it?")
+    ] = World.INDEPENDENT,
+    size: Annotated[Size, typer.Option(help="10 jobs on 8 slots, or 40 jobs on 24.")] = Size.SMALL,
     table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
     from spark_listener import demo as spark_demo
 
-    _run_demo(spark_demo.run_table1 if table1 else partial(spark_demo.run, rounds=rounds, world=world.value))
+    run = partial(spark_demo.run, rounds=rounds, world=world.value, size=size.value)
+    _run_demo(spark_demo.run_table1 if table1 else run)
 
 
 @app.command("demo-yarn")

@@ -119,7 +119,7 @@ class Driver:
         name = f"demo-{self.job.job_id}"
         say(
             self._process,
-            driver_task(name, conf=conf, jobs=[self.job], inputs=inputs, server=server, warm_executors=False),
+            driver_task(name, conf=conf, jobs=[self.job], inputs=inputs, server=server, warm_slots=0),
         )
 
     def go(self) -> None:

@@ -5,15 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def run(rounds: int = 1, world: str = "independent", build_dir: Path = Path("build"), first_seed: int = 1) -> None:
+def run(
+    rounds: int = 1,
+    world: str = "independent",
+    size: str = "small",
+    build_dir: Path = Path("build"),
+    first_seed: int = 1,
+) -> None:
     """Run all contestants `rounds` times, print the table, write `build_dir`/demo.json, keep the decision page.
 
-    `world` is `independent` (a copy draws its slowness again) or `data` (a copy meets the same slowness again).
+    `world` is `independent` (a copy draws its slowness again), `data` (a copy meets the same slowness again) or `half`
+    (it does for half of the tasks). `size` is `small` (10 jobs, 8 slots) or `large` (40 jobs, 24 slots).
     Spark and everything heavy is imported only here.
     """
     from spark_listener.demo.runner import run_demo
+    from spark_listener.demo.world import SIZES
 
-    run_demo(rounds=rounds, world_kind=world, build_dir=build_dir, first_seed=first_seed)
+    run_demo(rounds=rounds, world_kind=world, size=SIZES[size], build_dir=build_dir, first_seed=first_seed)
 
 
 def run_table1(build_dir: Path = Path("build")) -> None:

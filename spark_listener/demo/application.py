@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,8 @@ from spark_listener.swim import TRACE_PATH, ModelJob
 TIMEOUT_S = 300.0
 ROOT = Path(__file__).parents[2]
 # The same for every contestant.  No locality wait: no input has a home here, and it would only add noise.  The
-# tasks wait more than they compute, so executors start with the quick compiler and collector.
+# tasks wait more than they compute, so executors start with the quick compiler and collector.  Spark knows how many
+# executors to wait for only where spark.cores.max is set.
 COMMON_CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -78,19 +80,28 @@ def run_application(
 ) -> Outcome:
     """Run the jobs under one contestant while one host is sick.  Raises ApplicationError."""
     work_dir.mkdir(parents=True, exist_ok=True)
-    placement = {"spark.master": cluster.master_url, "spark.eventLog.dir": work_dir.resolve().as_uri()}
+    placement = {
+        "spark.master": cluster.master_url,
+        "spark.executor.cores": str(cluster.cores_per_worker),
+        "spark.cores.max": str(cluster.slots),
+        "spark.eventLog.dir": work_dir.resolve().as_uri(),
+    }
     conf = placement | world.spark_conf() | contestant.spark_conf
-    app_id = ""
+    app_id, began_ms = "", 0.0
     finished: dict[str, dict[str, Any]] = {}
     stopped = False
     log_path = work_dir / "driver.log"
     with driver_process(cluster.spark_home, log_path) as driver, contextlib.ExitStack() as sickness:
-        say(driver, driver_task(f"demo-{contestant.name}", conf=conf, jobs=jobs, inputs=inputs, server=server))
+        task = driver_task(
+            f"demo-{contestant.name}", conf=conf, jobs=jobs, inputs=inputs, server=server, warm_slots=cluster.slots
+        )
+        say(driver, task)
         for event in read_events(driver):
             on_event(event)
             if event["event"] == "ready":
                 app_id = event["app_id"]
                 sickness.enter_context(cluster.sick_host(world.sick_host, duty=world.sick_duty))
+                began_ms = 1000 * time.time()
                 say(driver, "go")
             elif event["event"] == "finished":
                 finished[event["job"]] = event
@@ -106,7 +117,7 @@ def run_application(
         seed=world.seed,
         job_s={job.job_id: finished[job.job_id]["seconds"] for job in jobs},
         results={job.job_id: finished[job.job_id]["result"] for job in jobs},
-        copies=count_copies(read_attempts(work_dir / app_id)),
+        copies=count_copies(one for one in read_attempts(work_dir / app_id) if one.launch_ms >= began_ms),
         load=machine_load(),
     )
 
@@ -118,15 +129,18 @@ def driver_task(
     jobs: list[ModelJob],
     inputs: Mapping[str, Path],
     server: str | None,
-    warm_executors: bool = True,
+    warm_slots: int,
 ) -> str:
-    """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs."""
+    """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs.
+
+    The warm-up runs a task on each of `warm_slots` slots; with 0 it only plans.
+    """
     task = {
         "name": name,
         "conf": {**COMMON_CONF, **conf},
         "server": server,
-        "warm_up_url": TRACE_PATH.as_uri(),
-        "warm_executors": warm_executors,
+        "warm_up_url": f"paced://{TRACE_PATH}",
+        "warm_slots": warm_slots,
         "jobs": [
             {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
             | {"url": f"paced://{inputs[job.job_id].resolve()}"}

@@ -22,13 +22,13 @@ from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import Row, print_table, rows_of, write_json
-from spark_listener.demo.world import Workload, World, testkit_jar
+from spark_listener.demo.world import Size, Workload, World, testkit_jar
 from spark_listener.local_cluster import LocalCluster
 
 OnEvent = Callable[[dict[str, Any]], None]
 
 
-def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int = 1) -> None:
+def run_demo(*, rounds: int, world_kind: str, size: Size, build_dir: Path, first_seed: int = 1) -> None:
     """All contestants, the same seeds for each, control planes that keep learning from round to round.
 
     Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
@@ -40,7 +40,7 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"
     four = contestants()
-    worlds = [World(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
+    worlds = [size.world(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
         servers.enter_context(only_one(work_dir))
         console.print("Starting a Spark cluster (one master, four workers) and control planes.")
@@ -50,8 +50,8 @@ def run_demo(*, rounds: int, world_kind: str, build_dir: Path, first_seed: int =
             for contestant in four
             if contestant.allocator
         }
-        with LocalCluster(log_dir=work_dir / "cluster") as cluster:
-            outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
+        with LocalCluster(cores_per_worker=size.cores_per_worker, log_dir=work_dir / "cluster") as cluster:
+            outcomes = run_rounds(four, worlds, size.workload(), addresses, cluster, work_dir, console)
         rows = rows_of(four, outcomes, world_kind)
         conclude(rows, report, work_dir, console)
         keep_page(addresses[four[-1].name], console)

@@ -1,8 +1,8 @@
 """What is stock Spark's best setting in the demo's world? A sweep, then the best few again on other seeds.
 
-Run it with `python -m spark_listener.demo.tune_stock` (half an hour on an idle machine).  It prints a table in
-Markdown.  Every run is appended to build/tune-stock.jsonl, and runs found there are not repeated, so it may be
-stopped and started at any time; delete a line to repeat a run.  The seeds are not those of the demo, so the
+Run it with `python -m spark_listener.demo.tune_stock` (the small size takes half an hour on an idle machine).  It
+prints a table in Markdown.  Every run is appended to build/tune-stock.jsonl, and runs found there are not repeated, so
+it may be stopped and started at any time; delete a line to repeat a run.  The seeds are not those of the demo, so the
 winner is not fitted to what it is shown on.
 """
 
@@ -21,7 +21,7 @@ from rich.console import Console
 from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import run_application
 from spark_listener.demo.contestants import Contestant, StockSetting
-from spark_listener.demo.world import KINDS, Workload, World
+from spark_listener.demo.world import KINDS, SIZES
 from spark_listener.local_cluster import LocalCluster
 
 SWEEP_SEED = 1001
@@ -40,6 +40,7 @@ class Run:
     scheduler: str
     quantile: float
     multiplier: float
+    size: str
     kind: str
     seed: int
     mean_job_s: float
@@ -57,15 +58,16 @@ class Run:
 class Sweep:
     """Measures settings on one cluster and remembers every run in a file."""
 
-    def __init__(self, kind: str, build_dir: Path, cluster: LocalCluster) -> None:
-        self._kind = kind
+    def __init__(self, size: str, kind: str, build_dir: Path, cluster: LocalCluster) -> None:
+        self._size, self._kind = size, kind
         self._cluster = cluster
         self._work_dir = build_dir / "tune-stock"
         self._record = build_dir / "tune-stock.jsonl"
-        self._workload = Workload()
+        self._workload = SIZES[size].workload()
         self._inputs = self._workload.write_inputs(self._work_dir / "inputs")
         lines = self._record.read_text().splitlines() if self._record.exists() else []
-        self.runs = [run for run in (Run(**json.loads(line)) for line in lines) if run.kind == kind]
+        runs = (Run(**json.loads(line)) for line in lines)
+        self.runs = [run for run in runs if (run.size, run.kind) == (size, kind)]
 
     def measure(self, setting: StockSetting, seed: int) -> None:
         """Run the jobs once under a setting, unless that run is on record."""
@@ -73,7 +75,7 @@ class Sweep:
             return
         outcome = run_application(
             Contestant(name="stock", title=setting.title, spark_conf=setting.spark_conf()),
-            world=World(seed=seed, kind=self._kind),
+            world=SIZES[self._size].world(seed=seed, kind=self._kind),
             jobs=self._workload.jobs,
             inputs=self._inputs,
             cluster=self._cluster,
@@ -85,6 +87,7 @@ class Sweep:
             scheduler=setting.scheduler,
             quantile=setting.quantile or 0.0,
             multiplier=setting.multiplier,
+            size=self._size,
             kind=self._kind,
             seed=seed,
             mean_job_s=statistics.fmean(outcome.job_s.values()),
@@ -129,13 +132,15 @@ def markdown(runs: Iterable[Run]) -> str:
 def main() -> None:
     """Run or resume the sweep, and print its table."""
     parser = argparse.ArgumentParser(description="Find stock Spark's best speculation setting.")
+    parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--world", choices=KINDS, default="independent")
     parser.add_argument("--build-dir", type=Path, default=Path("build"))
     chosen = parser.parse_args()
     exit_on_sigterm()
     console = Console()
-    with LocalCluster(log_dir=chosen.build_dir / "tune-stock" / "cluster") as cluster:
-        sweep = Sweep(chosen.world, chosen.build_dir, cluster)
+    cores = SIZES[chosen.size].cores_per_worker
+    with LocalCluster(cores_per_worker=cores, log_dir=chosen.build_dir / "tune-stock" / "cluster") as cluster:
+        sweep = Sweep(chosen.size, chosen.world, chosen.build_dir, cluster)
         for number, setting in enumerate(SETTINGS, start=1):
             console.print(f"{number} of {len(SETTINGS)}: {setting.title}", highlight=False)
             sweep.measure(setting, SWEEP_SEED)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.model.swim_trace import BLOCK_BYTES
 from spark_listener.swim import TRACE_PATH, ModelJob, model_slice, read_trace
 
 KINDS = ("independent", "half", "data")
@@ -49,11 +50,9 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The slice of the trace that each contestant runs: ten successive jobs, arrivals compressed to 25 s."""
+    """The jobs that each contestant runs."""
 
-    jobs: list[ModelJob] = field(
-        default_factory=lambda: model_slice(read_trace(), first=40, count=10, max_tasks=40, span_s=25.0)
-    )
+    jobs: list[ModelJob]
 
     def write_inputs(self, folder: Path) -> dict[str, Path]:
         """One file per job, of as many splits as the job has tasks: whole lines of the trace, repeated."""
@@ -66,6 +65,37 @@ class Workload:
             paths[job.job_id] = folder / f"{job.job_id}.tsv"
             paths[job.job_id].write_bytes(text[: text.rindex(b"\n") + 1])
         return paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How large a demo is: the cores of each worker, the pace of a nominal task, and the slice of the trace.
+
+    The slice is `jobs` successive jobs, a task per `task_bytes` of input, at most 40, arrivals compressed to `span_s`.
+    """
+
+    cores_per_worker: int
+    bytes_per_second: int
+    jobs: int
+    span_s: float
+    task_bytes: int
+
+    def world(self, *, seed: int, kind: str) -> World:
+        """A world with this size's pace."""
+        return World(seed=seed, kind=kind, bytes_per_second=self.bytes_per_second)
+
+    def workload(self) -> Workload:
+        """The jobs, always the same."""
+        jobs = model_slice(
+            read_trace(), first=40, count=self.jobs, max_tasks=40, span_s=self.span_s, task_bytes=self.task_bytes
+        )
+        return Workload(jobs=jobs)
+
+
+SIZES = {
+    "small": Size(cores_per_worker=2, bytes_per_second=1536 * 1024, jobs=10, span_s=25.0, task_bytes=BLOCK_BYTES),
+    "large": Size(cores_per_worker=6, bytes_per_second=768 * 1024, jobs=40, span_s=62.0, task_bytes=16 * BLOCK_BYTES),
+}
 
 
 def testkit_jar() -> Path:

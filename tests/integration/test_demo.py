@@ -17,7 +17,8 @@ from spark_listener.demo.contestants import contestants
 from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import run_rounds
-from spark_listener.demo.world import Workload, World
+from spark_listener.demo.world import SIZES, World
+from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
 from tests.integration.leftovers import processes_with
 from tests.integration.plane_process import eventually
@@ -34,7 +35,7 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
     """Stock and Hopper, or all four."""
     playing = contestants()[chosen]
     hopper = playing[-1]
-    workload = Workload()
+    workload = SIZES["small"].workload()
     workload = replace(workload, jobs=workload.jobs[:3])
     with ExitStack() as started:
         addresses = {
@@ -52,6 +53,11 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
     assert rows[0].copies_launched == 0
     assert store_of(hopper, tmp_path).is_file()
     assert all(one.load > 0 for one in rows)
+    for one in playing:
+        (log,) = (tmp_path / f"1-{one.name}").glob("app-*")
+        warm_up = [attempt for attempt in read_attempts(log) if attempt.stage <= 5]
+        for stages in ({0, 3}, {2, 5}):  # map and reduce, twice
+            assert {attempt.host for attempt in warm_up if attempt.stage in stages} == set(cluster.hosts), "a cold one"
 
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:

@@ -18,7 +18,7 @@ from spark_listener.demo.contestants import StockSetting, contestants
 from spark_listener.demo.control_plane import store_of
 from spark_listener.demo.report import print_table, row, rows_of, write_json
 from spark_listener.demo.runner import only_one, take_turns, tell_store
-from spark_listener.demo.world import SPLIT_BYTES, Workload, World
+from spark_listener.demo.world import SIZES, SPLIT_BYTES, World
 from spark_listener.event_log import CopyCounts
 
 pytestmark = pytest.mark.unit
@@ -52,8 +52,20 @@ def test_an_unknown_world_is_refused() -> None:
         World(seed=1, kind="elsewhere")
 
 
+def test_the_large_demo_has_40_jobs_of_272_tasks_and_a_nominal_task_takes_twice_as_long() -> None:
+    """It has last waves, and a task is longer than detection takes; the list is fixed, so seeds can be compared."""
+    small, large = SIZES["small"], SIZES["large"]
+    jobs = large.workload().jobs
+    assert (len(jobs), sum(job.tasks for job in jobs), max(job.tasks for job in jobs)) == (40, 272, 40)
+    assert (jobs[0].arrival_s, jobs[-1].arrival_s) == (0.0, pytest.approx(62.0))
+    assert jobs == large.workload().jobs
+    assert [job.job_id for job in jobs[:10]] == [job.job_id for job in small.workload().jobs]
+    paces = [size.world(seed=1, kind="half").bytes_per_second for size in (small, large)]
+    assert paces == [1.5 * SPLIT_BYTES, 0.75 * SPLIT_BYTES]
+
+
 def test_inputs_are_whole_lines_and_give_one_split_per_task(tmp_path) -> None:
-    workload = Workload()
+    workload = SIZES["small"].workload()
     workload = replace(workload, jobs=workload.jobs[:2])
     for job, path in zip(workload.jobs, workload.write_inputs(tmp_path).values(), strict=True):
         content = path.read_bytes()
@@ -68,7 +80,7 @@ def outcome(seed: int, seconds: float, result: str = "same", load: float = 1.0) 
         seed=seed,
         job_s={"a": seconds, "b": 3 * seconds},
         results={"a": result, "b": "same"},
-        copies=CopyCounts(launched=4, won=2, losing_core_s=5.0),
+        copies=CopyCounts(launched=4, won=2, losing_core_s=5.0, core_s=50.0),
         load=load,
     )
 

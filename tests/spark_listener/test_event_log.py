@@ -39,14 +39,14 @@ def test_a_beaten_original_is_not_charged_to_copies(tmp_path) -> None:
         task_end(0, 1, 2.0, speculative=True),
         task_end(0, 0, 9.0, speculative=False, reason="TaskKilled"),
     )
-    assert won == CopyCounts(launched=1, won=1, losing_core_s=0.0)
+    assert won == CopyCounts(launched=1, won=1, losing_core_s=0.0, core_s=11.0)
 
 
 def test_the_copy_pays_when_the_original_wins_even_if_both_succeed(tmp_path) -> None:
     lost = counts(tmp_path, task_end(0, 0, 4.0, speculative=False), task_end(0, 1, 3.0, speculative=True))
-    assert lost == CopyCounts(launched=1, won=0, losing_core_s=3.0)
+    assert lost == CopyCounts(launched=1, won=0, losing_core_s=3.0, core_s=7.0)
 
 
 def test_no_copies_cost_nothing(tmp_path) -> None:
     plain = counts(tmp_path, task_end(0, 0, 1.0, speculative=False), task_end(1, 0, 2.0, speculative=False))
-    assert plain == CopyCounts(launched=0, won=0, losing_core_s=0.0)
+    assert plain == CopyCounts(launched=0, won=0, losing_core_s=0.0, core_s=3.0)

@@ -36,6 +36,8 @@ def test_a_slice_keeps_sizes_up_to_the_cut_and_the_proportions_of_arrivals() -> 
     trace = [job("a", 0, 5), job("b", 100, 3), job("tiny", 150, 1), job("c", 200, 90), job("d", 500, 4)]
     chosen = model_slice(trace, first=1, count=3, max_tasks=40, span_s=10.0)
     assert [(one.job_id, one.tasks, one.arrival_s) for one in chosen] == [("b", 3, 0), ("c", 40, 2.5), ("d", 4, 10)]
+    larger = model_slice(trace, first=1, count=3, max_tasks=40, span_s=10.0, task_bytes=4 * BLOCK_BYTES)
+    assert [one.tasks for one in larger] == [1, 23, 1]
 
 
 def test_a_single_job_arrives_at_once() -> None:
