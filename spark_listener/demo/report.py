@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,8 @@ from spark_listener.demo.contestants import Contestant
 class Row:
     """One contestant over all rounds; copies, core-seconds and the machine's load are means per round.
 
-    The interval is a 95 % t-interval of the rounds' mean job times, None with a single round.
+    Ratios are over `peer`, the best stock setting, paired by round: of mean job times, and the geometric mean of each
+    job's own. Intervals are 95 % t-intervals over the rounds, None with a single round.
     """
 
     contestant: str
@@ -34,6 +36,11 @@ class Row:
     mean_job_interval_s: tuple[float, float] | None
     median_job_s: float
     p95_job_s: float
+    peer: str
+    mean_ratio: float
+    mean_ratio_interval: tuple[float, float] | None
+    job_ratio: float
+    job_ratio_interval: tuple[float, float] | None
     copies_launched: float
     copies_won: float
     losing_core_s: float
@@ -60,6 +67,19 @@ def interval_95(values: Sequence[float]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
+def geometric_95(ratios: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """Geometric mean of independent ratios, and the 95 % t-interval of their logarithms' mean, as ratios.
+
+    >>> geometric_95([0.5, 0.5])
+    (0.5, (0.5, 0.5))
+    >>> round(geometric_95([0.25, 1.0])[0], 3), geometric_95([0.25])
+    (0.5, (0.25, None))
+    """
+    logs = [math.log(ratio) for ratio in ratios]
+    interval = interval_95(logs)
+    return math.exp(statistics.fmean(logs)), interval and (math.exp(interval[0]), math.exp(interval[1]))
+
+
 def percentile_95(values: Sequence[float]) -> float:
     """The value that 95 % of all values do not exceed (nearest rank).
 
@@ -69,10 +89,23 @@ def percentile_95(values: Sequence[float]) -> float:
     return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 
-def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], world: str) -> Row:
-    """Summarise one contestant's rounds, each compared with stock's results for the same seed."""
+def mean_ratio(outcome: Outcome, peer: Outcome) -> float:
+    """Mean job time over the peer's."""
+    return statistics.fmean(outcome.job_s.values()) / statistics.fmean(peer.job_s.values())
+
+
+def job_ratio(outcome: Outcome, peer: Outcome) -> float:
+    """Geometric mean of each job's time over its time under the peer."""
+    return statistics.geometric_mean(seconds / peer.job_s[job] for job, seconds in outcome.job_s.items())
+
+
+def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], peers: list[Outcome], world: str) -> Row:
+    """Summarise one contestant's rounds: results compared with stock's, times with the peer's for the same seed."""
     times_s = [seconds for outcome in outcomes for seconds in outcome.job_s.values()]
     reference = {outcome.seed: outcome.results for outcome in stock}
+    beside = {outcome.seed: outcome for outcome in peers}
+    of_means, of_means_interval = geometric_95([mean_ratio(one, beside[one.seed]) for one in outcomes])
+    of_jobs, of_jobs_interval = geometric_95([job_ratio(one, beside[one.seed]) for one in outcomes])
     return Row(
         contestant=contestant.name,
         title=contestant.title,
@@ -83,6 +116,11 @@ def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], w
         mean_job_interval_s=interval_95([statistics.fmean(one.job_s.values()) for one in outcomes]),
         median_job_s=statistics.median(times_s),
         p95_job_s=percentile_95(times_s),
+        peer=peers[0].contestant,
+        mean_ratio=of_means,
+        mean_ratio_interval=of_means_interval,
+        job_ratio=of_jobs,
+        job_ratio_interval=of_jobs_interval,
         copies_launched=statistics.fmean(outcome.copies.launched for outcome in outcomes),
         copies_won=statistics.fmean(outcome.copies.won for outcome in outcomes),
         losing_core_s=statistics.fmean(outcome.copies.losing_core_s for outcome in outcomes),
@@ -94,9 +132,9 @@ def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], w
 
 
 def rows_of(contestants: Sequence[Contestant], outcomes: Mapping[str, list[Outcome]], world: str) -> list[Row]:
-    """A row for each contestant; the first one is stock, whose results are right."""
-    stock = outcomes[contestants[0].name]
-    return [row(one, outcomes[one.name], stock, world) for one in contestants]
+    """A row for each contestant; the first one is stock, whose results are right, the last stock one is the peer."""
+    stocks = [outcomes[one.name] for one in contestants if not one.allocator]
+    return [row(one, outcomes[one.name], stocks[0], stocks[-1], world) for one in contestants]
 
 
 def write_json(rows: list[Row], path: Path) -> None:
@@ -129,7 +167,30 @@ def print_table(rows: list[Row], console: Console, subject: str = "job") -> None
     console.print(table)
     for one in rows:
         console.print(f"{one.contestant}: {one.title}", highlight=False)
+    print_ratios(rows, console, subject)
     if said := caution([one.load for one in rows], rows[0].cores):
         console.print(said, highlight=False)
     if rounds == 1:
         console.print("One round is one round: it shows how it works, not who is better. More: --rounds N.")
+
+
+def print_ratios(rows: list[Row], console: Console, subject: str) -> None:
+    """Each contestant's times over the peer's: long jobs decide a ratio of means, all count alike in that of each."""
+    table = Table(title=f"time over {rows[0].peer}'s", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("contestant", no_wrap=True)
+    for heading in (f"mean {subject} time", f"each {subject}, geometric mean"):
+        table.add_column(heading, justify="right")
+    for one in rows:
+        if one.contestant != one.peer:
+            of_means = with_interval(one.mean_ratio, one.mean_ratio_interval)
+            table.add_row(one.contestant, of_means, with_interval(one.job_ratio, one.job_ratio_interval))
+    console.print(table)
+
+
+def with_interval(ratio: float, interval: tuple[float, float] | None) -> str:
+    """A ratio as shown.
+
+    >>> with_interval(0.5, (0.4, 0.62)), with_interval(0.5, None)
+    ('0.50 [0.40, 0.62]', '0.50')
+    """
+    return f"{ratio:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")

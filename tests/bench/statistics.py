@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+
+from spark_listener.demo.report import geometric_95
 
 
 def ratio_interval(values: Sequence[float], peers: Sequence[float]) -> tuple[float, list[float]]:
@@ -12,12 +13,8 @@ def ratio_interval(values: Sequence[float], peers: Sequence[float]) -> tuple[flo
     >>> ratio_interval([1.0, 2.0], [2.0, 4.0])
     (0.5, [0.5, 0.5])
     """
-    logs = np.log(np.asarray(values) / np.asarray(peers))
-    mean = float(logs.mean())
-    if len(logs) < 2:
-        return float(np.exp(mean)), []
-    half = float(stats.t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / len(logs) ** 0.5)
-    return float(np.exp(mean)), [float(np.exp(mean - half)), float(np.exp(mean + half))]
+    mean, interval = geometric_95([value / peer for value, peer in zip(values, peers, strict=True)])
+    return mean, list(interval or ())
 
 
 def ratio_row(

@@ -74,11 +74,14 @@ def test_inputs_are_whole_lines_and_give_one_split_per_task(tmp_path) -> None:
         assert all(line.count(b"\t") == 5 for line in content.splitlines())
 
 
-def outcome(seed: int, seconds: float, result: str = "same", load: float = 1.0) -> Outcome:
+def outcome(
+    seed: int, seconds: float, result: str = "same", load: float = 1.0, name: str = "x", longer: float = 3.0
+) -> Outcome:
+    """Two jobs, the second one `longer` times as long as the first."""
     return Outcome(
-        contestant="x",
+        contestant=name,
         seed=seed,
-        job_s={"a": seconds, "b": 3 * seconds},
+        job_s={"a": seconds, "b": longer * seconds},
         results={"a": result, "b": "same"},
         copies=CopyCounts(launched=4, won=2, losing_core_s=5.0, core_s=50.0),
         load=load,
@@ -96,6 +99,24 @@ def test_a_row_summarises_rounds_and_is_written_once_per_contestant(tmp_path) ->
     write_json(rows, tmp_path / "build" / "demo.json")
     names = [one["contestant"] for one in json.loads((tmp_path / "build" / "demo.json").read_text())]
     assert names == ["stock", "stock-tuned", "fair+late", "hopper+ras"]
+
+
+def test_times_are_compared_with_tuned_stock_by_mean_and_by_job(tmp_path) -> None:
+    """A long job decides the ratio of means; in the geometric mean of all jobs' ratios it is one among others."""
+    four = contestants()
+    rounds = {one.name: [outcome(seed, 1.0, name=one.name) for seed in (1, 2)] for one in four}
+    rounds["hopper+ras"] = [outcome(2, 0.5, longer=7.0), outcome(1, 0.5, longer=7.0)]
+    *_, late, ours = rows_of(four, rounds, "independent")
+    assert (late.peer, late.mean_ratio, late.job_ratio) == ("stock-tuned", 1.0, 1.0)
+    assert ours.mean_ratio == pytest.approx((0.5 + 3.5) / (1 + 3))
+    assert ours.job_ratio == pytest.approx((0.5 * 3.5 / 3) ** 0.5)
+    assert ours.mean_ratio_interval == pytest.approx((1.0, 1.0))
+    assert rows_of(four, {one.name: [outcome(1, 1.0)] for one in four}, "half")[3].job_ratio_interval is None
+    console = Console(file=StringIO(), width=80)
+    print_table([late, ours], console)
+    shown = console.file.getvalue()
+    assert "time over stock-tuned's" in shown
+    assert shown.splitlines()[-1].split() == ["hopper+ras", "1.00", "[1.00,", "1.00]", "0.76", "[0.76,", "0.76]"]
 
 
 def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decided(monkeypatch, tmp_path) -> None:
@@ -158,8 +179,8 @@ def test_each_contestant_that_is_done_is_told_at_once(terminal) -> None:
 def test_a_result_that_differs_from_stock_on_the_same_seed_is_noticed() -> None:
     stock = [outcome(1, 1.0), outcome(2, 1.0)]
     one = contestants()[3]
-    assert row(one, [outcome(2, 2.0), outcome(1, 2.0)], stock, "independent").results_equal_stock
-    assert not row(one, [outcome(1, 2.0), outcome(2, 2.0, "other")], stock, "independent").results_equal_stock
+    assert row(one, [outcome(2, 2.0), outcome(1, 2.0)], stock, stock, "independent").results_equal_stock
+    assert not row(one, [outcome(1, 2.0), outcome(2, 2.0, "other")], stock, stock, "independent").results_equal_stock
 
 
 @pytest.mark.parametrize(("items", "steered"), [([{"id": 1}], True), ([], False)])

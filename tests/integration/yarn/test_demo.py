@@ -38,7 +38,7 @@ def test_stock_and_hopper_give_the_same_results_and_the_queue_gets_grants(tmp_pa
     rounds = [replace(world, bytes_per_second=4 * world.bytes_per_second)]
     report = tmp_path / "demo-yarn.json"
     outcomes = run_rounds((stock, hopper), rounds, Workload(jobs=jobs), tmp_path, report, Console())
-    ours = row(hopper, outcomes[hopper.name], outcomes[stock.name], "independent")
+    ours = row(hopper, outcomes[hopper.name], outcomes[stock.name], outcomes[stock.name], "independent")
     assert ours.results_equal_stock
     assert ours.jobs == 1
     with control_plane(hopper, work_dir=tmp_path, report=report) as address:
