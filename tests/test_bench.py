@@ -1,9 +1,14 @@
 """Do the benchmarks still run, and do they mean what they say? They are measured rarely."""
 
-import pytest
+import shutil
 
+import pytest
+from rich.console import Console
+
+from spark_listener.demo.application import Outcome
 from spark_listener.demo.world import World
-from tests.bench import cycle
+from spark_listener.event_log import CopyCounts
+from tests.bench import cycle, demo_ratio, demo_rounds
 from tests.bench.__main__ import ROOT
 from tests.bench.paced import slowdown
 
@@ -24,3 +29,93 @@ def test_the_simulated_demo_draws_the_slowness_of_the_paced_file_system():
     for kind, seed, file_name, split, attempt, want in (line.split("\t") for line in lines):
         got = slowdown(World(seed=int(seed), kind=kind), file_name, int(split), int(attempt))
         assert got == pytest.approx(float(want), rel=1e-12)
+
+
+def outcome(contestant, seed, seconds, losing_core_s=0.0):
+    """Every job takes `seconds[job]`, else 10 s; 100 core-seconds in all."""
+    job_s = {job.job_id: seconds.get(job.job_id, 10.0) for job in demo_rounds.SIZE.workload().jobs}
+    copies = CopyCounts(launched=1, won=1, losing_core_s=losing_core_s, core_s=100.0)
+    return Outcome(contestant=contestant, seed=seed, job_s=job_s, results={}, copies=copies, load=1.0)
+
+
+@pytest.fixture
+def rounds_run(monkeypatch):
+    """The rounds that were run, in order, and those that are to be cut short; nothing real starts."""
+    run = []
+
+    def run_round(kind, number, place):
+        if number in run_round.broken:
+            raise KeyboardInterrupt
+        run.append(number)
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        return {"stock": outcome("stock", number, {})}
+
+    run_round.broken = set()
+    monkeypatch.setattr(demo_rounds, "run_round", run_round)
+    monkeypatch.setattr(demo_rounds, "commit", lambda: "c0ffee")
+    return run, run_round.broken
+
+
+def test_a_killed_measurement_goes_on_with_the_round_that_it_left(rounds_run, tmp_path):
+    """Five hours are long: nothing that is done is done again, and its outcomes are read as they were."""
+    run, broken = rounds_run
+    broken.add(3)
+    with pytest.raises(KeyboardInterrupt):
+        demo_rounds.measured("half", 4, tmp_path)
+    broken.clear()
+    found = demo_rounds.measured("half", 4, tmp_path)
+    assert run == [1, 2, 3, 4]
+    assert [one.outcomes["stock"] for one in found] == [outcome("stock", number, {}) for number in (1, 2, 3, 4)]
+
+
+def test_a_round_counts_only_for_its_commit_and_with_all_rounds_before_it(rounds_run, tmp_path, monkeypatch):
+    """The control plane of a round knows what the rounds before have taught it."""
+    run, _ = rounds_run
+    demo_rounds.measured("data", 3, tmp_path)
+    (tmp_path / "data" / "2" / "round.json").unlink()
+    demo_rounds.measured("data", 3, tmp_path)
+    assert run == [1, 2, 3, 2, 3]
+    for other in ("decaf", "decaf-dirty", "decaf-dirty"):
+        monkeypatch.setattr(demo_rounds, "commit", lambda other=other: other)
+        demo_rounds.measured("data", 1, tmp_path)
+    assert run == [1, 2, 3, 2, 3, 1, 1, 1], "files that differ from a commit may differ again"
+
+
+def test_the_rows_say_who_pays_for_the_gain_and_with_what():
+    """Goals hold for whole intervals; a job that is slower in every round is found among forty."""
+    jobs = demo_rounds.SIZE.workload().jobs
+    alone, slow = (next(job.job_id for job in jobs if job.tasks == tasks) for tasks in (1, 2))
+    seeds = (1, 2, 3)
+    outcomes = {
+        "stock": [outcome("stock", seed, {}) for seed in seeds],
+        "stock-tuned": [outcome("stock-tuned", seed, {}, losing_core_s=4.0) for seed in seeds],
+        "hopper+ras": [outcome("hopper+ras", seed, {alone: 5.0, slow: 20.0}, losing_core_s=3.0) for seed in seeds],
+    }
+    found = [*demo_ratio.fairness("half", outcomes), demo_ratio.losing_share("half", outcomes)]
+    rows = {row["name"]: row for row in found}
+    single, few, many = (rows[f"fairness-half {title}"] for title in ("1 task", "2 to 5 tasks", "6 to 20 tasks"))
+    assert (single["ratio"], single["met"]) == (pytest.approx((19 * 10 + 5) / 200, abs=1e-3), True)
+    assert (few["ratio"], few["met"]) == (pytest.approx((7 * 10 + 20) / 80, abs=1e-3), False)
+    assert many["ratio"] == 1.0
+    worst = rows["fairness-half any job"]
+    assert (worst["value"], worst["peer"], worst["met"]) == (2.0, f"{slow} under stock-tuned", False)
+    lost = rows["losing-share-half"]
+    assert (lost["value"], lost["goal"], lost["met"]) == (3.0, 4.0, True)
+    assert demo_ratio.losing_share("half", outcomes | {"stock-tuned": outcomes["stock"]})["met"] is False
+
+
+def test_the_size_bins_hold_every_job_once():
+    """A job in no bin could be slow unseen."""
+    tasks = [job.tasks for job in demo_rounds.SIZE.workload().jobs]
+    assert sum(fewest <= n <= most for n in tasks for fewest, most in demo_ratio.BINS.values()) == len(tasks)
+    assert all(any(fewest <= n <= most for n in tasks) for fewest, most in demo_ratio.BINS.values())
+
+
+def test_the_ratio_to_either_stock_is_held_to_the_goal_of_its_world(tmp_path):
+    """The row by job is beside it: a long job decides the mean."""
+    outcomes = {name: [outcome(name, seed, {}) for seed in (1, 2)] for name in ("stock", "stock-tuned", "hopper+ras")}
+    times_s = demo_ratio.mean_times(demo_rounds.COMPETITORS, outcomes, "data", tmp_path / "demo.json", Console())
+    tuned, defaults, by_job = demo_ratio.ratios("data", times_s, outcomes)
+    assert (tuned["goal"], tuned["met"], defaults["goal"]) == (0.92, False, None)
+    assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data by job")

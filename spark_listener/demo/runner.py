@@ -95,6 +95,7 @@ def run_rounds(
     cluster: LocalCluster,
     work_dir: Path,
     console: Console,
+    first_round: int = 1,
 ) -> dict[str, list[Outcome]]:
     """Each round runs every contestant once on the cluster, starting with a different one each time."""
     inputs = workload.write_inputs(work_dir / "inputs")
@@ -111,7 +112,7 @@ def run_rounds(
             on_event=on_event,
         )
 
-    return take_turns(competitors, worlds, run, n_jobs=len(workload.jobs), console=console)
+    return take_turns(competitors, worlds, run, n_jobs=len(workload.jobs), console=console, first_round=first_round)
 
 
 def take_turns(
@@ -121,8 +122,12 @@ def take_turns(
     *,
     n_jobs: int,
     console: Console,
+    first_round: int = 1,
 ) -> dict[str, list[Outcome]]:
-    """Each world is a round: `run` gets every contestant once, a folder's name, and a callback for events."""
+    """Each world is a round: `run` gets every contestant once, a folder's name, and a callback for events.
+
+    The first round's number decides who begins.
+    """
 
     def tell(line: str) -> None:
         if not console.is_terminal:
@@ -132,10 +137,10 @@ def take_turns(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # A log file gets lines instead of moving bars, and must not be silent for minutes.
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        for number, world in enumerate(worlds):
-            turn = number % len(competitors)
+        for number, world in enumerate(worlds, start=first_round):
+            turn = (number - 1) % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
-                label = f"round {number + 1}  {contestant.name}"
+                label = f"round {number}  {contestant.name}"
                 bar = progress.add_task(f"{label}: starting Spark", total=n_jobs)
                 tell(f"{label}: starting Spark")
                 started_s = time.monotonic()
@@ -146,7 +151,7 @@ def take_turns(
                     if event["event"] != "stopped":  # that is how it is done, which is told next
                         progress.update(bar, description=f"{label}: {event['event']} {event.get('job', '')}")
 
-                outcome = run(contestant, world, f"{number + 1}-{contestant.name}", show)
+                outcome = run(contestant, world, f"{number}-{contestant.name}", show)
                 outcomes[contestant.name].append(outcome)
                 done = f"{label}: done, mean {statistics.fmean(outcome.job_s.values()):.1f} s"
                 progress.update(bar, description=done)

@@ -1,7 +1,5 @@
-"""How much sooner do the demo's jobs end than under stock Spark? Interleaved rounds in both worlds, most of an hour."""
+"""How much sooner do the large demo's jobs end than under stock Spark, who pays, and with what? Hours; resumable."""
 
-import contextlib
-import os
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,59 +7,107 @@ from pathlib import Path
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.contestants import Contestant, contestants
-from spark_listener.demo.control_plane import control_plane
-from spark_listener.demo.report import print_table, rows_of, write_json
-from spark_listener.demo.runner import check_results, only_one, run_rounds
-from spark_listener.demo.world import KINDS, Workload, World
-from spark_listener.local_cluster import LocalCluster
-from tests.bench.__main__ import ROOT
-from tests.bench.statistics import ratio_row
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.report import interval_95, job_ratio, print_table, rows_of, write_json
+from spark_listener.demo.runner import check_results
+from spark_listener.demo.world import KINDS
+from tests.bench.demo_rounds import COMPETITORS, FOLDER, SIZE, measured
+from tests.bench.statistics import least_ratio, ratio_row
 
-ROUNDS = int(os.environ.get("DEMO_ROUNDS", "6"))
+OURS, TUNED, DEFAULTS = "hopper+ras", "stock-tuned", "stock"
 GOALS = {
-    ("independent", "stock"): 0.5,
-    ("independent", "stock-tuned"): 0.7,
-    ("data", "stock"): 1.0,
-    ("data", "stock-tuned"): 1.0,
+    ("independent", TUNED): 0.65,
+    ("independent", DEFAULTS): 0.35,
+    ("half", TUNED): 0.9,
+    ("data", TUNED): 0.92,
 }
-OURS = ("fair+late", "hopper+ras")
+SLOWEST_BIN = {"independent": 1.0, "half": 1.1, "data": 1.1}
+SLOWEST_JOB = 1.1
+BINS = {"1 task": (1, 1), "2 to 5 tasks": (2, 5), "6 to 20 tasks": (6, 20), "21 to 40 tasks": (21, 40)}
 
 
 def rows() -> list[dict]:
-    """Rows `demo-ratio`: mean job time of ours over stock's, paired by round; the goal is for `hopper+ras`."""
-    return [one for kind in KINDS for one in _world(kind)]
+    """Rows `demo-ratio-<world>`, `fairness-<world>` and `losing-share-<world>` of `hopper+ras`, paired by round."""
+    found = []
+    for kind in KINDS:
+        rounds = measured(kind)
+        outcomes = {one.name: [each.outcomes[one.name] for each in rounds] for one in COMPETITORS}
+        times_s = mean_times(COMPETITORS, outcomes, kind, FOLDER.with_name(f"demo-ratio-{kind}.json"), Console())
+        found += [*ratios(kind, times_s, outcomes), *fairness(kind, outcomes), losing_share(kind, outcomes)]
+    return found
 
 
-def _world(kind: str) -> list[dict]:
-    work_dir = ROOT / "build" / f"demo-ratio-{kind}"
-    four, console = contestants(), Console()
-    worlds = [World(seed=seed, kind=kind) for seed in range(1, ROUNDS + 1)]
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(only_one(work_dir))
-        addresses = {
-            one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
-            for one in four
-            if one.allocator
-        }
-        cluster = stack.enter_context(LocalCluster(log_dir=work_dir / "cluster"))
-        outcomes = run_rounds(four, worlds, Workload(), addresses, cluster, work_dir, console)
-    means = mean_times(four, outcomes, kind, work_dir.with_suffix(".json"), console)
+def ratios(kind: str, times_s: dict[str, list[float]], outcomes: dict[str, list[Outcome]]) -> list[dict]:
+    """Mean job time (`times_s`, by round) over either stock's; each job's over tuned stock's, by the geometric mean."""
+    name = f"demo-ratio-{kind}"
+    by_job = list(map(job_ratio, outcomes[OURS], outcomes[TUNED]))
     return [
-        ratio_row(
-            f"demo-ratio {kind} {name}",
-            means[name],
-            peer,
-            means[peer],
-            goal=GOALS[kind, peer] if name == "hopper+ras" else None,
-        )
-        for name in OURS
-        for peer in ("stock", "stock-tuned")
+        *(
+            ratio_row(f"{name} {peer}", times_s[OURS], peer, times_s[peer], goal=GOALS.get((kind, peer)))
+            for peer in (TUNED, DEFAULTS)
+        ),
+        ratio_row(f"{name} by job", by_job, TUNED, [1.0] * len(by_job), goal=None, unit="geometric mean"),
     ]
 
 
+def fairness(kind: str, outcomes: dict[str, list[Outcome]]) -> list[dict]:
+    """By jobs' size, mean job time over tuned stock's; and the job that is most surely slower than under it."""
+    jobs = SIZE.workload().jobs
+
+    def times_s(name: str, chosen: set[str]) -> list[float]:
+        return [statistics.fmean(one.job_s[job] for job in chosen) for one in outcomes[name]]
+
+    found = []
+    for title, (fewest, most) in BINS.items():
+        chosen = {job.job_id for job in jobs if fewest <= job.tasks <= most}
+        ours_s, tuned_s = times_s(OURS, chosen), times_s(TUNED, chosen)
+        found.append(ratio_row(f"fairness-{kind} {title}", ours_s, TUNED, tuned_s, goal=SLOWEST_BIN[kind]))
+    surely = {
+        job.job_id: least_ratio(times_s(OURS, {job.job_id}), times_s(TUNED, {job.job_id}), among=len(jobs))
+        for job in jobs
+    }
+    worst = max(surely, key=surely.__getitem__)
+    return [
+        *found,
+        {
+            "name": f"fairness-{kind} any job",
+            "value": round(surely[worst], 3),
+            "unit": "lower bound",
+            "peer": f"{worst} under {TUNED}",
+            "ratio": None,
+            "goal": SLOWEST_JOB,
+            "met": surely[worst] <= SLOWEST_JOB,
+            "runs": len(outcomes[OURS]),
+            "spread": [],
+        },
+    ]
+
+
+def losing_share(kind: str, outcomes: dict[str, list[Outcome]]) -> dict:
+    """Core-seconds of copies that lost over those of all attempts; the goal is tuned stock's share.
+
+    The spread is the interval of the difference, in percentage points; the goal is met where all of it is at most 0.
+    """
+    ours, tuned = (
+        [100 * one.copies.losing_core_s / one.copies.core_s for one in outcomes[name]] for name in (OURS, TUNED)
+    )
+    more = [mine - theirs for mine, theirs in zip(ours, tuned, strict=True)]
+    spread = interval_95(more) or ()
+    return {
+        "name": f"losing-share-{kind}",
+        "value": round(statistics.fmean(ours), 2),
+        "unit": "% of core-s",
+        "peer": f"{TUNED} {statistics.fmean(tuned):.2f}",
+        "ratio": None,
+        "goal": round(statistics.fmean(tuned), 2),
+        "met": max([statistics.fmean(more), *spread]) <= 0,
+        "runs": len(more),
+        "spread": [round(bound, 2) for bound in spread],
+    }
+
+
 def mean_times(
-    four: Sequence[Contestant],
+    contestants: Sequence[Contestant],
     outcomes: dict[str, list[Outcome]],
     kind: str,
     report: Path,
@@ -72,7 +118,7 @@ def mean_times(
 
     Raises SystemExit if any contestant's results differ from stock's.
     """
-    table = rows_of(four, outcomes, kind)
+    table = rows_of(contestants, outcomes, kind)
     print_table(table, console, subject)
     write_json(table, report)
     check_results(table)
