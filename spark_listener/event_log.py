@@ -1,4 +1,4 @@
-"""What did Spark itself record? The task attempts of one application, read from its event log."""
+"""What did Spark itself record? The stages and task attempts of one application, read from its event log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage as it was submitted; its job group is empty where none was set."""
+
+    stage: int
+    job_group: str
+    submitted_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CopyCounts:
     """The results and costs of speculation in one application."""
 
@@ -41,23 +51,39 @@ class CopyCounts:
 
 def read_attempts(path: Path) -> Iterator[Attempt]:
     """The attempts of an uncompressed event log, in the order in which they ended."""
+    for event in _read(path, "SparkListenerTaskEnd"):
+        task = event["Task Info"]
+        yield Attempt(
+            stage=event["Stage ID"],
+            stage_attempt=event["Stage Attempt ID"],
+            task=task["Index"],
+            attempt=task["Attempt"],
+            executor=task["Executor ID"],
+            host=task["Host"],
+            speculative=task["Speculative"],
+            launch_ms=task["Launch Time"],
+            finish_ms=task["Finish Time"],
+            succeeded=event["Task End Reason"]["Reason"] == "Success",
+        )
+
+
+def read_stages(path: Path) -> Iterator[Stage]:
+    """The stages of an uncompressed event log, in the order in which they were submitted."""
+    for event in _read(path, "SparkListenerStageSubmitted"):
+        info, properties = event["Stage Info"], event.get("Properties") or {}
+        yield Stage(
+            stage=info["Stage ID"],
+            job_group=properties.get("spark.jobGroup.id", ""),
+            submitted_ms=info["Submission Time"],
+        )
+
+
+def _read(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The events of one name, which each line begins with."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
-            if line.startswith('{"Event":"SparkListenerTaskEnd"'):
-                event = json.loads(line)
-                task = event["Task Info"]
-                yield Attempt(
-                    stage=event["Stage ID"],
-                    stage_attempt=event["Stage Attempt ID"],
-                    task=task["Index"],
-                    attempt=task["Attempt"],
-                    executor=task["Executor ID"],
-                    host=task["Host"],
-                    speculative=task["Speculative"],
-                    launch_ms=task["Launch Time"],
-                    finish_ms=task["Finish Time"],
-                    succeeded=event["Task End Reason"]["Reason"] == "Success",
-                )
+            if line.startswith(f'{{"Event":"{name}"'):
+                yield json.loads(line)
 
 
 def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:

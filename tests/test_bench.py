@@ -1,14 +1,16 @@
 """Do the benchmarks still run, and do they mean what they say? They are measured rarely."""
 
+import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.world import World
+from spark_listener.demo.world import SIZES, World
 from spark_listener.event_log import CopyCounts
-from tests.bench import cycle, demo_ratio, demo_rounds
+from tests.bench import cycle, demo_ratio, demo_rounds, sim_real
 from tests.bench.__main__ import ROOT
 from tests.bench.paced import slowdown
 
@@ -119,3 +121,72 @@ def test_the_ratio_to_either_stock_is_held_to_the_goal_of_its_world(tmp_path):
     tuned, defaults, by_job = demo_ratio.ratios("data", times_s, outcomes)
     assert (tuned["goal"], tuned["met"], defaults["goal"]) == (0.92, False, None)
     assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data by job")
+
+
+def tiny(jobs=1):
+    """The first jobs of the small demo, on hosts of one core."""
+    return replace(SIZES["small"], jobs=jobs, cores_per_worker=1)
+
+
+@pytest.mark.parametrize("contestant", sim_real.MODELS)
+def test_a_simulated_job_takes_what_its_slowest_split_takes_to_read(contestant):
+    """Three tasks on four hosts, of which none is sick, and neither stock nor ours can save anything in `data`."""
+    world = World(seed=3, kind="data", sick_host="none")
+    slowest_s = max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
+    overhead = sim_real.Overhead(attempt_s=0.25, job_s=1.0)
+    play = sim_real.DemoPlay(sim_real.MODELS[contestant], tiny(), world, overhead, placement=1)
+    assert play.mean_job_s() == pytest.approx(slowest_s + 2 * 0.25 + 1.0, abs=0.05)
+
+
+def test_a_simulated_sick_host_runs_for_a_share_of_each_second_and_for_whole_steps():
+    """A sleep that outlasts the time in which the process is stopped is over when it goes on."""
+    world = World(seed=3, sick_duty=0.25)
+    play = sim_real.DemoPlay(sim_real.MODELS["stock"], tiny(), world, sim_real.Overhead(0.25, 0.0), placement=1)
+    steps = [play.duty(sim_real.HOSTS.index(world.sick_host), sim_real.STEPS * step_s) for step_s in (0.05, 0.1, 0.3)]
+    assert steps == pytest.approx([0.25, 0.3, 0.3])
+    assert play.duty(0, 1.0) == 1.0
+    assert play.mean_job_s() > 1.5 * max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
+
+
+def test_simulated_stock_serves_stages_in_the_order_of_their_submission():
+    """Of ten jobs on four slots the last waits for most of the work; a fair order serves small ones sooner."""
+    world = World(seed=3, sick_host="none")
+    fifo, fair = (
+        sim_real.DemoPlay(sim_real.MODELS[name], tiny(jobs=10), world, sim_real.Overhead(0.25, 0.0), placement=1)
+        for name in ("stock", "stock-tuned")
+    )
+    assert fifo.mean_job_s() > 1.5 * fair.mean_job_s()
+    last = [play.results.response_s[-1] for play in (fifo, fair)]
+    assert fifo.counts["launched"] == 0 < fair.counts["launched"]
+    assert last[0] > last[1]
+
+
+def test_the_overhead_of_stock_is_what_attempts_take_beyond_reading_and_jobs_beyond_their_stages(tmp_path):
+    """Attempts on the sick host say nothing of it, nor does the wait for a slot."""
+    world = World(seed=3)
+    read_ms = [round(1000 * sim_real.read_s(world, "job320", task, 0)) for task in range(2)]
+
+    def submitted(stage, at_ms, group):
+        info = {"Stage ID": stage, "Submission Time": at_ms}
+        return {"Event": "SparkListenerStageSubmitted", "Stage Info": info, "Properties": {"spark.jobGroup.id": group}}
+
+    def ended(stage, task, host, from_ms, to_ms):
+        info = {"Index": task, "Attempt": 0, "Executor ID": "0", "Host": host, "Speculative": False}
+        info |= {"Launch Time": from_ms, "Finish Time": to_ms}
+        event = {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Stage Attempt ID": 0, "Task Info": info}
+        return event | {"Task End Reason": {"Reason": "Success"}}
+
+    events = [
+        submitted(0, 0, ""),
+        ended(0, 0, "127.0.0.2", 0, 9000),
+        submitted(1, 10_000, "job320"),
+        ended(1, 0, "127.0.0.2", 12_000, 12_000 + read_ms[0] + 300),
+        ended(1, 1, "127.0.0.4", 12_000, 90_000),
+        submitted(3, 90_200, "job320"),
+        ended(3, 0, "127.0.0.3", 90_200, 90_300),
+    ]
+    log = tmp_path / "app"
+    log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    overhead = sim_real.overhead_of(log, {"job320": 81.0}, world)
+    assert overhead.attempt_s == pytest.approx((0.3 + 0.1) / 2, abs=1e-3)
+    assert overhead.job_s == pytest.approx(81.0 - 80.0 - 0.1)

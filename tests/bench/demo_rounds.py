@@ -7,6 +7,7 @@ round counts only if all before it do, and one that was cut short leaves nothing
 import os
 import shutil
 from contextlib import ExitStack
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -37,17 +38,26 @@ class Round(Struct, frozen=True, kw_only=True):
 
 
 def measured(kind: str, rounds: int = ROUNDS, folder: Path = FOLDER) -> list[Round]:
-    """The first `rounds` rounds of a world; each that this commit has not run yet is run."""
-    at, kept_on, found = commit(), True, []
-    for number in range(1, rounds + 1):
+    """The first `rounds` rounds of a world; those that this commit has not run yet are run."""
+    found = kept(kind, rounds, folder)
+    for number in range(len(found) + 1, rounds + 1):
         place = folder / kind / str(number)
-        kept = recorded(place, at) if kept_on else None
-        kept_on = kept is not None
-        if kept is None:
-            kept = Round(commit=at, outcomes=run_round(kind, number, place))
-            (place / "round.json").write_bytes(msgspec.json.encode(kept))
-        found.append(kept)
+        found.append(Round(commit=commit(), outcomes=run_round(kind, number, place)))
+        (place / "round.json").write_bytes(msgspec.json.encode(found[-1]))
     return found
+
+
+def kept(kind: str, rounds: int = ROUNDS, folder: Path = FOLDER) -> list[Round]:
+    """The rounds of a world, up to the first one that this commit has not run."""
+    at = commit()
+    each = (recorded(folder / kind / str(number), at) for number in range(1, rounds + 1))
+    return [one for one in takewhile(bool, each) if one]
+
+
+def event_log(kind: str, number: int, contestant: str) -> Path:
+    """Spark's event log of a contestant's turn in a round."""
+    (log,) = (FOLDER / kind / str(number) / f"{number}-{contestant}").glob("app-*")
+    return log
 
 
 def recorded(place: Path, at: str) -> Round | None:

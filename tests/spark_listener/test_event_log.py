@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spark_listener.event_log import Attempt, CopyCounts, count_copies, read_attempts
+from spark_listener.event_log import Attempt, CopyCounts, count_copies, read_attempts, read_stages
 
 pytestmark = pytest.mark.unit
 
@@ -31,6 +31,21 @@ def test_an_attempt_is_read_with_its_identity_and_duration(tmp_path) -> None:
         speculative=True, launch_ms=1_000, finish_ms=3_500, succeeded=True,
     )  # fmt: skip
     assert attempt.duration_s == 2.5
+
+
+def test_a_stage_is_read_with_its_job_group(tmp_path) -> None:
+    """The demo's jobs are told by it; stages of other work have none."""
+    log = tmp_path / "app"
+    events = [
+        {"Stage Info": {"Stage ID": 3, "Submission Time": 1_000}, "Properties": {"spark.jobGroup.id": "a"}},
+        {"Stage Info": {"Stage ID": 5, "Submission Time": 2_000}},
+    ]
+    named = ({"Event": "SparkListenerStageSubmitted"} | event for event in events)
+    log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in named))
+    assert [(one.stage, one.job_group, one.submitted_ms) for one in read_stages(log)] == [
+        (3, "a", 1_000),
+        (5, "", 2_000),
+    ]
 
 
 def test_a_beaten_original_is_not_charged_to_copies(tmp_path) -> None:

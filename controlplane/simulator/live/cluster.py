@@ -12,6 +12,30 @@ TASK_BYTES = 10**9
 """Every task reads as much: all tasks of a stage are equal work."""
 
 
+def ran_s(until_s: float, duty: float) -> float:
+    """For how long a process has run by then that runs for the first `duty` seconds of each second.
+
+    >>> [ran_s(until_s, duty=0.25) for until_s in (0.125, 0.5, 2.125)]
+    [0.125, 0.25, 0.625]
+    >>> ran_s(2.1, duty=1.0)
+    2.1
+    """
+    whole, part = divmod(until_s, 1.0)
+    return whole * duty + min(part, duty)
+
+
+def when_ran_s(time_s: float, duty: float) -> float:
+    """The inverse of `ran_s`: when it has run for so long; once it goes on, if it has just been stopped then.
+
+    >>> [when_ran_s(time_s, duty=0.25) for time_s in (0.125, 0.625)]
+    [0.125, 2.125]
+    >>> when_ran_s(0.5, duty=0.25)
+    2.0
+    """
+    whole, part = divmod(time_s, duty)
+    return whole + part
+
+
 @dataclass(slots=True, eq=False)
 class Attempt:
     """One attempt, on a slot of a machine."""
@@ -26,10 +50,13 @@ class Attempt:
     end_s: float
     order: int = 0
     """The order that asked for it; 0 for an original."""
+    duty: float = 1.0
+    """Its process runs for so much of each second."""
 
     def bytes_read(self, now_s: float) -> int:
-        """Bytes read so far: it reads evenly until its end."""
-        share = (now_s - self.works_s) / (self.end_s - self.works_s) if self.end_s > self.works_s else 1.0
+        """Bytes read so far: it reads evenly until its end, while its process runs."""
+        begun_s, done_s, ended_s = (ran_s(at_s, self.duty) for at_s in (self.works_s, now_s, self.end_s))
+        share = (done_s - begun_s) / (ended_s - begun_s) if ended_s > begun_s else 1.0
         return int(TASK_BYTES * min(max(share, 0.0), 1.0))
 
     def started(self) -> f.AttemptStarted:

@@ -25,7 +25,19 @@ from controlplane.simulator.cluster.events import JobResults
 from controlplane.simulator.cluster.turns import turn
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, machine_factor, mean_factor
 from controlplane.simulator.draws import job_key
-from controlplane.simulator.live.cluster import TASK_BYTES, Attempt, Job, Ordered, Slots, Stage, Task, executor, host
+from controlplane.simulator.live.cluster import (
+    TASK_BYTES,
+    Attempt,
+    Job,
+    Ordered,
+    Slots,
+    Stage,
+    Task,
+    executor,
+    host,
+    ran_s,
+    when_ran_s,
+)
 
 SOURCE = "spark:simulated"
 MOST_STARTED = 16
@@ -52,7 +64,7 @@ def draw_machines(world: World, factor: Floats) -> None:
 
 
 class Play:
-    """One run."""
+    """One run. A subclass may have jobs and luck of its own: `draw_s`, `duty`, `need` and `stage_name`."""
 
     def __init__(
         self, work: Workload, world: World, settings: EngineSettings, slots_per_machine: int, report_s: float
@@ -133,34 +145,58 @@ class Play:
         job.phase += 1
         at = int(self._work.first_phase[job.id]) + job.phase
         n_tasks = int(self._work.phase_tasks[at])
-        works_s, drawn = np.empty((n_tasks, MOST_STARTED)), np.zeros(1, dtype=DRAWN)
-        drawn["id"] = job.id
-        draw_work(self._work, self._world, drawn, int(self._work.phase_tasks[at - job.phase : at].sum()), works_s)
         job.stage = self._stages[at] = Stage(
-            id=at, job=job, work_s=works_s.tolist(), waiting=list(range(n_tasks))[::-1], launched_s=self._now_s
+            id=at, job=job, work_s=self.draw_s(job), waiting=list(range(n_tasks))[::-1], launched_s=self._now_s
         )
         sizes = [TASK_BYTES] * n_tasks
         self._tell(
             f.StageSubmitted(
-                job=job.key, stage=at, stage_attempt=0, n_tasks=n_tasks, name=f"{job.key}-{job.phase}",
+                job=job.key, stage=at, stage_attempt=0, n_tasks=n_tasks, name=self.stage_name(job),
                 kind="shuffle_map", input_bytes=sizes,
             )
         )  # fmt: skip
         self._hand_out()
 
+    def draw_s(self, job: Job) -> list[list[float]]:
+        """What the tasks of the job's open phase take once they work, by task and attempt."""
+        at = int(self._work.first_phase[job.id]) + job.phase
+        works_s, drawn = np.empty((int(self._work.phase_tasks[at]), MOST_STARTED)), np.zeros(1, dtype=DRAWN)
+        drawn["id"] = job.id
+        draw_work(self._work, self._world, drawn, int(self._work.phase_tasks[at - job.phase : at].sum()), works_s)
+        return works_s.tolist()
+
+    def duty(self, machine: int, work_s: float) -> float:
+        """For how much of each second the process of an attempt runs that takes `work_s` on that machine."""
+        return 1.0
+
+    def stage_name(self, job: Job) -> str:
+        """What the job's open phase is called: the engine knows stages again by it."""
+        return f"{job.key}-{job.phase}"
+
+    def need(self, job: Job) -> float:
+        """How soon it is the job's turn, the least first; infinite if it is not."""
+        return turn(job.running, job.target, job.cap is not None, job.weight)
+
+    def _turn(self, job: Job) -> tuple[float, float]:
+        """Its precedence, if it is below its target, and its need: the least goes first."""
+        need = self.need(job)
+        return (job.precedence if need < 0 else inf), need
+
     def _start(self, task: Task, machine: int, order: int = 0) -> None:
         stage, job = task.stage, task.stage.job
-        works_s = self._now_s + self._world.launch_s
         work_s = stage.work_s[task.index][min(task.n_started, MOST_STARTED - 1)] * float(self._factor[machine])
+        duty = self.duty(machine, work_s)
+        working_s = ran_s(self._now_s, duty) + self._world.launch_s
         attempt = Attempt(
             id=next(self._ids),
             task=task,
             number=task.n_started,
             machine=machine,
             started_s=self._now_s,
-            works_s=works_s,
-            end_s=works_s + work_s,
+            works_s=when_ran_s(working_s, duty),
+            end_s=when_ran_s(working_s + work_s, duty),
             order=order,
+            duty=duty,
         )
         self._attempts[attempt.id] = attempt
         self._slots.take(machine)
@@ -282,8 +318,8 @@ class Play:
         """Give free slots to the jobs whose turn it is: to an ordered copy of theirs, or to an original."""
         self._drop_overdue()
         while self._slots.n_free > 0:
-            stages = [stage for stage in self._stages.values() if _need(stage.job) < inf]
-            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: _turn(stage.job))):
+            stages = [stage for stage in self._stages.values() if self.need(stage.job) < inf]
+            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: self._turn(stage.job))):
                 return
 
     def _start_next(self, stage: Stage) -> bool:
@@ -344,14 +380,3 @@ def _aged(fact: f.AnyFact, age_s: float) -> f.AnyFact:
 def _may_start(job: Job) -> bool:
     """Whether its share leaves its originals a slot."""
     return job.originals is None or job.running - job.copies < job.originals
-
-
-def _need(job: Job) -> float:
-    """How soon it is the job's turn, the least first; infinite if it is not."""
-    return turn(job.running, job.target, job.cap is not None, job.weight)
-
-
-def _turn(job: Job) -> tuple[float, float]:
-    """The same with precedence first, for jobs below their targets."""
-    need = _need(job)
-    return (job.precedence if need < 0 else inf), need

@@ -6,6 +6,7 @@ import pytest
 from controlplane.model.errors import BadSetting
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
+from controlplane.simulator.live.cluster import TASK_BYTES, Attempt
 from controlplane.simulator.live.scenario import EngineScenario
 
 pytestmark = pytest.mark.unit
@@ -63,6 +64,13 @@ def test_sick_machines_are_avoided():
     """One in four takes five times as long: where nothing avoids them, and nothing is copied, jobs take longer."""
     sick = {"slow_machine_share": 0.25, "slow_machine_factor": 5.0, "jobs": 40}
     assert ours(policy="srpt+ras", **sick).response_s < 0.8 * exact(policy="srpt+none", **sick).response_s
+
+
+def test_a_process_that_is_stopped_reads_nothing_and_ends_later():
+    """It runs for the first quarter of each second: half of a second's work is done at 1.25 s, and until 2 s."""
+    attempt = Attempt(id=1, task=None, number=0, machine=0, started_s=0.0, works_s=0.0, end_s=3.25, duty=0.25)
+    read = [attempt.bytes_read(at_s) / TASK_BYTES for at_s in (0.125, 0.25, 0.9, 1.25, 1.9, 3.25)]
+    assert read == pytest.approx([0.125, 0.25, 0.25, 0.5, 0.5, 1.0])
 
 
 @pytest.mark.parametrize(

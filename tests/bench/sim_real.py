@@ -1,0 +1,219 @@
+"""Does the simulator foretell the large demo? The live engine on a simulated driver, given the demo's own draws.
+
+The rounds are those that `demo_ratio` has run at this commit; none is run here.
+"""
+
+import random
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import ceil, inf
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from controlplane.model.facts import Mode
+from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
+from controlplane.model.parameters import EngineSettings
+from controlplane.simulator.cluster import world as cluster
+from controlplane.simulator.live.cluster import Job, Slots
+from controlplane.simulator.live.play import MOST_STARTED, Play
+from controlplane.simulator.live.scenario import UNLIMITED
+from spark_listener.demo.application import Outcome
+from spark_listener.demo.contestants import BEST_STOCK
+from spark_listener.demo.world import KINDS, SPLIT_BYTES, Size, World
+from spark_listener.event_log import read_attempts, read_stages
+from tests.bench.demo_rounds import FIRST_SEED, SIZE, Round, event_log, kept
+from tests.bench.paced import slowdown
+from tests.bench.statistics import ratio_row
+
+WITHIN = 0.1
+"""The ratio of means may differ from 1 by so much."""
+REPORT_S = 0.1
+STEPS = 64
+"""Sleeps of the paced file system in a split; a process that is stopped during one finds it over when it goes on."""
+HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
+PLACEMENTS = 5
+"""Runs of a round: Spark offers free executors in a random order, and what starts on the sick host decides much."""
+
+
+class Overhead(NamedTuple):
+    """Seconds that the paced file system does not account for."""
+
+    attempt_s: float
+    """Of an attempt, from its launch to its end."""
+    job_s: float
+    """Of a job, while none of its stages is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A contestant's policies in the simulator."""
+
+    allocator: str
+    speculator: str
+    speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    is_stock: bool = False
+
+    def settings(self) -> EngineSettings:
+        """Stock knows no budgets, and one copy a task; ours has the defaults."""
+        stock = {"max_copies_per_task": 1, **UNLIMITED} if self.is_stock else {}
+        return EngineSettings(
+            mode=Mode.CONTROL,
+            allocator=self.allocator,
+            speculator=self.speculator,
+            speculator_settings=dict(self.speculator_settings),
+            **stock,
+        )
+
+
+MODELS = {
+    "stock": Model(allocator="fifo", speculator="none", is_stock=True),
+    "stock-tuned": Model(
+        allocator="fair",
+        speculator="stock-spark",
+        speculator_settings={"quantile": BEST_STOCK.quantile, "multiplier": BEST_STOCK.multiplier},
+        is_stock=True,
+    ),
+    "hopper+ras": Model(allocator="hopper", speculator="ras"),
+}
+
+
+class ShuffledSlots(Slots):
+    """Slots whose machines are offered in a random order."""
+
+    def __init__(self, machines: int, slots_per_machine: int, placement: int) -> None:
+        super().__init__(machines, slots_per_machine)
+        self._random = random.Random(placement)
+
+    def machines(self) -> Iterator[int]:
+        """Machines with a free slot."""
+        free = list(super().machines())
+        return iter(self._random.sample(free, len(free)))
+
+
+class DemoPlay(Play):
+    """A contestant's run of the demo: its jobs, arrivals, hosts and draws; `placement` chooses the order of offers."""
+
+    def __init__(self, model: Model, size: Size, world: World, overhead: Overhead, placement: int) -> None:
+        self._demo, self._model, self._overhead = world, model, overhead
+        self._demo_jobs = size.workload().jobs
+        n_jobs = len(self._demo_jobs)
+        work = cluster.Workload(
+            arrival_s=np.array([job.arrival_s for job in self._demo_jobs]),
+            service_s=np.ones(n_jobs),
+            weight=np.ones(n_jobs),
+            transfer_ratio=np.zeros(n_jobs),
+            first_phase=2 * np.arange(n_jobs + 1),
+            phase_tasks=np.array([tasks for job in self._demo_jobs for tasks in (job.tasks, 1)]),
+            original_s=np.empty(0),
+            first_original=np.zeros(n_jobs + 1, dtype=np.int64),
+        )
+        machines = cluster.World(
+            seed=world.seed, machines=len(HOSTS), tail_index=inf, shared_share=0.0, slow_machine_share=0.0,
+            slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s, kill_s=0.0, replicas=0,
+            remote_factor=1.0,
+        )  # fmt: skip
+        super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)
+        self._slots = ShuffledSlots(len(HOSTS), size.cores_per_worker, placement)
+
+    def mean_job_s(self) -> float:
+        """Play it, and tell the mean job time."""
+        self.run(np.array([0.0, 0.0]))
+        return self._overhead.job_s + float(self.results.response_s.mean())
+
+    def draw_s(self, job: Job) -> list[list[float]]:
+        """A split at the paced file system's rate; what a reduce task takes beside the overhead is nothing."""
+        if job.phase == 1:
+            return [[0.0] * MOST_STARTED]
+        demo = self._demo_jobs[job.id]
+        return [
+            [read_s(self._demo, demo.job_id, task, attempt) for attempt in range(MOST_STARTED)]
+            for task in range(demo.tasks)
+        ]
+
+    def duty(self, machine: int, work_s: float) -> float:
+        """The sick host's processes run for whole steps, begun in a share of each second."""
+        if HOSTS[machine] != self._demo.sick_host:
+            return 1.0
+        step_s = max(work_s / STEPS, 1e-3)
+        return min(1.0, step_s * ceil(self._demo.sick_duty / step_s))
+
+    def stage_name(self, job: Job) -> str:
+        """All jobs are the same query."""
+        return f"stage {job.phase}"
+
+    def need(self, job: Job) -> float:
+        """Stock serves stages in the order of their submission, or the job with the fewest attempts."""
+        if not self._model.is_stock:
+            return super().need(job)
+        return 0.0 if self._model.allocator == "fifo" else job.running
+
+    def _obey(self, orders: Iterable[AnyOrder]) -> None:
+        """Stock Spark's originals and copies go to sick hosts as to others."""
+        if self._model.is_stock:
+            orders = [
+                msgspec.structs.replace(order, host="", avoid_hosts=[]) if isinstance(order, LaunchCopy) else order
+                for order in orders
+                if not isinstance(order, AvoidHosts)
+            ]
+        super()._obey(orders)
+
+
+def read_s(world: World, job_id: str, task: int, attempt: int) -> float:
+    """How long the paced file system takes to serve a split."""
+    factor = slowdown(world, f"{job_id}.tsv", task * SPLIT_BYTES, attempt)
+    return SPLIT_BYTES / world.bytes_per_second * factor
+
+
+def overhead_of(log: Path, job_s: Mapping[str, float], world: World) -> Overhead:
+    """The means of one run: its attempts on healthy hosts beyond what they read, its jobs beyond their open stages."""
+    stages = {one.stage: one for one in read_stages(log) if one.job_group}
+    reading = {one.job_group: one.stage for one in reversed(stages.values())}
+    attempts = [one for one in read_attempts(log) if one.stage in stages]
+    ended_ms = {one.stage: one.finish_ms for one in attempts}
+    open_s = sum(ended_ms[one.stage] - one.submitted_ms for one in stages.values()) / 1000
+    beyond_s = []
+    for one in attempts:
+        if one.host != world.sick_host:
+            job_id = stages[one.stage].job_group
+            reads = reading[job_id] == one.stage
+            beyond_s.append(one.duration_s - reads * read_s(world, job_id, one.task, one.attempt))
+    return Overhead(attempt_s=statistics.fmean(beyond_s), job_s=(sum(job_s.values()) - open_s) / len(job_s))
+
+
+def rows() -> list[dict]:
+    """Rows `sim-real-<world>`: the simulated mean job time over the measured one, for each contestant."""
+    found = [row for kind in KINDS if (rounds := kept(kind)) for row in _world(kind, rounds)]
+    if not found:
+        print("no round of the demo was run at this commit")
+    return found
+
+
+def _world(kind: str, rounds: list[Round]) -> list[dict]:
+    worlds = [SIZE.world(seed=FIRST_SEED + number, kind=kind) for number in range(len(rounds))]
+    of_rounds = [
+        overhead_of(event_log(kind, number, "stock"), one.outcomes["stock"].job_s, world)
+        for number, (world, one) in enumerate(zip(worlds, rounds, strict=True), start=1)
+    ]
+    overhead = Overhead(*map(statistics.fmean, zip(*of_rounds, strict=True)))
+    print(
+        f"{kind}: {overhead.attempt_s:.2f} s an attempt and {overhead.job_s:.2f} s a job beyond what stock's tasks read"
+    )
+    return [
+        _row(f"sim-real-{kind} {name}", model, worlds, overhead, [one.outcomes[name] for one in rounds])
+        for name, model in MODELS.items()
+    ]
+
+
+def _row(name: str, model: Model, worlds: list[World], overhead: Overhead, measured: list[Outcome]) -> dict:
+    simulated_s = [
+        statistics.fmean(DemoPlay(model, SIZE, world, overhead, at).mean_job_s() for at in range(PLACEMENTS))
+        for world in worlds
+    ]
+    row = ratio_row(
+        name, simulated_s, "measured", [statistics.fmean(one.job_s.values()) for one in measured], goal=WITHIN
+    )
+    return row | {"met": abs(row["ratio"] - 1) <= WITHIN}
