@@ -112,9 +112,9 @@ class DemoPlay(Play):
             first_original=np.zeros(n_jobs + 1, dtype=np.int64),
         )
         machines = cluster.World(
-            seed=world.seed, machines=len(HOSTS), tail_index=inf, shared_share=0.0, slow_machine_share=0.0,
-            slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s, kill_s=0.0, replicas=0,
-            remote_factor=1.0,
+            seed=world.seed, machines=len(HOSTS), tail_index=inf, tail_share=1.0, shared_share=0.0,
+            slow_machine_share=0.0, slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s,
+            kill_s=0.0, replicas=0, remote_factor=1.0,
         )  # fmt: skip
         super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)
         self._slots = ShuffledSlots(len(HOSTS), size.cores_per_worker, placement)
