@@ -129,6 +129,9 @@ def simulate(
     estimates: Annotated[
         Estimates, of_cluster(help="exact: the truth, with --noise; engine: the live engine's own.")
     ] = Estimates.EXACT,
+    pools: Annotated[
+        int, of_cluster(help="With estimates of the engine: drivers that share jobs and machines equally.")
+    ] = 1,
     noise: Annotated[float, of_cluster(help="Noise of estimated remaining times.")] = 0.3,
     replicas: Annotated[int, of_cluster(help="Machines that hold a task's input; 0 for all.")] = 0,
     locality: Annotated[
@@ -173,8 +176,12 @@ def simulate(
                 "budgets": budgets,
             }
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
-            kind = EngineScenario if estimates is Estimates.ENGINE else ClusterScenario
-            scenario: Any = kind(**given | parse_set([*factor, *(set_ or ())]))
+            given |= parse_set([*factor, *(set_ or ())])
+            if estimates is Estimates.EXACT and pools != 1:
+                raise BadSetting("pools", got=pools, want="1 with exact estimates")
+            scenario: Any = (
+                EngineScenario(**given, pools=pools) if estimates is Estimates.ENGINE else ClusterScenario(**given)
+            )
         else:
             scenario = MasterWorkerScenario(
                 policy=policy,

@@ -5,7 +5,7 @@ The rounds are those that `demo_ratio` has run at this commit; none is run here.
 
 import random
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
 from pathlib import Path
@@ -19,12 +19,13 @@ from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster import world as cluster
 from controlplane.simulator.live.cluster import Job, Slots
-from controlplane.simulator.live.play import MOST_STARTED, Play
+from controlplane.simulator.live.play import MOST_STARTED, Driver, Play
 from controlplane.simulator.live.scenario import UNLIMITED
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import BEST_STOCK
 from spark_listener.demo.world import KINDS, SPLIT_BYTES, Size, World
 from spark_listener.event_log import read_attempts, read_stages
+from spark_listener.swim import ModelJob
 from tests.bench.demo_rounds import FIRST_SEED, SIZE, Round, event_log, kept
 from tests.bench.paced import slowdown
 from tests.bench.statistics import ratio_row
@@ -84,7 +85,7 @@ MODELS = {
 class ShuffledSlots(Slots):
     """Slots whose machines are offered in a random order."""
 
-    def __init__(self, machines: int, slots_per_machine: int, placement: int) -> None:
+    def __init__(self, machines: range, slots_per_machine: int, placement: int) -> None:
         super().__init__(machines, slots_per_machine)
         self._random = random.Random(placement)
 
@@ -94,35 +95,21 @@ class ShuffledSlots(Slots):
         return iter(self._random.sample(free, len(free)))
 
 
-class DemoPlay(Play):
-    """A contestant's run of the demo: its jobs, arrivals, hosts and draws; `placement` chooses the order of offers."""
+class DemoDriver(Driver):
+    """Its driver: what its attempts read, on which hosts, and in which order stock serves its jobs."""
 
-    def __init__(self, model: Model, size: Size, world: World, overhead: Overhead, placement: int) -> None:
-        self._demo, self._model, self._overhead = world, model, overhead
-        self._demo_jobs = size.workload().jobs
-        n_jobs = len(self._demo_jobs)
-        work = cluster.Workload(
-            arrival_s=np.array([job.arrival_s for job in self._demo_jobs]),
-            service_s=np.ones(n_jobs),
-            weight=np.ones(n_jobs),
-            transfer_ratio=np.zeros(n_jobs),
-            first_phase=2 * np.arange(n_jobs + 1),
-            phase_tasks=np.array([tasks for job in self._demo_jobs for tasks in (job.tasks, 1)]),
-            original_s=np.empty(0),
-            first_original=np.zeros(n_jobs + 1, dtype=np.int64),
-        )
-        machines = cluster.World(
-            seed=world.seed, machines=len(HOSTS), tail_index=inf, tail_share=1.0, shared_share=0.0,
-            slow_machine_share=0.0, slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s,
-            kill_s=0.0, replicas=0, remote_factor=1.0,
-        )  # fmt: skip
-        super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)
-        self._slots = ShuffledSlots(len(HOSTS), size.cores_per_worker, placement)
-
-    def mean_job_s(self) -> float:
-        """Play it, and tell the mean job time."""
-        self.run(np.array([0.0, 0.0]))
-        return self._overhead.job_s + float(self.results.response_s.mean())
+    def __init__(
+        self,
+        play: Play,
+        source: str,
+        machines: range,
+        slots: ShuffledSlots,
+        model: Model,
+        demo: World,
+        demo_jobs: Sequence[ModelJob],
+    ) -> None:
+        super().__init__(play, source, machines, slots.n // len(machines))
+        self._slots, self._model, self._demo, self._demo_jobs = slots, model, demo, demo_jobs
 
     def draw_s(self, job: Job) -> list[list[float]]:
         """A split at the paced file system's rate; what a reduce task takes beside the overhead is nothing."""
@@ -151,7 +138,7 @@ class DemoPlay(Play):
             return super().need(job)
         return 0.0 if self._model.allocator == "fifo" else job.running
 
-    def _obey(self, orders: Iterable[AnyOrder]) -> None:
+    def obey(self, orders: Iterable[AnyOrder]) -> None:
         """Stock Spark's originals and copies go to sick hosts as to others."""
         if self._model.is_stock:
             orders = [
@@ -159,7 +146,43 @@ class DemoPlay(Play):
                 for order in orders
                 if not isinstance(order, AvoidHosts)
             ]
-        super()._obey(orders)
+        super().obey(orders)
+
+
+class DemoPlay(Play):
+    """A contestant's run of the demo: its jobs, arrivals, hosts and draws; `placement` chooses the order of offers."""
+
+    def __init__(self, model: Model, size: Size, world: World, overhead: Overhead, placement: int) -> None:
+        self._demo, self._model, self._overhead = world, model, overhead
+        self._demo_jobs = size.workload().jobs
+        n_jobs = len(self._demo_jobs)
+        work = cluster.Workload(
+            arrival_s=np.array([job.arrival_s for job in self._demo_jobs]),
+            service_s=np.ones(n_jobs),
+            weight=np.ones(n_jobs),
+            transfer_ratio=np.zeros(n_jobs),
+            first_phase=2 * np.arange(n_jobs + 1),
+            phase_tasks=np.array([tasks for job in self._demo_jobs for tasks in (job.tasks, 1)]),
+            original_s=np.empty(0),
+            first_original=np.zeros(n_jobs + 1, dtype=np.int64),
+        )
+        machines = cluster.World(
+            seed=world.seed, machines=len(HOSTS), tail_index=inf, tail_share=1.0, shared_share=0.0,
+            slow_machine_share=0.0, slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s,
+            kill_s=0.0, replicas=0, remote_factor=1.0,
+        )  # fmt: skip
+        self._placement = placement
+        super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)
+
+    def driver(self, source: str, machines: range, slots_per_machine: int) -> Driver:
+        """The contestant's."""
+        slots = ShuffledSlots(machines, slots_per_machine, self._placement)
+        return DemoDriver(self, source, machines, slots, self._model, self._demo, self._demo_jobs)
+
+    def mean_job_s(self) -> float:
+        """Play it, and tell the mean job time."""
+        self.run(np.array([0.0, 0.0]))
+        return self._overhead.job_s + float(self.results.response_s.mean())
 
 
 def read_s(world: World, job_id: str, task: int, attempt: int) -> float:

@@ -149,30 +149,31 @@ class Ordered:
 class Slots:
     """Free slots by machine. The next one is looked for from machine to machine, so that none is favoured."""
 
-    def __init__(self, machines: int, slots_per_machine: int) -> None:
-        self._free = [slots_per_machine] * machines
+    def __init__(self, machines: range, slots_per_machine: int) -> None:
+        self._first = machines.start
+        self._free = [slots_per_machine] * len(machines)
         self._next = 0
-        self.n = self.n_free = machines * slots_per_machine
+        self.n = self.n_free = len(machines) * slots_per_machine
 
     def take(self, machine: int) -> None:
         """One is used."""
-        self._free[machine] -= 1
+        self._free[machine - self._first] -= 1
         self.n_free -= 1
-        self._next = (machine + 1) % len(self._free)
+        self._next = (machine - self._first + 1) % len(self._free)
 
     def give_back(self, machine: int) -> None:
         """One is free again."""
-        self._free[machine] += 1
+        self._free[machine - self._first] += 1
         self.n_free += 1
 
     def machines(self) -> Iterator[int]:
         """Machines with a free slot, in the order in which they are offered."""
         n = len(self._free)
-        return (at % n for at in range(self._next, self._next + n) if self._free[at % n] > 0)
+        return (self._first + at % n for at in range(self._next, self._next + n) if self._free[at % n] > 0)
 
     def has(self, machine: int) -> bool:
         """Whether a machine has a free slot."""
-        return self._free[machine] > 0
+        return self._free[machine - self._first] > 0
 
 
 def host(machine: int) -> str:

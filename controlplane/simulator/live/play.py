@@ -1,4 +1,4 @@
-"""What happens on a driver that the live engine steers? Events in order of time, a report at each tick, orders obeyed.
+"""What happens on drivers that the live engine steers? Events in order of time, a report at each tick, orders obeyed.
 
 Jobs, machines and luck are the cluster model's (`simulator/cluster/world.py`), so both can be compared run by run. The
 engine knows what a shim would report at each tick: starts, ends, and bytes read, from an attempt's launch on.
@@ -39,7 +39,6 @@ from controlplane.simulator.live.cluster import (
     when_ran_s,
 )
 
-SOURCE = "spark:simulated"
 MOST_STARTED = 16
 """Attempts of a task whose durations are drawn; further ones take as long as the last of these."""
 ORDER_S = 0.01
@@ -64,18 +63,77 @@ def draw_machines(world: World, factor: Floats) -> None:
 
 
 class Play:
-    """One run. A subclass may have jobs and luck of its own: `draw_s`, `duty`, `need` and `stage_name`."""
+    """One run: the engine, and a driver for each pool, which has an equal part of the machines and every n-th job."""
 
     def __init__(
-        self, work: Workload, world: World, settings: EngineSettings, slots_per_machine: int, report_s: float
+        self,
+        work: Workload,
+        world: World,
+        settings: EngineSettings,
+        slots_per_machine: int,
+        report_s: float,
+        pools: int = 1,
     ) -> None:
-        """`report_s` is the time between two reports while anything runs."""
-        self._work, self._world, self._report_s = work, world, report_s
-        self._engine, self._slots = Scheduler(settings), Slots(world.machines, slots_per_machine)
-        self._factor = np.ones(world.machines)
-        draw_machines(world, self._factor)
+        """`report_s` is the time between two reports of a driver while anything runs there."""
+        self.work, self.world, self.report_s = work, world, report_s
+        self.engine, self.now_s, self.ids = Scheduler(settings), 0.0, count(1)
+        self.factor = np.ones(world.machines)
+        draw_machines(world, self.factor)
         self._events: list[tuple[float, int, Any]] = []
-        self._numbers, self._ids, self._now_s = count(), count(1), 0.0
+        self._numbers = count()
+        n_jobs = len(work.arrival_s)
+        self.results = JobResults(np.full(n_jobs, nan), np.full(n_jobs, nan), np.zeros(n_jobs, dtype=np.bool_))
+        self.counts: dict[str, float] = dict.fromkeys(
+            ("busy_s", "copy_s", "launched", "won", "restarted", "inputs", "local", "events", "cycles"), 0
+        )
+        part = world.machines // pools
+        parts = {f"spark:simulated-{pool}": range(part * pool, part * (pool + 1)) for pool in range(pools)}
+        self._drivers = {name: self.driver(name, machines, slots_per_machine) for name, machines in parts.items()}
+
+    def driver(self, source: str, machines: range, slots_per_machine: int) -> "Driver":
+        """The driver of one pool."""
+        return Driver(self, source, machines, slots_per_machine)
+
+    def run(self, window_s: Floats) -> None:
+        """Play all events; slot time is summed within the window, (from, to)."""
+        drivers = list(self._drivers.values())
+        for at, arrival_s in enumerate(self.work.arrival_s.tolist()):
+            self.at(arrival_s, partial(drivers[at % len(drivers)].arrive, at))
+        while self._events:
+            time_s, _, happen = heappop(self._events)
+            self._pass_time(time_s, window_s)
+            happen()
+
+    def at(self, time_s: float, happen: Any) -> None:
+        """Let something happen at a time."""
+        heappush(self._events, (time_s, next(self._numbers), happen))
+
+    def decide(self, report: Report) -> None:
+        """Tell the engine what a driver reports; what it orders, from any driver, takes effect a moment later."""
+        self.counts["cycles"] += 1
+        decision, _ = self.engine.handle([report], self.now_s)
+        for source, orders in decision.orders.items():
+            if orders:
+                self.at(self.now_s + ORDER_S, partial(self._drivers[source].obey, orders))
+
+    def _pass_time(self, time_s: float, window_s: Floats) -> None:
+        span_s = min(time_s, window_s[1]) - max(self.now_s, window_s[0])
+        if span_s > 0:
+            for driver in self._drivers.values():
+                self.counts["busy_s"] += span_s * driver.n_busy
+                self.counts["copy_s"] += span_s * driver.n_copies
+        self.now_s = time_s
+        self.counts["events"] += 1
+
+
+class Driver:
+    """One driver and its pool: jobs on machines of its own.
+
+    A subclass may have jobs, luck and an order of its own: `draw_s`, `duty`, `need` and `stage_name`.
+    """
+
+    def __init__(self, play: Play, source: str, machines: range, slots_per_machine: int) -> None:
+        self._play, self._source, self._slots = play, source, Slots(machines, slots_per_machine)
         self._jobs: dict[str, Job] = {}
         self._stages: dict[int, Stage] = {}
         self._attempts: dict[int, Attempt] = {}
@@ -86,55 +144,41 @@ class Play:
         self._said: dict[int, int] = {}
         """Bytes that were reported, by attempt."""
         self._facts: list[tuple[float, f.AnyFact]] = []
-        self._reports = False
-        n_jobs = len(work.arrival_s)
-        self.results = JobResults(np.full(n_jobs, nan), np.full(n_jobs, nan), np.zeros(n_jobs, dtype=np.bool_))
-        self.counts: dict[str, float] = dict.fromkeys(
-            ("busy_s", "copy_s", "launched", "won", "restarted", "inputs", "local", "events", "cycles"), 0
-        )
+        self._reports, self._is_known = False, False
         capabilities = f.Capabilities(
             max_copies=16, named_host=True, kill_copy=True, order_pending=True, hold_slots=True, avoid_hosts=True
         )
-        self._tell(f.DriverAttached(application="simulated", capabilities=capabilities))
-        for machine in range(world.machines):
+        self._tell(f.DriverAttached(application=source, capabilities=capabilities))
+        for machine in machines:
             self._tell(f.ExecutorAdded(executor=executor(machine), host=host(machine), slots=slots_per_machine))
 
-    def run(self, window_s: Floats) -> None:
-        """Play all events; slot time is summed within the window, (from, to)."""
-        for at, arrival_s in enumerate(self._work.arrival_s.tolist()):
-            self._at(arrival_s, partial(self._arrive, at))
-        while self._events:
-            time_s, _, happen = heappop(self._events)
-            self._pass_time(time_s, window_s)
-            happen()
+    @property
+    def n_busy(self) -> int:
+        """Slots that are not free."""
+        return self._slots.n - self._slots.n_free
 
-    def _at(self, time_s: float, happen: Any) -> None:
-        heappush(self._events, (time_s, next(self._numbers), happen))
-
-    def _pass_time(self, time_s: float, window_s: Floats) -> None:
-        span_s = min(time_s, window_s[1]) - max(self._now_s, window_s[0])
-        if span_s > 0:
-            self.counts["busy_s"] += span_s * (self._slots.n - self._slots.n_free)
-            self.counts["copy_s"] += span_s * sum(job.copies for job in self._jobs.values())
-        self._now_s = time_s
-        self.counts["events"] += 1
+    @property
+    def n_copies(self) -> int:
+        """Copies that run."""
+        return sum(job.copies for job in self._jobs.values())
 
     def _tell(self, fact: f.AnyFact) -> None:
         """Keep a fact for the next report, which is at the next tick."""
-        self._facts.append((self._now_s, fact))
+        self._facts.append((self._play.now_s, fact))
         if not self._reports:
             self._reports = True
-            self._at(self._report_s * np.ceil(self._now_s / self._report_s + 1e-9), self._report)
+            self._play.at(self._play.report_s * np.ceil(self._play.now_s / self._play.report_s + 1e-9), self._report)
 
-    def _arrive(self, at: int) -> None:
-        job = Job(id=at, key=f"job-{at}", arrival_s=self._now_s, weight=float(self._work.weight[at]))
+    def arrive(self, at: int) -> None:
+        """A job of this driver is there."""
+        job = Job(id=at, key=f"job-{at}", arrival_s=self._play.now_s, weight=float(self._play.work.weight[at]))
         self._jobs[job.key] = job
-        stages = range(self._work.first_phase[at], self._work.first_phase[at + 1])
+        stages = range(self._play.work.first_phase[at], self._play.work.first_phase[at + 1])
         self._tell(
             f.JobSubmitted(
                 job=job.key,
                 stages=list(stages),
-                stage_tasks=self._work.phase_tasks[stages].tolist(),
+                stage_tasks=self._play.work.phase_tasks[stages].tolist(),
                 edges=[(stage - 1, stage) for stage in stages[1:]],
                 weight=round(job.weight),
             )
@@ -143,10 +187,10 @@ class Play:
 
     def _open_phase(self, job: Job) -> None:
         job.phase += 1
-        at = int(self._work.first_phase[job.id]) + job.phase
-        n_tasks = int(self._work.phase_tasks[at])
+        at = int(self._play.work.first_phase[job.id]) + job.phase
+        n_tasks = int(self._play.work.phase_tasks[at])
         job.stage = self._stages[at] = Stage(
-            id=at, job=job, work_s=self.draw_s(job), waiting=list(range(n_tasks))[::-1], launched_s=self._now_s
+            id=at, job=job, work_s=self.draw_s(job), waiting=list(range(n_tasks))[::-1], launched_s=self._play.now_s
         )
         sizes = [TASK_BYTES] * n_tasks
         self._tell(
@@ -159,10 +203,11 @@ class Play:
 
     def draw_s(self, job: Job) -> list[list[float]]:
         """What the tasks of the job's open phase take once they work, by task and attempt."""
-        at = int(self._work.first_phase[job.id]) + job.phase
-        works_s, drawn = np.empty((int(self._work.phase_tasks[at]), MOST_STARTED)), np.zeros(1, dtype=DRAWN)
+        work = self._play.work
+        at = int(work.first_phase[job.id]) + job.phase
+        works_s, drawn = np.empty((int(work.phase_tasks[at]), MOST_STARTED)), np.zeros(1, dtype=DRAWN)
         drawn["id"] = job.id
-        draw_work(self._work, self._world, drawn, int(self._work.phase_tasks[at - job.phase : at].sum()), works_s)
+        draw_work(work, self._play.world, drawn, int(work.phase_tasks[at - job.phase : at].sum()), works_s)
         return works_s.tolist()
 
     def duty(self, machine: int, work_s: float) -> float:
@@ -184,15 +229,15 @@ class Play:
 
     def _start(self, task: Task, machine: int, order: int = 0) -> None:
         stage, job = task.stage, task.stage.job
-        work_s = stage.work_s[task.index][min(task.n_started, MOST_STARTED - 1)] * float(self._factor[machine])
+        work_s = stage.work_s[task.index][min(task.n_started, MOST_STARTED - 1)] * float(self._play.factor[machine])
         duty = self.duty(machine, work_s)
-        working_s = ran_s(self._now_s, duty) + self._world.launch_s
+        working_s = ran_s(self._play.now_s, duty) + self._play.world.launch_s
         attempt = Attempt(
-            id=next(self._ids),
+            id=next(self._play.ids),
             task=task,
             number=task.n_started,
             machine=machine,
-            started_s=self._now_s,
+            started_s=self._play.now_s,
             works_s=when_ran_s(working_s, duty),
             end_s=when_ran_s(working_s + work_s, duty),
             order=order,
@@ -204,51 +249,53 @@ class Play:
         task.n_started += 1
         job.running += 1
         job.copies += order > 0
-        self.counts["launched"] += order > 0
+        self._play.counts["launched"] += order > 0
         self._tell(attempt.started())
-        self._at(attempt.end_s, partial(self._succeed, attempt))
+        self._play.at(attempt.end_s, partial(self._succeed, attempt))
 
     def _succeed(self, attempt: Attempt) -> None:
         """An attempt has ended its task, unless it was killed before; the others are killed."""
         if attempt.id not in self._attempts:
             return
         task, stage, job = attempt.task, attempt.task.stage, attempt.task.stage.job
-        self.counts["won"] += attempt.order > 0
+        self._play.counts["won"] += attempt.order > 0
         task.done = True
         self._end(attempt, f.Outcome.SUCCESS)
         for other in list(task.live):
             self._end(other, f.Outcome.KILLED)
         stage.n_done += 1
-        n_tasks, has_next = len(stage.work_s), stage.id + 1 < self._work.first_phase[job.id + 1]
-        mean_s = float(self._work.service_s[job.id]) * mean_factor(self._world.tail_index, self._world.tail_share)
-        moving_s = float(self._work.transfer_ratio[job.id]) * mean_s
-        stage.transferred_s = max(stage.transferred_s, self._now_s) + moving_s / n_tasks
+        n_tasks, has_next = len(stage.work_s), stage.id + 1 < self._play.work.first_phase[job.id + 1]
+        mean_s = float(self._play.work.service_s[job.id]) * mean_factor(
+            self._play.world.tail_index, self._play.world.tail_share
+        )
+        moving_s = float(self._play.work.transfer_ratio[job.id]) * mean_s
+        stage.transferred_s = max(stage.transferred_s, self._play.now_s) + moving_s / n_tasks
         if stage.n_done == n_tasks:
             written = round(moving_s * n_tasks * TASK_BYTES) if has_next else -1
             self._tell(f.StageEnded(stage=stage.id, stage_attempt=0, shuffle_write_bytes=written))
             del self._stages[stage.id]
             job.stage = None
             if has_next:
-                self._at(stage.transferred_s, partial(self._open_phase, job))
+                self._play.at(stage.transferred_s, partial(self._open_phase, job))
             else:
                 self._tell(f.JobEnded(job=job.key))
-                self.results.response_s[job.id] = self._now_s - job.arrival_s
-                self.results.cost_s[job.id] = job.cost_s
+                self._play.results.response_s[job.id] = self._play.now_s - job.arrival_s
+                self._play.results.cost_s[job.id] = job.cost_s
                 del self._jobs[job.key]
         self._hand_out()
 
     def _end(self, attempt: Attempt, outcome: f.Outcome) -> None:
         job = attempt.task.stage.job
-        kill_s = self._world.kill_s if outcome is f.Outcome.KILLED else 0.0
+        kill_s = self._play.world.kill_s if outcome is f.Outcome.KILLED else 0.0
         del self._attempts[attempt.id]
         self._said.pop(attempt.id, None)
         attempt.task.live.remove(attempt)
         job.running -= 1
         job.copies -= attempt.order > 0
-        job.cost_s += self._now_s - attempt.started_s + kill_s
-        self._tell(attempt.ended(self._now_s, outcome))
+        job.cost_s += self._play.now_s - attempt.started_s + kill_s
+        self._tell(attempt.ended(self._play.now_s, outcome))
         if kill_s > 0:
-            self._at(self._now_s + kill_s, partial(self._clean, attempt.machine))
+            self._play.at(self._play.now_s + kill_s, partial(self._clean, attempt.machine))
         else:
             self._slots.give_back(attempt.machine)
 
@@ -259,29 +306,27 @@ class Play:
     def _report(self) -> None:
         """Send what has happened and how far attempts are; what the engine orders takes effect a moment later."""
         self._reports, told, self._facts = False, self._facts, []
-        facts = [_aged(fact, self._now_s - at_s) for at_s, fact in told]
-        read = {one.id: one.bytes_read(self._now_s) for one in self._attempts.values()}
+        facts = [_aged(fact, self._play.now_s - at_s) for at_s, fact in told]
+        read = {one.id: one.bytes_read(self._play.now_s) for one in self._attempts.values()}
         news = {attempt: n_bytes for attempt, n_bytes in read.items() if n_bytes > self._said.get(attempt, 0)}
         self._said |= news
         progress = f.Progress(attempt=list(news), bytes_read=list(news.values()))
         report = Report(
-            source=SOURCE,
+            source=self._source,
             epoch=1,
-            received_s=self._now_s,
+            received_s=self._play.now_s,
             facts=facts,
             progress=progress,
-            full=self.counts["cycles"] == 0,
+            full=not self._is_known,
         )
-        self.counts["cycles"] += 1
-        decision, _ = self._engine.handle([report], self._now_s)
-        orders = decision.orders.get(SOURCE, [])
-        if orders:
-            self._at(self._now_s + ORDER_S, partial(self._obey, orders))
+        self._is_known = True
+        self._play.decide(report)
         if self._attempts and not self._reports:
             self._reports = True
-            self._at(self._now_s + self._report_s, self._report)
+            self._play.at(self._play.now_s + self._play.report_s, self._report)
 
-    def _obey(self, orders: Iterable[AnyOrder]) -> None:
+    def obey(self, orders: Iterable[AnyOrder]) -> None:
+        """Carry out the engine's orders, then use the slots that are free."""
         for order in orders:
             match order:
                 case ContainerGrant(job=key) if key in self._jobs:
@@ -294,7 +339,7 @@ class Play:
                     if task is None or task.done:
                         self._refuse(order.order, "task_ended")
                     else:
-                        self._ordered.append(Ordered(order, task, self._now_s + order.ttl_ms / 1000))
+                        self._ordered.append(Ordered(order, task, self._play.now_s + order.ttl_ms / 1000))
                 case KillAttempt(attempt=number):
                     attempt = self._attempts.get(number)
                     if attempt is None or len(attempt.task.live) < 2:
@@ -335,7 +380,7 @@ class Play:
         machine = next(filter(partial(self._may_go, stage), self._slots.machines()), None) if has_original else None
         if machine is None:
             return False
-        stage.launched_s = self._now_s
+        stage.launched_s = self._play.now_s
         index = stage.waiting.pop()
         task = stage.tasks[index] = Task(stage, index)
         self._start(task, machine)
@@ -344,13 +389,13 @@ class Play:
     def _may_go(self, stage: Stage, machine: int) -> bool:
         """Whether an original may start on a machine: on one to be avoided if many wait, or if its patience is over."""
         until_s = stage.launched_s + self._patience_s
-        if machine not in self._avoided or self._now_s >= until_s:
+        if machine not in self._avoided or self._play.now_s >= until_s:
             return True
         if len(stage.waiting) >= self._avoided[machine] * max(stage.job.target, 1):
             return True
         if stage.patient_until_s != until_s:
             stage.patient_until_s = until_s
-            self._at(until_s, self._hand_out)
+            self._play.at(until_s, self._hand_out)
         return False
 
     def _drop_overdue(self) -> None:
@@ -358,7 +403,7 @@ class Play:
         for copy in list(self._ordered):
             if copy.task.done or not copy.task.live:
                 self._refuse(copy.order.order, "task_ended")
-            elif self._now_s >= copy.expires_s:
+            elif self._play.now_s >= copy.expires_s:
                 expired = f.OrderOutcome(order=copy.order.order, result=f.OrderResult.EXPIRED, reason="no_slot")
                 self._tell(expired)
             else:

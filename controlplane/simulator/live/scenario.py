@@ -28,11 +28,15 @@ class EngineScenario(ClusterScenario):
     """
 
     estimates: str = field(default="engine", init=False)
+    pools: int = 1
+    """Drivers, each with an equal part of the machines and of the jobs, in turns."""
 
     def __post_init__(self) -> None:
         ClusterScenario.__post_init__(self)
         if self.cycle_s < LEAST_REPORT_S:
             raise BadSetting("cycle_s", got=self.cycle_s, want=f"at least {LEAST_REPORT_S:g} between two reports")
+        if self.pools < 1 or self.machines % self.pools:
+            raise BadSetting("pools", got=self.pools, want=f"a number that divides {self.machines}, the machines")
         if self.replicas:
             raise BadSetting("replicas", got=self.replicas, want="0 with estimates of the engine")
         for name in ("wanted_only", "allocator_tail_index", "locality_percent"):
@@ -67,7 +71,7 @@ class EngineScenario(ClusterScenario):
         work = self.work(seed)
         if (work.weight != np.rint(work.weight)).any() or work.weight.min() < 1:
             raise BadSetting("weights", got=sorted(set(work.weight.tolist()))[:3], want="whole numbers from 1 on")
-        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s)
+        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s, self.pools)
         play.run(window_of(work))
         summary = self.summed_up(work, play.results, play.counts, finished=True)
         return replace(summary, short_share=nan, restarts_per_task=nan), play.results

@@ -134,6 +134,8 @@ def test_a_file_that_is_no_trace_is_refused(text, tmp_path):
         (("--policy", "best+late"), "--policy"),
         (("--shared", "2"), "--shared"),
         (("--nodes", "0"), "--nodes"),
+        (("--pools", "2"), "--pools"),
+        (("--pools", "3", "--estimates", "engine"), "--pools"),
     ],
 )
 def test_bad_input_names_its_option(arguments, named):

@@ -1,11 +1,13 @@
 """Does the live engine, on a simulated driver, see and do there what it would on a real one?"""
 
+from math import inf
+
 import numpy as np
 import pytest
 
 from controlplane.model.errors import BadSetting
 from controlplane.simulator.cluster.scenario import ClusterScenario
-from controlplane.simulator.cluster.workloads import Synthetic
+from controlplane.simulator.cluster.workloads import Listed, Synthetic
 from controlplane.simulator.live.cluster import TASK_BYTES, Attempt
 from controlplane.simulator.live.scenario import EngineScenario
 
@@ -60,6 +62,25 @@ def test_fewer_copies_win_where_all_slowness_lies_in_the_data():
     assert ours(policy="srpt+ras", shared_share=1.0).won_share < 0.2 < ours(policy="srpt+ras").won_share
 
 
+@pytest.mark.parametrize(("pools", "jobs", "ends_s"), [(1, 1, [1.0]), (2, 1, [2.0]), (2, 2, [2.0, 2.0])])
+def test_each_pool_has_an_equal_part_of_the_machines_and_of_the_jobs(pools, jobs, ends_s):
+    """A job of as many tasks as there are slots: one wave on all of them, two on half of them."""
+    source = Listed(original_s=((1.0,) * 8,) * jobs, copy_s=1.0)
+    scenario = EngineScenario(
+        policy="srpt+none", workload=source, jobs=jobs, machines=2, slowdown_tail_index=inf, launch_s=0.0, pools=pools
+    )
+    assert scenario.run(1)[1].response_s.tolist() == pytest.approx(ends_s, abs=0.2)
+
+
+def test_pools_play_every_job_and_copy_in_each():
+    """The same jobs on halves of the cluster: copies go to other machines of their own pool."""
+    halves = EngineScenario(**FIELDS | {"policy": "hopper+ras", "jobs": 20, "pools": 2})
+    summary, results = halves.run(1)
+    assert not np.isnan(results.response_s).any()
+    assert summary.won_share > 0.3
+    assert summary.copies_per_task > 0.05
+
+
 def test_sick_machines_are_avoided():
     """One in four takes five times as long: where nothing avoids them, and nothing is copied, jobs take longer."""
     sick = {"slow_machine_share": 0.25, "slow_machine_factor": 5.0, "jobs": 40}
@@ -77,6 +98,7 @@ def test_a_process_that_is_stopped_reads_nothing_and_ends_later():
     ("fields", "named"),
     [
         ({"cycle_s": 0.0}, "cycle_s = 0.0, want at least 0.01"),
+        ({"pools": 3}, "pools = 3, want a number that divides 8, the machines"),
         ({"replicas": 2}, "replicas = 2, want 0 with estimates of the engine"),
         ({"wanted_only": True}, "wanted_only = True, want none"),
         ({"policy": "srpt+clairvoyant"}, "engine.speculator = 'clairvoyant'"),
