@@ -28,7 +28,7 @@ from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ResponseTimes, Slowest
 
 NEAR = 0.05
-LIVE_ATTEMPTS: dict[str, Fields] = {
+SPECULATORS: dict[str, Fields] = {
     "no copies": {"policy": "fifo+none"},
     "LATE": {"policy": "fifo+late", **NO_CAP},
     **{f"Mantri, {most}": {"policy": "fifo+mantri", **cap} for most, cap in CAPS.items()},
@@ -54,7 +54,7 @@ def slowest_points(scale: Scale) -> list[Point]:
     return [
         _slowest(scale, law, policy, tasks)
         for law in LAWS
-        for policy in LIVE_ATTEMPTS.values()
+        for policy in SPECULATORS.values()
         for tasks in SLOWEST_TASKS
     ]
 
@@ -71,7 +71,7 @@ def slowest(results: Results) -> Finding:
     """How slow is a job's slowest task?"""
     claims = []
     for law in LAWS:
-        for name, policy in LIVE_ATTEMPTS.items():
+        for name, policy in SPECULATORS.items():
             times = [median(results(_slowest(results.scale, law, policy, tasks))) for tasks in SLOWEST_TASKS]
             ratios = " and ".join(f"{one:.2f}" for one in times)
             numbers = f"{law}, {name}, {SLOWEST_TASKS[0]} and {SLOWEST_TASKS[1]} tasks: {ratios} times the median"
