@@ -39,8 +39,8 @@ test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.p
 bench: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## Measure; prints a table and writes build/bench.json.
 	@$(BIN)/python -m tests.bench $(ROWS)
 
-bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The large demo's comparison over twelve rounds in each world; hours, resumable.
-	@$(BIN)/python -m tests.bench demo_ratio
+bench-demo: $(VENV)/dev.stamp $(JAR) $(TESTKIT) ## The large demo over twelve rounds in each world, measured and simulated; hours, resumable.
+	@$(BIN)/python -m tests.bench demo_ratio sim_real
 
 bench-rm: $(VENV)/dev.stamp $(YARN_JAR) ## What the plug-in costs a ResourceManager with 500 applications; five minutes.
 	@$(BIN)/python -m tests.bench rm_overhead

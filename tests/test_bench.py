@@ -84,6 +84,14 @@ def test_a_round_counts_only_for_its_commit_and_with_all_rounds_before_it(rounds
     assert run == [1, 2, 3, 2, 3, 1, 1, 1], "files that differ from a commit may differ again"
 
 
+def test_a_round_during_which_files_have_changed_is_not_kept(rounds_run, tmp_path, monkeypatch):
+    """Its processes have started from different files."""
+    monkeypatch.setattr(demo_rounds, "commit", iter(("c0ffee", "c0ffee", "decaf", "decaf")).__next__)
+    with pytest.raises(SystemExit, match="it is decaf by now, and was c0ffee"):
+        demo_rounds.measured("data", 2, tmp_path)
+    assert not list(tmp_path.glob("data/*/round.json"))
+
+
 def test_the_rows_say_who_pays_for_the_gain_and_with_what():
     """Goals hold for whole intervals; a job that is slower in every round is found among forty."""
     jobs = demo_rounds.SIZE.workload().jobs

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 from rich.console import Console
 
+from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import contestants
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -38,11 +39,16 @@ class Round(Struct, frozen=True, kw_only=True):
 
 
 def measured(kind: str, rounds: int = ROUNDS, folder: Path = FOLDER) -> list[Round]:
-    """The first `rounds` rounds of a world; those that this commit has not run yet are run."""
-    found = kept(kind, rounds, folder)
+    """The first `rounds` rounds of a world; those that this commit has not run yet are run.
+
+    Raises SystemExit where files have changed during a round: what ran is nobody's.
+    """
+    at, found = commit(), kept(kind, rounds, folder)
     for number in range(len(found) + 1, rounds + 1):
         place = folder / kind / str(number)
-        found.append(Round(commit=commit(), outcomes=run_round(kind, number, place)))
+        found.append(Round(commit=at, outcomes=run_round(kind, number, place)))
+        if commit() != at:
+            raise SystemExit(f"it is {commit()} by now, and was {at} when the round began")
         (place / "round.json").write_bytes(msgspec.json.encode(found[-1]))
     return found
 
@@ -71,6 +77,7 @@ def recorded(place: Path, at: str) -> Round | None:
 
 def run_round(kind: str, number: int, place: Path) -> dict[str, Outcome]:
     """Run every contestant once; what is worth keeping is in `place` once all are through."""
+    exit_on_sigterm()
     console = Console()
     world = SIZE.world(seed=FIRST_SEED + number - 1, kind=kind)
     console.print(f"{kind}, round {number}, seed {world.seed}")
