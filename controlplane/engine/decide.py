@@ -24,7 +24,7 @@ from controlplane.model.decisions import Decision
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
-from controlplane.model.reasons import TEXTS, Action, Reason, sentence
+from controlplane.model.reasons import TEXTS, Action, Reason, priced, sentence
 from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.policies import registry
 
@@ -244,7 +244,8 @@ def _verdicts(cycle: Cycle, pool: PoolState) -> Iterator[tuple[TaskKey, TaskAdvi
             reason = Reason(int(view.answer["reason"][place]))
             inputs = {name: nan if value is None else value for name, value in task.inputs.items()}
             inputs["target"] = float(cluster.jobs.target[cluster.stages.job[stage]])
-            inputs |= speculator.shown(inputs)
+            answer = view.answer[place]
+            inputs |= priced(reason, answer["gain"], answer["price"]) | speculator.shown(inputs)
             yield (
                 key,
                 TaskAdvice(

@@ -270,7 +270,7 @@ def _write_pool(cluster: Cluster, source: SourceState, pool: PoolState, place: s
     pools.slots[row], pools.tail_index[row], pools.offered_load[row] = pool.slots, pool.tail_index, pool.offered_load
     pools.losing_core_s[row], pools.total_core_s[row] = pool.losing_core_s, pool.total_core_s
     pools.n_ended[row], pools.startup_mean_s[row] = pool.n_ended, pool.startup_s
-    pools.foretold_error[row] = pool.foretold_error
+    pools.foretold_error[row], pools.kept_slowness[row] = pool.foretold_error, pool.kept_slowness
     source.membership = _reason(pool.listed.reason, f"{place}.listed.reason") if pool.listed else Reason.NONE
     source.most_executors = None if pool.queue_limit < 0 else pool.queue_limit
 
@@ -310,12 +310,15 @@ def _write_tasks(cluster: Cluster, source: SourceState, pool: PoolState, now_s: 
         attempts.start_s[row], attempts.too_new[row] = now_s - attempt.elapsed_s, attempt.too_new
         attempts.t_rem_s[row] = inf if attempt.t_rem_s is None else attempt.t_rem_s
         attempts.t_new_s[row] = inf if attempt.t_new_s is None else attempt.t_new_s
+        attempts.t_fresh_s[row] = inf if attempt.t_fresh_s is None else attempt.t_fresh_s
+        attempts.own_log[row] = nan if attempt.own_log is None else attempt.own_log
         attempts.progress[row] = nan if attempt.progress < 0 else attempt.progress
         attempts.rate[row], attempts.sibling_rate[row] = attempt.rate, attempt.sibling_rate
         attempts.relative_size[row] = attempt.relative_size
     for task in pool.tasks:
         row = cluster.stage_infos[source.stages[stage_key(task)]].task_rows[task.index]
         tasks.input_bytes[row] = task.input_bytes if task.input_bytes > 0 else nan
+        tasks.likeness[row] = task.likeness
         tasks.n_started[row] = max(tasks.n_started[row], task.attempts_started)
         tasks.ordered_copies[row], tasks.ordered_until_s[row] = task.ordered_copies, inf
         tasks.not_before_s[row] = now_s + task.retry_s

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.standing import attempts_reason, forbidden_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
+from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Records, Stages
 from controlplane.model.facts import Mode
@@ -171,6 +172,7 @@ class TaskView:
             cluster.stages.decided,
             cluster.jobs.reported,
             cluster.jobs.decided,
+            cluster.pools.estimated,
             cluster.pools.scratch,
             self._rows,
             self._tasks,
@@ -213,8 +215,15 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
+    seen_pools["waiting_jobs"], seen_pools["tail_index"] = (
+        pools.waiting_jobs[: pools.size],
+        pools.tail_index[: pools.size],
+    )
+    seen_pools["kept_slowness"], seen_pools["tell_s"] = pools.kept_slowness[: pools.size], pools.tell_s[: pools.size]
+    seen_pools["startup_s"] = np.nan_to_num(pools.startup_mean_s[: pools.size])
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
     seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]
+    seen_jobs["waiting"] = jobs.waiting[: jobs.size]
     seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s
     seen_jobs["error_bound"] = jobs.error_bound[: jobs.size]
     seen_stages = np.zeros(stages.size, dtype=STAGE)
@@ -237,6 +246,7 @@ def view_tasks(
     stages_decided: NDArray[Decided],
     jobs: NDArray[Reported],
     jobs_decided: NDArray[Decided],
+    pools_estimated: NDArray[Estimated],
     pools_scratch: NDArray[Scratch],
     rows: Ints,
     view: Records,
@@ -257,13 +267,26 @@ def view_tasks(
         seen["pool"], seen["job"], seen["stage"] = task["pool"], task["job"], task["stage"]
         seen["running_attempts"] = task["n_live"]
         seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, task["n_started"]
-        seen["relative_size"] = 1.0
+        seen["t_fresh_s"], seen["slowness"], seen["relative_size"] = np.inf, 1.0, 1.0
         without_attempts(seen)
-        too_new, is_guessed, at = False, False, task["newest"]
+        too_new, is_guessed, at, newest_log = False, False, task["newest"], np.nan
         while at >= 0:
             attempt, estimates = attempts[at], attempts_estimated[at]
+            own_log = np.nan if estimates["too_new"] else estimates["own_log"]
+            if estimates["t_rem_s"] < seen["t_rem_s"]:
+                seen["slowness"] = np.exp(own_log) if own_log > 0 else 1.0
+            if at == task["newest"]:
+                newest_log = own_log
+            elif attempt["older"] < 0 and own_log >= LEAST_LOG and not np.isnan(newest_log):
+                tasks_decided[row]["likeness"] = pair_evidence(
+                    own_log,
+                    newest_log,
+                    pools_estimated[task["pool"]]["tail_index"],
+                    pools_estimated[task["pool"]]["foretold_error"],
+                )
             see_attempt(seen, now_s - attempt["start_s"], estimates["t_rem_s"], estimates["rate"])
             seen["t_new_s"] = min(seen["t_new_s"], estimates["t_new_s"])
+            seen["t_fresh_s"] = min(seen["t_fresh_s"], estimates["t_fresh_s"])
             seen["sibling_rate"] = max(seen["sibling_rate"], estimates["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], estimates["relative_size"])
             too_new |= estimates["too_new"]
@@ -275,7 +298,7 @@ def view_tasks(
             seen["worst_rem_s"] = seen["t_rem_s"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
         seen["expected_s"] = seen["t_new_s"] if known else np.nan
-        seen["work"] = task["input_bytes"]
+        seen["work"], seen["likeness"] = task["input_bytes"], tasks_decided[row]["likeness"]
         rows[n] = row
         verdict, job = stages_decided[task["stage"]]["verdict"], jobs[task["job"]]
         seen["standing"] = standing_reason(now_s, too_new, verdict, task["n_live"], tasks_decided[row], job, pool)

@@ -17,7 +17,7 @@ from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Record
-from controlplane.model.reasons import Reason, sentence
+from controlplane.model.reasons import Reason, priced, sentence
 from controlplane.policies.policy import Policy
 
 
@@ -102,6 +102,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         offered_load=float(pools.offered_load[row]),
         tail_samples=moment.tail_samples[row],
         foretold_error=float(pools.foretold_error[row]),
+        kept_slowness=float(pools.kept_slowness[row]),
         startup_s=_known(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
         plan_age_s=_known(moment.now_s - source.applied_s),
@@ -327,7 +328,7 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
     )
     inputs["expected_s"] = inputs["t_new_s"] if known else nan
     inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
-    inputs |= speculator.shown(inputs)
+    inputs |= priced(reason, tasks.gain[row], tasks.price[row]) | speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(
         source=info.source,
@@ -340,6 +341,7 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         input_bytes=int(tasks.input_bytes[row]) if isfinite(tasks.input_bytes[row]) else -1,
         preferred_hosts=preferred[index] if preferred else [],
         done=bool(tasks.done[row]),
+        likeness=float(tasks.likeness[row]),
         ordered_copies=int(tasks.ordered_copies[row]) if tasks.ordered_until_s[row] > moment.now_s else 0,
         ordered_hosts=moment.ordered_hosts.get((info.source, cluster.task_key(row)), []),
         retry_s=max(0.0, float(tasks.not_before_s[row] - moment.now_s)),
@@ -375,6 +377,8 @@ def _attempt(moment: Moment, row: int) -> s.AttemptState:
         cpu_s=float(attempts.cpu_s[row]),
         t_rem_s=_known(attempts.t_rem_s[row]),
         t_new_s=_known(attempts.t_new_s[row]),
+        t_fresh_s=_known(attempts.t_fresh_s[row]),
+        own_log=_known(attempts.own_log[row]),
         rate=float(attempts.rate[row]),
         sibling_rate=_known(attempts.sibling_rate[row]) or 0.0,
         relative_size=float(attempts.relative_size[row]),

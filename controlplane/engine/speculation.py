@@ -15,10 +15,12 @@ from controlplane.engine.candidates import Candidates
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
+from controlplane.estimators.lateness import usual_startup_s
+from controlplane.estimators.work_done import OBSERVED_S
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
-from controlplane.model.reasons import LAWS, TEXTS, Action, Reason
+from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, priced
 from controlplane.model.writers import Decided, Reported, Scratch
 from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Load
@@ -62,6 +64,8 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
         pools.executor_slots[row] = source.attached.executor_slots
+        startup_s = usual_startup_s(False, pools.estimated[row])
+        pools.tell_s[row] = startup_s + OBSERVED_S + cycle.settings.review_interval_ms / 1000
         _prepare(cycle, source)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
@@ -72,6 +76,10 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
     cycle.cluster.jobs.open_tasks[:n_jobs] = sums.open_tasks
     wanted = (sums.running + sums.waiting + budgets.ordered_by_job)[jobs]
     taken = np.bincount(cycle.cluster.jobs.pool[jobs], weights=wanted, minlength=pools.size).astype(np.int64)
+    cycle.cluster.jobs.waiting[:n_jobs] = sums.waiting
+    is_waiting = sums.waiting[jobs] > 0
+    of_pool = np.bincount(cycle.cluster.jobs.pool[jobs[is_waiting]], minlength=pools.size)
+    pools.waiting_jobs[: pools.size] = of_pool
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
     pools.n_copies[: pools.size] = budgets.by_pool
     return budgets
@@ -292,7 +300,8 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
         "waiting": float(sums.waiting[job]),
         "tail_index": float(cycle.cluster.pools.tail_index[tasks.pool[task]]),
     }
-    return inputs | speculator.shown(inputs)
+    answer = cycle.view.answer[place]
+    return inputs | priced(answer["reason"], answer["gain"], answer["price"]) | speculator.shown(inputs)
 
 
 def _note_reasons(cycle: Cycle) -> None:
@@ -303,11 +312,14 @@ def _note_reasons(cycle: Cycle) -> None:
     _note_off(cycle, np.unique(tasks.job[view.rows[changed[by_mode]]]))
     changed = changed[~by_mode][:RECORDS_PER_CYCLE]
     rows, seen = view.rows[changed], view.tasks[changed]
-    which = (seen["stage"], tasks.index[rows], view.answer["reason"][changed])
+    answer = view.answer[changed]
+    which = (seen["stage"], tasks.index[rows], answer["reason"], answer["gain"], answer["price"])
     demand_s = view.jobs["tasks"][seen["job"]] * seen["expected_s"]
     progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
     numbers = (*(seen[name] for name in _SEEN), demand_s, progress, cluster.jobs.target[tasks.job[rows]])
-    for stage, index, reason, *inputs in zip(*(column.tolist() for column in (*which, *numbers)), strict=True):
+    for stage, index, reason, gain, price, *inputs in zip(
+        *(column.tolist() for column in (*which, *numbers)), strict=True
+    ):
         info = cluster.stage_infos[stage]
         cycle.record(
             cluster.sources[info.source],
@@ -315,7 +327,8 @@ def _note_reasons(cycle: Cycle) -> None:
             reason=Reason(reason),
             job=info.fact.job,
             task=(info.fact.stage, info.fact.stage_attempt, index),
-            inputs=dict(zip((*_SEEN, "demand_s", "progress", "target"), map(float, inputs), strict=True)),
+            inputs=dict(zip((*_SEEN, "demand_s", "progress", "target"), map(float, inputs), strict=True))
+            | priced(reason, gain, price),
         )
 
 
@@ -335,6 +348,7 @@ def note_reasons(rows: Ints, answer: Records, recorded: Flags, tasks_decided: ND
     changed, reason = np.zeros(len(rows), dtype=np.bool_), answer["reason"]
     for place in range(len(rows)):
         task = tasks_decided[rows[place]]
+        task["gain"], task["price"] = answer[place]["gain"], answer[place]["price"]
         if task["reason"] != reason[place]:
             changed[place], task["reason"] = recorded[reason[place]], reason[place]
     return np.flatnonzero(changed)

@@ -110,8 +110,7 @@ def estimate(
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, pool, others, gaps[row], silences[row])
-            own_log = log_cost - sibling_log - host_log[attempt["host"]]
-            kept_times = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
+            estimates["own_log"] = log_cost - sibling_log - host_log[attempt["host"]]
             write_times(
                 now_s,
                 age_s,
@@ -119,7 +118,6 @@ def estimate(
                 is_late,
                 is_stuck,
                 sibling_log,
-                kept_times,
                 stages[row]["n_done"],
                 attempt,
                 estimates,
@@ -179,7 +177,6 @@ def write_times(
     is_late: bool,
     is_stuck: bool,
     sibling_log: float,
-    kept_times: float,
     n_done: int,
     attempt: Reported,
     estimates: Estimated,
@@ -190,7 +187,7 @@ def write_times(
     """Fill in t_rem, t_new, rates and progress. A late start's work is still to do.
 
     `usual_s` is what siblings take after start-up, `sibling_log` the log of their seconds per unit of work. A copy
-    takes `kept_times` times as long as siblings do.
+    keeps a part of the attempt's own slowness.
     """
     total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
     startup_s = usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
@@ -220,7 +217,10 @@ def write_times(
     if is_stuck:
         t_rem_s = max(t_rem_s, residual_s(elapsed_s=silent_s, tail_index=min(tail_index, STALL_TAIL_INDEX)))
     size = total if work_known else 1.0
+    own_log = estimates["own_log"]
+    kept_times = math.exp(pool["kept_slowness"] * own_log) if own_log > 0 else 1.0
     estimates["t_rem_s"], estimates["t_new_s"] = t_rem_s, startup_s + needed_s * kept_times
+    estimates["t_fresh_s"] = startup_s + needed_s
     estimates["progress"], estimates["rate"] = progress, size / (max(elapsed_s, SHORTEST_S) + t_rem_s)
     estimates["sibling_rate"] = size / max(startup_s + needed_s, SHORTEST_S)
 

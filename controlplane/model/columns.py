@@ -75,6 +75,10 @@ class Pools(Table):
     """Whether its speculator copies attempts that are too new to be judged."""
     kept_slowness = floats(0.0, by=Writer.ESTIMATOR)
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
+    waiting_jobs = ints(by=Writer.CYCLE)
+    """Jobs with originals that have no attempt yet."""
+    tell_s = floats(0.0, by=Writer.CYCLE)
+    """Time from an attempt's launch to the cycle that can go by its own pace."""
     executor_slots = ints(by=Writer.CYCLE)
     """Slots of each executor that its driver asks for; 0 where unknown."""
 
@@ -117,6 +121,8 @@ class Jobs(Table):
     target = ints(by=Writer.ENGINE)
     open_tasks = ints(by=Writer.CYCLE)
     """Tasks of its open stages, done or not."""
+    waiting = ints(by=Writer.CYCLE)
+    """Originals that have no attempt yet."""
     room = ints(by=Writer.CYCLE)
     """Slots of the target that no attempt holds, no copy is on its way to, and no original of the job waits for."""
     cap = ints(-1, by=Writer.ENGINE)
@@ -224,6 +230,11 @@ class Tasks(Table):
     done_s = floats(-np.inf)
     reason = ints(by=Writer.ENGINE)
     """Current reason code against a further copy, or for the latest one."""
+    gain = floats(0.0, by=Writer.ENGINE)
+    """What one more attempt would save, in job-seconds, and its price, if the reason tells them."""
+    price = floats(0.0, by=Writer.ENGINE)
+    likeness = floats(0.0, by=Writer.ENGINE)
+    """Log odds, by the paces of its oldest and its newest attempt, that its attempts share their slowness."""
     ordered_copies = ints(by=Writer.ENGINE)
     """Copies ordered and not yet seen to start, by orders from `ordered_from` on."""
     ordered_until_s = floats(-np.inf, by=Writer.ENGINE)
@@ -284,6 +295,10 @@ class Attempts(Table):
     """When their number last grew."""
     t_rem_s = floats(np.inf, by=Writer.ESTIMATOR)
     t_new_s = floats(np.inf, by=Writer.ESTIMATOR)
+    t_fresh_s = floats(np.inf, by=Writer.ESTIMATOR)
+    """`t_new_s` of a copy that keeps nothing of this attempt's own slowness."""
+    own_log = floats(by=Writer.ESTIMATOR)
+    """Log of its cost over that of its siblings, its host's part aside; nan where unknown."""
     progress = floats(by=Writer.ESTIMATOR)
     rate = floats(0.0, by=Writer.ESTIMATOR)
     """Work per second from launch to estimated end; comparable with `sibling_rate`, that of a fresh attempt."""

@@ -39,6 +39,7 @@ class Reason(IntEnum):
     STARTS_WITH_COPIES = 6
     RELAUNCHED = 7
     ENDS_SOONER_ANEW = 8
+    WORTH_ITS_PRICE = 9
     # why not, from the task
     ON_SCHEDULE = 10
     TOO_NEW = 11
@@ -59,6 +60,7 @@ class Reason(IntEnum):
     STREAMING = 25
     NO_SPECULATOR = 26
     MOST_ATTEMPTS = 27
+    PRICE_TOO_HIGH = 28
     # why not, from the cluster
     NO_BUDGET_JOB = 30
     NO_BUDGET_POOL = 31
@@ -118,10 +120,14 @@ WHY_COPIED = frozenset(
         Reason.STARTS_WITH_COPIES,
         Reason.RELAUNCHED,
         Reason.ENDS_SOONER_ANEW,
+        Reason.WORTH_ITS_PRICE,
         Reason.OPERATOR,
     }
 )
 """The codes that speak for a copy."""
+
+PRICED = frozenset({Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH})
+"""The codes whose sentences tell what a copy gains and its price, in job-seconds."""
 
 STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
@@ -171,6 +177,11 @@ TEXTS: dict[Reason, ReasonText] = {
         " and this attempt ends.",
         3,
     ),
+    Reason.WORTH_ITS_PRICE: ReasonText(
+        "A copy saves {gain:.1f} job-seconds at a price of {price:.1f}: it needs {t_rem_s:.1f} s more, a fresh attempt"
+        " {t_new_s:.1f} s.",
+        3,
+    ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
     Reason.TOO_NEW: ReasonText(
         "It has not run, or its rate has not been seen, long enough to be judged: {elapsed_s:.1f} s.", 0
@@ -192,6 +203,11 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.ALREADY_RELAUNCHED: ReasonText("It has been restarted once, and is not restarted again.", 1),
     Reason.MOST_ATTEMPTS: ReasonText("It has been started as often as a task may be, ended attempts included.", 1),
+    Reason.PRICE_TOO_HIGH: ReasonText(
+        "A copy would save {gain:.1f} job-seconds at a price of {price:.1f}: it needs {t_rem_s:.1f} s more, a fresh"
+        " attempt {t_new_s:.1f} s.",
+        1,
+    ),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
     Reason.UNKNOWN_OUTPUT: ReasonText("Nothing is known about what a second attempt of this stage would write.", 2),
     Reason.OPTED_OUT: ReasonText("The user switched copies off for this job.", 2),
@@ -291,6 +307,15 @@ class _Gaps(dict[str, float]):
 
     def __missing__(self, key: str) -> float:
         return nan
+
+
+def priced(reason: int, gain: float, price: float) -> dict[str, float]:
+    """Further inputs of a decision with this code: its gain and its price, if its sentence tells them.
+
+    >>> priced(Reason.WORTH_ITS_PRICE, gain=3.1, price=0.4), priced(Reason.ON_SCHEDULE, gain=3.1, price=0.4)
+    ({'gain': 3.1, 'price': 0.4}, {})
+    """
+    return {"gain": float(gain), "price": float(price)} if reason in PRICED else {}
 
 
 def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:

@@ -61,6 +61,10 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     """CPU time of its own thread, in seconds; -1 where unknown."""
     t_rem_s: float | None
     t_new_s: float | None
+    t_fresh_s: float | None = None
+    """The same of a copy that keeps nothing of this attempt's own slowness; null where unknown."""
+    own_log: float | None = None
+    """Log of its cost over that of its siblings, its host's part aside; null where unknown."""
     rate: float
     """Work per second from launch to estimated end."""
     sibling_rate: float
@@ -90,6 +94,8 @@ class TaskState(Struct, frozen=True, kw_only=True):
     """Hosts that hold its input; empty for no preference."""
     done: bool
     """Whether one of its attempts has finished it, so that the running ones are useless."""
+    likeness: float = 0.0
+    """Log odds, by its attempts' paces, that they share their slowness; 0 without evidence."""
     ordered_copies: int
     """Copies that have been ordered and have not started."""
     ordered_hosts: list[str]
@@ -298,6 +304,8 @@ class PoolState(Struct, frozen=True, kw_only=True):
     tail_samples: int
     foretold_error: float = 0.5
     """Mean absolute log error of estimates of attempts' time to go; a guess until attempts have ended."""
+    kept_slowness: float = 0.0
+    """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
     offered_load: float = 0.0
     """Share of the slots that originals alone would keep busy."""
     startup_s: float

@@ -31,6 +31,8 @@ SPECULATION = np.dtype(
         ("end_last", np.bool_),  # its attempt that would end last is ended now; it has another
         ("score", np.float64),  # the gain: higher first within a job; finite, and > 0 for copies (a law)
         ("reason", np.int64),  # why, or why not, as a `Reason`; meaningless if a task was not eligible
+        ("gain", np.float64),  # what one more attempt saves, in job-seconds; shown where `reason` is one of `PRICED`
+        ("price", np.float64),  # and what it costs those that wait, in job-seconds
     ],
     align=True,
 )

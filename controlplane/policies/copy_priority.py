@@ -3,7 +3,7 @@
 import numpy as np
 
 from controlplane.compiled import kernel
-from controlplane.model.columns import Records
+from controlplane.model.columns import Ints, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.row import Setting
 from controlplane.policies.seen import Seen
@@ -24,13 +24,21 @@ COPY_PRIORITY = Setting(
 def hold_back(seen: Seen, copy_priority: float, answer: Records) -> None:
     """With `copy_priority` 1 (last), want only as many copies in a pool as it has slots that no original waits for.
 
-    The highest scores first; among equal ones, the task that ends later. With 0 (job) a copy competes at its job's
-    priority, so nothing is held back. A restart gives a slot back, and never is.
+    With 0 (job) a copy competes at its job's priority, so nothing is held back. A restart gives a slot back, and never
+    is.
     """
     if copy_priority <= JOB:
         return
+    keep_to_idle(seen, np.flatnonzero((answer["copies"] > 0) & ~answer["kill"] & (seen.tasks["standing"] == 0)), answer)
+
+
+@kernel
+def keep_to_idle(seen: Seen, rows: Ints, answer: Records) -> None:
+    """Of the copies that are wanted of these tasks, want only as many in a pool as it has idle slots.
+
+    The highest scores first; among equal ones, the task that ends later.
+    """
     tasks = seen.tasks
-    rows = np.flatnonzero((answer["copies"] > 0) & ~answer["kill"] & (tasks["standing"] == 0))
     rows = rows[np.argsort(-tasks["t_rem_s"][rows], kind="mergesort")]
     n_started = np.zeros(len(seen.pools), dtype=np.int64)
     for row in rows[np.argsort(-answer["score"][rows], kind="mergesort")]:

@@ -46,6 +46,7 @@ def speculate(code, seen, settings, answer):
     for row in range(len(answer)):
         answer[row]["kill"] = answer[row]["end_last"] = False
         answer[row]["copies"], answer[row]["score"] = 0, 0.0
+        answer[row]["gain"] = answer[row]["price"] = 0.0
 '''
 ORDER_WAITING = '''
 

@@ -13,6 +13,7 @@ from controlplane.policies.grass import ras
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
 from controlplane.policies.row import FORESEES, Kind, Row
+from controlplane.policies.unified import index
 
 _OURS: tuple[Row, ...] = (
     fifo.ROW,
@@ -30,6 +31,8 @@ _OURS: tuple[Row, ...] = (
     redundant.REDUNDANT_ALL,
     redundant.REDUNDANT_SMALL,
     relaunch.ROW,
+    index.ALLOCATOR,
+    index.ROW,
 )
 
 

@@ -45,6 +45,11 @@ POOL = np.dtype(
         ("idle", np.int64),  # slots that no attempt holds, no original waits for, and no ordered copy will take
         ("executor_slots", np.int64),  # of one executor; 0 where unknown
         ("foretold_error", np.float64),  # mean absolute log error of estimates of attempts' time to go
+        ("waiting_jobs", np.int64),  # jobs with originals that wait
+        ("tail_index", np.float64),  # as a claimant's
+        ("kept_slowness", np.float64),  # share of a straggler's own slowness that a copy shows again, 0 to 1
+        ("startup_s", np.float64),  # from an attempt's launch to its first progress
+        ("tell_s", np.float64),  # from an attempt's launch to the cycle that can go by its own pace
     ],
     align=True,
 )
@@ -54,6 +59,7 @@ JOB = np.dtype(
     [
         ("tasks", np.int64),  # of stages that run now, done or not
         ("room", np.int64),  # of its target: slots that no attempt holds and no original of it waits for
+        ("waiting", np.int64),  # originals that have no attempt yet
         ("deadline_s", np.float64),  # as a claimant's
         ("error_bound", np.float64),  # as a claimant's
     ],
@@ -80,6 +86,11 @@ RUNNING_TASK = np.dtype(
         ("elapsed_s", np.float64),  # age of the oldest live attempt
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
+        ("t_fresh_s", np.float64),  # the same if it keeps nothing of the best attempt's own slowness
+        (
+            "slowness",
+            np.float64,
+        ),  # work time of the best attempt over its siblings', a slow host's part aside; at least 1
         ("progress_rate", np.float64),  # work per second of the best attempt, in units that siblings share
         ("sibling_rate", np.float64),  # the same of a fresh attempt, predicted from siblings; 0 or nan where unknown
         ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 if nothing shows it
@@ -95,6 +106,7 @@ RUNNING_TASK = np.dtype(
         ("attempts_started", np.int64),  # attempts so far, including ended ones
         ("expected_s", np.float64),  # t_new_s if it rests on finished attempts of its stage; nan for a guess
         ("work", np.float64),  # its total work, in the unit of `FINISHED`; nan where unknown
+        ("likeness", np.float64),  # log odds by its attempts' paces that they share their slowness; 0 without evidence
     ],
     align=True,
 )

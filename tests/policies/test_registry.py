@@ -22,10 +22,11 @@ pytestmark = pytest.mark.unit
 
 
 def test_names_are_found_by_kind():
-    """An allocator's name is no speculator's."""
+    """An allocator's name is no speculator's, but for a pair that belongs together."""
     assert {"fair", "hopper"} <= set(names(Kind.ALLOCATOR))
     assert {"none", "late", "ras"} <= set(names(Kind.SPECULATOR))
-    assert not set(names(Kind.ALLOCATOR)) & set(names(Kind.SPECULATOR))
+    assert set(names(Kind.ALLOCATOR)) & set(names(Kind.SPECULATOR)) == {"unified"}
+    assert [one.kind for one in parse_policy("unified+unified")] == [Kind.ALLOCATOR, Kind.SPECULATOR]
 
 
 def test_weights_are_fetched_once_and_read_only():

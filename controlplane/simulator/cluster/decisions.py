@@ -5,12 +5,13 @@ over everything that runs asks the speculator, one over the live jobs the alloca
 opens. Between cycles slots go by the answers of the last one (`turns`).
 """
 
-from math import inf, pi, sqrt
+from math import exp, inf, log, nan, pi, sqrt
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
 from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
+from controlplane.estimators.shared_slowness import LEAST_LOG, kept_share, pair_evidence
 from controlplane.estimators.transfer_ratio import transfer_ratio
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
@@ -107,11 +108,17 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     pool["idle"] = max(counts["n_free"] - counts["n_waiting"], 0)
     pool["executor_slots"] = len(state.slots) // world.machines
     pool["foretold_error"] = 0.0 if policy.foresees_attempts else world.noise * sqrt(2.0 / pi)
+    pool["tail_index"] = policy.tail_index
+    pool["kept_slowness"] = kept_share(counts["seen_log"], counts["kept_log"])
+    pool["startup_s"], pool["tell_s"] = world.launch_s, world.launch_s + world.detect_s + policy.cycle_s
+    pool["waiting_jobs"] = 0
     for place in range(counts["n_active"]):
         row = state.active[place]
         job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]
         seen["tasks"], seen["deadline_s"] = job["n_tasks"], inf
         seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
+        seen["waiting"] = waiting(job)
+        pool["waiting_jobs"] += waiting(job) > 0
         stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
         stage["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
         stage["finished_from"] = row * MOST_FINISHED if is_known else -1
@@ -121,20 +128,21 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
 @rule
 def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -> int:
     """Fill in a record for each running task; returns how many there are."""
-    n_tasks, typical = 0, typical_factor(world.tail_index, world.tail_share)
+    n_tasks = 0
     for slot in range(len(state.slots)):
         original = state.slots[slot]
         if original["use"] != ORIGINAL:
             continue
         job, task = state.jobs[original["job"]], state.tasks[n_tasks]
-        typical_s = world.launch_s + work.service_s[job["id"]] * typical
-        see_attempts(policy, state, slot, typical_s, task)
+        fresh_s = typical_s(work, world, job)
+        see_attempts(world, policy, state, slot, fresh_s, task)
         task["job"] = task["stage"] = original["job"]
         task["running_attempts"], task["attempts_started"] = original["attempts"], original["n_started"]
-        task["t_new_s"], task["sibling_rate"] = typical_s, 1.0 / typical_s
+        task["t_new_s"], task["sibling_rate"] = fresh_s, 1.0 / fresh_s
         if policy.foresees_attempts:
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
+        task["t_fresh_s"], task["likeness"] = task["t_new_s"], original["likeness"]
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(
             world.tail_index, world.tail_share
         )
@@ -145,7 +153,7 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
 
 
 @rule
-def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, task: Record) -> None:
+def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fresh_s: float, task: Record) -> None:
     """Bring a task's attempts down to one record, as the engine does: the least t_rem, the best rate, the oldest age.
 
     An attempt whose rate cannot be read yet counts as a typical one; with it the task is eligible only `at_start`.
@@ -153,7 +161,7 @@ def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, 
     """
     now_s, original = state.counts[0]["now_s"], state.slots[slot]
     without_attempts(task)
-    is_too_new, last = False, slot
+    is_too_new, last, oldest_log = False, slot, nan
     seen, can_judge, at = True, True, original["newest"]
     while seen or at >= 0:
         attempt = state.slots[slot if seen else at]
@@ -163,17 +171,37 @@ def see_attempts(policy: PolicyPair, state: State, slot: int, typical_s: float, 
         elif now_s >= attempt["readable_s"]:
             t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
         else:
-            t_rem_s, is_too_new = max(typical_s - elapsed_s, 0.0), True
+            t_rem_s, is_too_new = max(fresh_s - elapsed_s, 0.0), True
+        is_readable, own_log = now_s >= attempt["readable_s"], slowness_log(world, elapsed_s + t_rem_s, fresh_s)
+        if t_rem_s < task["t_rem_s"]:
+            task["slowness"] = max(exp(own_log), 1.0)
         if t_rem_s > task["worst_rem_s"]:
             last = slot if seen else at
+        if seen:
+            oldest_log = own_log if is_readable else nan
+        elif at == original["newest"] and is_readable and oldest_log >= LEAST_LOG:
+            error = state.seen_pools[0]["foretold_error"]
+            original["likeness"] = pair_evidence(oldest_log, own_log, policy.tail_index, error)
         see_attempt(task, elapsed_s, t_rem_s, 1.0 / max(elapsed_s + t_rem_s, 1e-9))
-        can_judge &= now_s >= attempt["readable_s"]
+        can_judge &= is_readable
         at = at if seen else attempt["older"]
         seen = False
     task["standing"] = attempts_reason(is_too_new, policy.at_start, original["attempts"], policy.max_copies)
     task["eligible"] = task["standing"] == 0
     task["copies_left"] = policy.max_copies + 1 - original["attempts"]
     original["last"] = last if can_judge else -1
+
+
+@rule
+def typical_s(work: Workload, world: World, job: Record) -> float:
+    """What an attempt of the job takes by its siblings, launch to end."""
+    return world.launch_s + work.service_s[job["id"]] * typical_factor(world.tail_index, world.tail_share)
+
+
+@rule
+def slowness_log(world: World, duration_s: float, fresh_s: float) -> float:
+    """By how much longer an attempt takes than its siblings do, launch aside, as a logarithm."""
+    return log(max(duration_s - world.launch_s, 1e-9) / (fresh_s - world.launch_s))
 
 
 @rule

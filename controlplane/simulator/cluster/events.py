@@ -9,9 +9,10 @@ from math import floor, inf
 from typing import NamedTuple
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.shared_slowness import race_seen, real_share
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster.decisions import run_cycle
+from controlplane.simulator.cluster.decisions import run_cycle, slowness_log, typical_s
 from controlplane.simulator.cluster.inputs import (
     bring_slot,
     bring_together,
@@ -77,7 +78,7 @@ def play(work: Workload, world: World, policy: PolicyPair, state: State, counted
             if not state.counts[0]["is_lawful"]:
                 return False
             meet(state, results)
-            end_beaten(world, state)
+            end_beaten(work, world, state)
             plan_cycle(policy, state, True)
             hand_out(work, world, policy, state, ANY_JOB)
             continue
@@ -212,7 +213,7 @@ def start_original(work: Workload, world: World, policy: PolicyPair, state: Stat
     one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + next_task(state, job)
     one["newest"], one["attempts"], one["n_started"] = -1, 1, 1
     one["is_copy"] = one["restarts"] = False
-    one["wanted"] = 0
+    one["wanted"], one["likeness"] = 0, 0.0
     job["n_started"] += 1
     counts["n_waiting"] -= 1
     start(work, world, policy, state, row, slot, 0)
@@ -318,6 +319,7 @@ def end_task(work: Workload, world: World, state: State, slot: int, results: Job
     counts["won"] += state.slots[slot]["is_copy"] and not state.slots[slot]["anew"]
     if len(state.finished) > 0:
         keep_duration(state, row, counts["now_s"] - state.slots[slot]["started_s"])
+    learn_of_race(work, world, state, slot)
     want_no_more(state, original)
     at = state.slots[original]["newest"]
     while at >= 0:
@@ -341,15 +343,44 @@ def end_task(work: Workload, world: World, state: State, slot: int, results: Job
 
 
 @rule
-def end_beaten(world: World, state: State) -> None:
+def end_beaten(work: Workload, world: World, state: State) -> None:
     """End the attempts that are marked so."""
     slot = 0
     while state.counts[0]["n_beaten"] > 0:
         if state.slots[slot]["beaten"]:
             state.slots[slot]["beaten"] = False
             state.counts[0]["n_beaten"] -= 1
+            learn_of_race(work, world, state, slot)
             drop(world, state, slot)
         slot += 1
+
+
+@rule
+def learn_of_race(work: Workload, world: World, state: State, slot: int) -> None:
+    """An attempt is about to end: what do it and the newest of the other kind show of how slowness is shared?"""
+    one, counts = state.slots[slot], state.counts[0]
+    rival, at = -1, one["original"]
+    while at >= 0 and rival < 0:
+        if state.slots[at]["is_copy"] != one["is_copy"] and counts["now_s"] >= state.slots[at]["readable_s"]:
+            rival = at
+        at = state.slots[at]["newest"] if at == one["original"] else state.slots[at]["older"]
+    if rival >= 0:
+        original, copy = (rival, slot) if one["is_copy"] else (slot, rival)
+        original_log, left = seen_slowness(work, world, state, original)
+        copy_log, _ = seen_slowness(work, world, state, copy)
+        real = real_share(world.tail_index, state.seen_pools[0]["foretold_error"], left)
+        counts["seen_log"], counts["kept_log"] = race_seen(
+            counts["seen_log"], counts["kept_log"], original_log, copy_log, real
+        )
+
+
+@rule
+def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tuple[float, float]:
+    """By how much longer an attempt seems to take than its siblings, as a logarithm, and which share is left of it."""
+    one, now_s = state.slots[slot], state.counts[0]["now_s"]
+    left_s = (one["end_s"] - now_s) * one["noise"]
+    whole_s = now_s - one["started_s"] + left_s
+    return slowness_log(world, whole_s, typical_s(work, world, state.jobs[one["job"]])), left_s / whole_s
 
 
 @rule

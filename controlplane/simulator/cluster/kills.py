@@ -32,7 +32,7 @@ def hand_over(state: State, slot: int) -> None:
     old, new = state.slots[slot], state.slots[heir]
     new["use"], new["newest"] = ORIGINAL, new["older"]
     new["attempts"], new["n_started"] = old["attempts"], old["n_started"]
-    new["wanted"], new["restarts"] = 0, False
+    new["wanted"], new["restarts"], new["likeness"] = 0, False, old["likeness"]
     new["original"], at = heir, new["newest"]
     while at >= 0:
         state.slots[at]["original"] = heir

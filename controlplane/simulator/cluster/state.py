@@ -38,6 +38,7 @@ SLOT = np.dtype(
         ("readable_s", np.float64),  # from here on its rate can be read
         ("end_s", np.float64),
         ("noise", np.float64),  # factor on the estimate of its remaining time
+        ("likeness", np.float64),  # of an original: log odds that its task's attempts share their slowness
     ],
     align=True,
 )
@@ -91,6 +92,8 @@ COUNTS = np.dtype(
         ("n_ended", np.int64),  # attempts, ever
         ("total_core_s", np.float64),  # that they ran for, at a core a slot
         ("losing_core_s", np.float64),  # of it, that of copies that were killed
+        ("seen_log", np.float64),  # what races of originals with copies have shown, as `SharedSlowness` keeps it
+        ("kept_log", np.float64),
         ("launched", np.int64),  # copies, ever
         ("won", np.int64),  # of them
         ("restarted", np.int64),  # tasks, ever

@@ -40,7 +40,7 @@ from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
 
-MACHINES, SLOTS_PER_MACHINE, LOAD, TAIL_INDEX = 4, 3, 0.8, 1.5
+MACHINES, SLOTS_PER_MACHINE, LOAD, TAIL_INDEX, DETECT_S, LAUNCH_S = 4, 3, 0.8, 1.5, 0.3, 0.1
 UNLIMITED = {"job_copy_share": 1.0, "pool_copy_share": 1.0, "cluster_copy_share": 1.0, "losing_share": 1.0}
 NUMBERED = {"pool", "job", "stage", "finished_from", "finished_to"}
 """Fields of records that point to other rows."""
@@ -62,6 +62,7 @@ class Twin:
         )  # fmt: skip
         self.live = Scenario(settings, hosts=MACHINES, slots=SLOTS_PER_MACHINE)
         learning = self.live.scheduler.learning
+        self.live.scheduler.cluster.pools.startup_mean_s[:] = LAUNCH_S
         learning.review_tails = lambda cluster, due, now_s: cluster.pools.tail_index.fill(TAIL_INDEX)
         learning.watch_hosts = lambda cluster, now_s: None
         learning.remaining = SimpleNamespace(
@@ -76,6 +77,7 @@ class Twin:
         for name in self.plain:
             monkeypatch.setattr(events, name, getattr(self, name))
         monkeypatch.setattr(events, "run_cycle", self.run_cycle)
+        monkeypatch.setattr(speculation, "OBSERVED_S", DETECT_S - settings.review_interval_ms / 1000)
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
@@ -127,7 +129,8 @@ class Twin:
     def estimate(self, cluster, host_log, now_s):
         """The simulator's estimates in the engine's columns."""
         attempts, slot_of = cluster.attempts, {attempt: slot for slot, attempt in self.slot_of.items()}
-        cluster.pools.foretold_error[:] = self.state.seen_pools[0]["foretold_error"]
+        for name in ("foretold_error", "kept_slowness"):
+            getattr(cluster.pools, name)[:] = self.state.seen_pools[0][name]
         for row in attempts.rows():
             one = self.state.slots[slot_of[int(attempts.id[row])]]
             typical_s = self.typical_s
@@ -137,6 +140,9 @@ class Twin:
             attempts.progress[row] = 0.5
             attempts.t_rem_s[row] = unseen_s if attempts.too_new[row] else (one["end_s"] - now_s) * one["noise"]
             attempts.t_new_s[row] = self.mean_s if self.goes_by_means else typical_s
+            attempts.t_fresh_s[row] = typical_s
+            whole_s = max(elapsed_s + attempts.t_rem_s[row] - LAUNCH_S, 1e-9)
+            attempts.own_log[row] = np.log(whole_s / (typical_s - LAUNCH_S))
             attempts.sibling_rate[row] = 1.0 / typical_s
             attempts.rate[row] = 1.0 / max(elapsed_s + attempts.t_rem_s[row], 1e-9)
             attempts.start_s[row] = one["started_s"]
@@ -243,6 +249,7 @@ class Twin:
         ("srpt+late", {}, {"copy_priority": 1.0}),
         ("budgeted+ras", {}, {}),
         ("fair+none", {}, {}),
+        ("unified+unified", {}, {}),
         ("fair+redundant-all", {}, {}),
         ("fair+redundant-small", {}, {"max_tasks": 20.0, "min_service_s": 1.0}),
         ("fair+relaunch", {}, {"relaunch_factor": 2.0}),
@@ -264,8 +271,8 @@ def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculato
         slots_per_machine=SLOTS_PER_MACHINE,
         wanted_only=False,
         noise=0.3,
-        detect_s=0.3,
-        launch_s=0.1,
+        detect_s=DETECT_S,
+        launch_s=LAUNCH_S,
         cycle_s=0.0,
     )
     with np.errstate(over="ignore"):

@@ -1,0 +1,1 @@
+"""One index for copies and originals."""

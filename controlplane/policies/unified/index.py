@@ -1,0 +1,216 @@
+"""Is a copy worth more than what it costs those that wait? One index for originals and copies, in job-seconds.
+
+Originals go to the job with the least work left. A copy is worth the time by which its job ends sooner, less the price
+of the slot time that it adds; it may add less than none. How much it helps depends on whether it meets the original's
+slowness again, which is learned for the application, and for the task once two of its attempts have been compared.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from controlplane.compiled import kernel, rule
+from controlplane.estimators.shared_slowness import MOST_TAIL
+from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.reasons import Reason
+from controlplane.policies.baselines import srpt
+from controlplane.policies.beaten import END_BEATEN
+from controlplane.policies.copy_priority import keep_to_idle
+from controlplane.policies.row import COPYING, Kind, Row, Setting
+from controlplane.policies.seen import Seen
+from controlplane.policies.skew import has_more_to_do
+from controlplane.policies.whole_slots import TOLERANCE
+
+MOST_SHARE = 0.9
+"""No share of slowness is believed to be larger before a task's own attempts have been compared."""
+LEAST_TAIL = 1.05
+"""Of a heavier tail hardly a mean is left, and of one of 1 none."""
+
+
+@rule
+def mean_end_s(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_index: float) -> float:
+    """Mean time to the first end, of the running attempt and of a copy that takes its own time: E[min(T, t_rem)].
+
+    The copy starts up and then takes a Pareto time whose geometric mean is what siblings take.  Units: seconds.
+
+    >>> round(mean_end_s(t_rem_s=4.5, t_fresh_s=0.5 + math.exp(0.5), startup_s=0.5, tail_index=2.0), 6)
+    2.25
+    >>> mean_end_s(t_rem_s=1.2, t_fresh_s=0.5 + math.exp(0.5), startup_s=0.5, tail_index=2.0)
+    1.2
+    """
+    least_s, left_s = (t_fresh_s - startup_s) * math.exp(-1.0 / tail_index), t_rem_s - startup_s
+    if left_s <= least_s or not least_s > 0.0:
+        return min(t_rem_s, max(t_fresh_s, startup_s))
+    return startup_s + least_s * (tail_index - (least_s / left_s) ** (tail_index - 1.0)) / (tail_index - 1.0)
+
+
+@rule
+def shared_odds(kept_slowness: float, likeness: float) -> float:
+    """Probability that a copy meets the task's slowness again, by its application and by the task's own attempts.
+
+    Source: Bayes' rule.
+
+    >>> [round(shared_odds(0.5, likeness), 2) for likeness in (-5.0, 0.0, 2.0)]
+    [0.01, 0.5, 0.88]
+    """
+    kept = min(max(kept_slowness, 0.0), MOST_SHARE)
+    odds = kept * math.exp(likeness)
+    return odds / (odds + 1.0 - kept)
+
+
+@rule
+def added_slot_s(attempts: int, t_rem_s: float, end_s: float, tell_s: float, kills: bool) -> float:
+    """Slot time that one more attempt adds if the task then ends after `end_s`; negative if it saves some.
+
+    With kills, one of two attempts ends once both can be told apart; otherwise, all run until the task's end.
+    Units: slot-seconds.
+
+    >>> [added_slot_s(1, t_rem_s=4.0, end_s=1.5, tell_s=0.5, kills=kills) for kills in (True, False)]
+    [-2.0, -1.0]
+    """
+    if attempts > 1 or not kills:
+        return (attempts + 1) * end_s - attempts * t_rem_s
+    return end_s + min(tell_s, end_s) - t_rem_s
+
+
+@rule
+def price_per_slot_s(waiting_jobs: int, slots: int, jobs_behind: float) -> float:
+    """Job-seconds that a slot-second costs those that wait: so many jobs behind each that waits, over all slots.
+
+    >>> price_per_slot_s(waiting_jobs=2, slots=24, jobs_behind=3.0)
+    0.25
+    """
+    return jobs_behind * waiting_jobs / max(slots, 1)
+
+
+@rule
+def saved_s(t_rem_s: float, end_s: float, others_s: float) -> float:
+    """Time by which a job ends sooner if a task ends at `end_s`, its last other one at `others_s`.  Units: seconds.
+
+    >>> [saved_s(t_rem_s=9.0, end_s=2.0, others_s=others_s) for others_s in (1.0, 6.0, 10.0)]
+    [7.0, 3.0, 0.0]
+    """
+    return max(t_rem_s - max(end_s, others_s), 0.0)
+
+
+@rule
+def others_end_s(waiting: int, t_fresh_s: float, waiting_jobs: int, slots: int) -> float:
+    """When the waiting originals of a job will have ended at the soonest, on its part of the slots.  Units: seconds.
+
+    >>> others_end_s(waiting=6, t_fresh_s=2.0, waiting_jobs=4, slots=12), others_end_s(0, 2.0, 4, 12)
+    (6.0, 0.0)
+    """
+    return t_fresh_s * (1.0 + waiting * max(waiting_jobs, 1) / max(slots, 1)) if waiting > 0 else 0.0
+
+
+@rule
+def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float) -> Reason:
+    """Why a task deserves one more attempt, or why not.
+
+    >>> index_reason(is_worth=False, has_more=False, t_rem_s=2.0, t_fresh_s=3.0).label
+    'on_schedule'
+    """
+    if is_worth:
+        return Reason.WORTH_ITS_PRICE
+    if has_more:
+        return Reason.SKEW_NOT_STRAGGLER
+    return Reason.ON_SCHEDULE if t_rem_s <= t_fresh_s * (1.0 + TOLERANCE) else Reason.PRICE_TOO_HIGH
+
+
+@kernel
+def unified(seen: Seen, settings: Record, answer: Records) -> None:
+    """Copies by their worth, gain less price: such as save slot time, and on idle slots any that is worth its price.
+
+    On idle slots the gain is the task's own. Where most of a task's slowness would be met again, a copy is predicted to
+    take one time, the geometric mean of both, and to run on: GRASS's RAS.
+    """
+    tasks = seen.tasks
+    last_s, second_s = last_ends_s(seen)
+    has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
+    for row in range(len(tasks)):
+        task, one = tasks[row], answer[row]
+        pool, job = seen.pools[task["pool"]], seen.jobs[task["job"]]
+        attempts, t_rem_s, t_fresh_s = task["running_attempts"], task["t_rem_s"], task["t_fresh_s"]
+        if not (t_rem_s < math.inf and t_fresh_s < math.inf):
+            one["reason"] = Reason.UNKNOWN_DEMAND
+            continue
+        again = shared_odds(pool["kept_slowness"], task["likeness"])
+        by_ras, startup_s = again > settings["ras_above"], min(pool["startup_s"], t_fresh_s)
+        kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
+        if by_ras:
+            own_s = same_s = startup_s + work_s * task["slowness"] ** again
+        else:
+            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL))
+            same_s = min(startup_s + work_s * task["slowness"], t_rem_s)
+        is_idle, others_s = pool["idle"] > 0, 0.0
+        price_s = again * settings["idle_price"]
+        if not is_idle:
+            is_last = t_rem_s == last_s[task["job"]]
+            others_s = second_s[task["job"]] if is_last else last_s[task["job"]]
+            others_s = max(others_s, others_end_s(job["waiting"], t_fresh_s, pool["waiting_jobs"], pool["slots"]))
+            price_s = price_per_slot_s(pool["waiting_jobs"], pool["slots"], settings["jobs_behind"])
+        added_s = (1.0 - again) * added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills)
+        added_s += again * added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills)
+        one["gain"] = (1.0 - again) * saved_s(t_rem_s, own_s, others_s) + again * saved_s(t_rem_s, same_s, others_s)
+        one["price"] = price_s * added_s
+        one["score"] = one["gain"] - one["price"]
+        saves = added_s < -TOLERANCE * t_rem_s
+        is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or (is_idle and not has_more[row]))
+        one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s)
+        one["copies"] = is_worth and task["eligible"]
+        is_extra[row] = one["copies"] > 0 and not saves
+    keep_to_idle(seen, np.flatnonzero(is_extra), answer)
+
+
+@kernel
+def last_ends_s(seen: Seen) -> tuple[Floats, Floats]:
+    """By job, when its last running task ends, and when the one before does; (n_jobs,) each."""
+    last_s, second_s = np.zeros(len(seen.jobs)), np.zeros(len(seen.jobs))
+    for task in seen.tasks:
+        job, t_rem_s = task["job"], task["t_rem_s"]
+        if t_rem_s > last_s[job]:
+            last_s[job], second_s[job] = t_rem_s, last_s[job]
+        elif t_rem_s > second_s[job]:
+            second_s[job] = t_rem_s
+    return last_s, second_s
+
+
+ALLOCATOR = replace(
+    srpt.ROW,
+    name="unified",
+    about="The job with the least work left first; together with the speculator, one index for originals and copies.",
+    foreseeing="",
+)
+ROW = Row(
+    name="unified",
+    kind=Kind.SPECULATOR,
+    kernel=unified,
+    about="Tasks whose copy is worth its price to those that wait, the highest worth first.",
+    needs=COPYING,
+    settings=(
+        Setting(
+            name="jobs_behind",
+            default=3.0,
+            low=0.0,
+            high=100.0,
+            about="Jobs that each waiting one stands for in the price of slot time; 1 to 8 make no difference.",
+        ),
+        Setting(
+            name="idle_price",
+            default=1.0,
+            low=0.0,
+            high=100.0,
+            about="Price of a slot-second on idle slots in job-seconds, times the share of slowness that a copy keeps.",
+        ),
+        Setting(
+            name="ras_above",
+            default=0.75,
+            low=0.0,
+            high=1.0,
+            about="RAS's rule decides where slowness is shared with a probability above this.",
+        ),
+        replace(END_BEATEN, default=1.0),
+    ),
+    before_waiting=True,
+)

@@ -1,0 +1,134 @@
+"""Does the unified index copy what is worth its price, and name both numbers?"""
+
+from math import exp, inf
+
+import numpy as np
+import pytest
+
+from controlplane.model.reasons import Reason
+from controlplane.policies.registry import allocator, speculator
+
+pytestmark = pytest.mark.unit
+
+unified = speculator("unified")
+FRESH_S = exp(0.5)
+"""Siblings' geometric mean if the least time is 1 s and the tail index 2: a copy ends after 2 - 1 / r on average."""
+POOL = {"slots": 10, "tail_index": 2.0, "tell_s": 0.5}
+BUSY, IDLE = POOL | {"waiting_jobs": 1}, POOL | {"idle": 5}
+
+
+@pytest.fixture
+def ask(running):
+    """Its answers about tasks with these times left, in a pool, under settings."""
+
+    def one(t_rem_s, pool, settings=None, **columns):
+        usual = {"t_fresh_s": [FRESH_S] * len(t_rem_s), "slowness": [1.0] * len(t_rem_s)}
+        view = running(t_rem_s, [FRESH_S] * len(t_rem_s), pools=pool, **usual | columns)
+        return unified.speculate(view, settings)
+
+    return one
+
+
+def test_gain_and_price_of_a_copy_while_a_job_waits(ask):
+    """By hand: it ends after 1.75 s instead of 4, adds 1.75 + 0.5 - 4 slot-seconds, and a slot-second costs 0.3."""
+    answer = ask([4.0], BUSY)
+    assert answer["copies"].tolist() == [1]
+    assert Reason(answer["reason"][0]) is Reason.WORTH_ITS_PRICE
+    assert answer["gain"][0] == pytest.approx(2.25)
+    assert answer["price"][0] == pytest.approx(-0.525)
+    assert answer["score"][0] == pytest.approx(2.775)
+
+
+def test_a_job_gains_nothing_by_a_task_that_is_not_its_last(ask):
+    """The copy still gives slot time back to the job that waits."""
+    answer = ask([4.0, 9.0], BUSY)
+    assert answer["gain"].tolist() == pytest.approx([0.0, 9.0 - 4.0])
+    assert answer["copies"].tolist() == [1, 1]
+
+
+def test_while_a_job_waits_a_copy_must_save_slot_time(ask):
+    """At 2 s left it would end after 1.5 s, and add 1.5 + 0.5 - 2 = 0 slot-seconds."""
+    answer = ask([2.0], BUSY)
+    assert answer["copies"].tolist() == [0]
+    assert Reason(answer["reason"][0]) is Reason.PRICE_TOO_HIGH
+
+
+def test_waiting_originals_of_a_job_end_last(ask):
+    """Its five wait for ten slots, alone: 1.5 rounds of 1.65 s are longer than the copy, and shorter than the task."""
+    answer = ask([4.0], BUSY, jobs={"waiting": 5})
+    assert answer["gain"][0] == pytest.approx(4.0 - 1.5 * FRESH_S)
+
+
+def test_on_idle_slots_a_copy_need_not_save_slot_time(ask):
+    """Nobody waits, so the price is 0 if slowness is not shared."""
+    answer = ask([2.0], IDLE)
+    assert answer["copies"].tolist() == [1]
+    assert (answer["gain"][0], answer["price"][0]) == pytest.approx((0.5, 0.0))
+
+
+def test_idle_slots_bound_copies_that_add_slot_time(ask):
+    """The one that gains most gets the only one; those that save slot time are not bound by it."""
+    answer = ask([1.8, 1.9, 2.0, 9.0], POOL | {"idle": 1})
+    assert answer["copies"].tolist() == [0, 0, 1, 1]
+    assert Reason(answer["reason"][0]) is Reason.ORIGINALS_WAIT
+
+
+def test_the_more_slowness_is_kept_the_less_a_copy_is_worth(ask):
+    """An attempt that is six times as slow has 4 s left; an equally slow copy ends no sooner, and is ended."""
+    gains = [ask([4.0], BUSY | {"kept_slowness": kept}, slowness=[6.0])["gain"][0] for kept in (0.0, 0.4, 0.7)]
+    assert gains == pytest.approx([2.25, 0.6 * 2.25, 0.3 * 2.25])
+
+
+def test_where_slowness_is_shared_idle_slots_have_a_price(ask):
+    """Half of it kept: the copy adds (0 + 0.5) / 2 slot-seconds, at half a job-second each."""
+    answer = ask([2.0], IDLE | {"kept_slowness": 0.5}, slowness=[6.0])
+    assert answer["price"][0] == pytest.approx(0.5 * 0.25)
+    assert answer["gain"][0] == pytest.approx(0.25)
+    assert ask([2.0], IDLE | {"kept_slowness": 0.5}, {"idle_price": 3.0}, slowness=[6.0])["copies"].tolist() == [0]
+
+
+def test_a_task_whose_copy_was_as_slow_gets_no_further_one(ask):
+    """Its own evidence counts above what its application shows, and the other way round."""
+    pool = BUSY | {"kept_slowness": 0.5}
+    assert ask([9.0], pool, slowness=[8.0])["copies"].tolist() == [1]
+    assert ask([9.0], pool, slowness=[8.0], likeness=[3.0])["copies"].tolist() == [0]
+    unlike = ask([9.0], pool, slowness=[8.0], likeness=[-5.0])
+    assert unlike["gain"][0] == pytest.approx(ask([9.0], BUSY, slowness=[8.0])["gain"][0], rel=0.02)
+
+
+@pytest.mark.parametrize("t_rem_s", [2.0, 3.0, 3.5, 8.0])
+def test_where_slowness_is_most_likely_shared_ras_decides(running, t_rem_s):
+    """A copy is predicted to take the geometric mean of both times, as the engine's `t_new_s` does."""
+    t_new_s = FRESH_S * 2.0**0.8
+    columns = {"t_fresh_s": [FRESH_S], "slowness": [2.0]}
+    view = running([t_rem_s], [t_new_s], pools=BUSY | {"kept_slowness": 0.8}, **columns)
+    assert unified.speculate(view)["copies"] == speculator("ras").speculate(view)["copies"]
+
+
+def test_without_kills_all_attempts_run_to_the_end(ask):
+    """Two slots for 1.75 s are less than one for 4 s, and more than one for 3.4 s; with kills that is worth it."""
+    keep = {"end_beaten": 0.0}
+    assert ask([4.0], BUSY, keep)["price"][0] == pytest.approx(0.3 * (2 * 1.75 - 4.0))
+    assert ask([3.3], BUSY, keep)["copies"].tolist() == [0]
+    assert ask([3.3], BUSY)["copies"].tolist() == [1]
+
+
+def test_unknown_times_promise_nothing(ask):
+    answer = ask([inf, 4.0], BUSY, t_fresh_s=[FRESH_S, inf])
+    assert [Reason(code) for code in answer["reason"]] == [Reason.UNKNOWN_DEMAND] * 2
+    assert not answer["copies"].any()
+
+
+def test_a_bigger_task_is_no_straggler(ask):
+    """It is as fast as its siblings, so a copy on an idle slot would be no faster."""
+    columns = {"relative_size": [1.0, 3.0], "elapsed_s": [1.0, 1.0], "sibling_rate": [1.0, 1.0]}
+    answer = ask([0.5, 3.0], IDLE | {"tell_s": 2.0}, progress_rate=[1.0, 1.0], **columns)
+    assert Reason(answer["reason"][1]) is Reason.SKEW_NOT_STRAGGLER
+
+
+def test_its_allocator_serves_the_least_work_first(pool):
+    """As `srpt`, whose kernel it is."""
+    slots, claimants = pool(10, [9.0, 3.0, 5.0], usable=[9, 3, 5])
+    targets = allocator("unified").allocate(slots, claimants)["target"]
+    assert targets.tolist() == [2, 3, 5]
+    np.testing.assert_array_equal(targets, allocator("srpt").allocate(slots, claimants)["target"])
