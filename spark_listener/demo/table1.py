@@ -59,7 +59,7 @@ SCHEDULES = (
     Schedule(
         name="Hopper", allocator="hopper", paper=(12.0, 22.0),
         # 5/4 slots a task, as for a tail index of 1.6: of seven slots, the figure's five for A and two for B.
-        allocator_settings={"fairness_epsilon": 1.0, "multiplier_cap": 1.25, "hold_slots": 1.0},
+        allocator_settings={"fairness_epsilon": 1.0, "multiplier_cap": 1.25, "order_by_work": 0.0, "hold_slots": 1.0},
     ),
 )  # fmt: skip
 

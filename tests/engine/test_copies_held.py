@@ -40,7 +40,7 @@ def two_jobs(settings: EngineSettings) -> Scenario:
 
 def test_hopper_keeps_a_slot_for_a_copy_of_a_task_that_waits():
     """Figure 2: five slots for the four tasks of A, as 4/3 < tail index <= 1.6 makes of seven, and two for B."""
-    given = {"fairness_epsilon": 1.0, "round_up": 0.0, "hold_slots": 1.0}
+    given = {"fairness_epsilon": 1.0, "round_up": 0.0, "order_by_work": 0.0, "hold_slots": 1.0}
     scenario = two_jobs(replace(SEVEN, allocator="hopper", allocator_settings=given))
     assert grants(scenario) == {"A": (5, 5, None), "B": (2, 2, None)}
 

@@ -18,8 +18,9 @@ from controlplane.policies.whole_slots import by_key_and_arrival, most_usable
 def hopper(seen: Seen, settings: Record, answer: Records) -> None:
     """Virtual sizes for the smallest jobs when slots are short, a proportional split when they are not.
 
-    Of equally small jobs, the one that arrived first goes first, then the upper row. With `hold_slots` a job's target
-    counts copies of tasks that wait, too, and is its cap: a slot for a future copy stays free.
+    Of equally small jobs, the one that arrived first goes first, then the upper row. With `order_by_work` small is who
+    has little work left, as under SRPT, else little of the larger virtual size. With `hold_slots` a job's target counts
+    copies of tasks that wait, too, and is its cap: a slot for a future copy stays free.
     Source: Hopper (SIGCOMM'15), section 4, Pseudocode 1.
     """
     slots, claimants = seen.slots, seen.claimants
@@ -40,6 +41,8 @@ def hopper(seen: Seen, settings: Record, answer: Records) -> None:
             transfer_ratio=claimant["transfer_ratio"],
             cap=cap,
         )
+    if settings["order_by_work"] > 0:
+        first[:] = claimants["remaining_work_s"]
     order, most = by_key_and_arrival(first, claimants), most_usable(claimants)
     if holds:
         most = np.maximum(claimants["foreseen"], most)
@@ -80,6 +83,14 @@ ROW = Row(
             switch=True,
         ),
         Setting(
+            name="order_by_work",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+            about="1 serves the job with the least work left first, later stages' too; 0 by virtual size, as printed.",
+            switch=True,
+        ),
+        Setting(
             name="hold_slots",
             default=0.0,
             low=0.0,
@@ -93,7 +104,13 @@ ROW = Row(
     locality_percent=LOCALITY_PERCENT,
 )
 
-_PRINTED = {"fairness_epsilon": 1.0, "multiplier_cap": 16.0, "round_up": 0.0, "hold_slots": 1.0}
+_PRINTED = {
+    "fairness_epsilon": 1.0,
+    "multiplier_cap": 16.0,
+    "round_up": 0.0,
+    "order_by_work": 0.0,
+    "hold_slots": 1.0,
+}
 AS_PRINTED = replace(
     ROW,
     name="hopper-as-printed",

@@ -11,7 +11,7 @@ from controlplane.policies.registry import allocator
 pytestmark = pytest.mark.unit
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/hopper_figure_2.json").read_text())
-UNFAIR = {"fairness_epsilon": 1.0}
+UNFAIR = {"fairness_epsilon": 1.0, "order_by_work": 0.0}
 AS_PRINTED = UNFAIR | {"round_up": 0.0}
 FAIR = {"fairness_epsilon": 0.0}
 hopper = allocator("hopper")
@@ -60,10 +60,13 @@ def test_slots_are_short_by_what_jobs_can_use(pool):
     assert hopper.allocate(*view, UNFAIR)["target"].tolist() == [4, 11]
 
 
-def test_below_their_targets_the_smallest_goes_first(pool):
-    """The order in which slots are handed out is the order in which they were allocated, by max(V, V')."""
-    view = pool(6, [9, 3], tail_index=[2.0, 2.0], downstream_tasks=[0, 12])
-    assert hopper.allocate(*view, UNFAIR)["precedence"].tolist() == [9.0, 12.0]
+@pytest.mark.parametrize(("order_by_work", "first"), [(0.0, [9.0, 12.0]), (1.0, [18.0, 15.0])])
+def test_below_their_targets_the_smallest_goes_first(pool, order_by_work, first):
+    """Free slots go in the order in which they were allocated: by max(V, V') as printed, or by the work left."""
+    view = pool(6, [9, 3], tail_index=[2.0, 2.0], downstream_tasks=[0, 12], remaining_work_s=[18.0, 15.0])
+    answer = hopper.allocate(*view, UNFAIR | {"order_by_work": order_by_work})
+    assert answer["precedence"].tolist() == first
+    assert answer["target"].tolist() == [[6, 0], [3, 3]][int(order_by_work)]
 
 
 def test_short_slots_go_to_the_smallest_job_whatever_the_rows(pool):

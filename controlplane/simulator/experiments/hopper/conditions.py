@@ -30,8 +30,9 @@ NOISE = 0.3
 
 
 def hopper(speculator: str, **settings: float) -> Fields:
-    """Hopper as printed: slots within a target stay free for copies yet to come."""
-    return {"policy": f"hopper+{speculator}", "allocator_settings": {"hold_slots": 1.0, **settings}}
+    """Hopper as the paper has it: slots stay free for copies yet to come, and the smaller virtual size goes first."""
+    printed = {"hold_slots": 1.0, "order_by_work": 0.0}
+    return {"policy": f"hopper+{speculator}", "allocator_settings": {**printed, **settings}}
 
 
 PRIO: Fields = {"policy": "srpt+late"}
@@ -86,6 +87,7 @@ def scenario(scale: Scale, *fields: Fields) -> ClusterScenario:
         "machines": MACHINES[scale],
         "slots_per_machine": SLOTS_PER_MACHINE[scale],
         "noise": NOISE,
+        "relative_transfer": False,
     }
     for one in fields:
         merged |= one

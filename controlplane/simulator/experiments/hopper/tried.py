@@ -135,6 +135,9 @@ CONDITIONS = {
     "a tenth of the slowdowns in the tail": Change(fields={"tail_share": 0.1}),
     "phases cut at 1,500 tasks": Change(fields={"workload": Facebook(most_tasks=1500)}),
     "transfer ratios count as 1": Change(fields=FREE_MOVES),
+    "transfer ratios relative to a typical one, jobs in order of their work": Change(
+        fields={"relative_transfer": True}, hopper={"order_by_work": 1.0}
+    ),
     "no promise of fairness": Change(hopper={"fairness_epsilon": 1.0}),
     "transfer ratios count as 1, no promise of fairness": Change(fields=FREE_MOVES, hopper={"fairness_epsilon": 1.0}),
     "slots are lent until a copy is wanted": Change(hopper={"hold_slots": 0.0}),
