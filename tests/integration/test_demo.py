@@ -45,11 +45,13 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
         }
         cluster = started.enter_context(LocalCluster(log_dir=tmp_path / "cluster"))
         outcomes = run_rounds(playing, [World(seed=1)], workload, addresses, cluster, tmp_path, Console())
-        with urllib.request.urlopen(f"{addresses[hopper.name]}/api/v1/decisions", timeout=10) as answer:
+        with urllib.request.urlopen(f"{addresses[hopper.name]}/api/v1/decisions?limit=1000", timeout=10) as answer:
             decisions = json.load(answer)["items"]
     rows = rows_of(playing, outcomes, "independent")
     assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
-    assert any(decision["action"] == "grant" for decision in decisions)
+    granted = {decision["job"]: decision["mode"] for decision in reversed(decisions) if decision["action"] == "grant"}
+    assert granted.pop("sql-0") == granted.pop("sql-1") == "off", "while executors are warmed"
+    assert set(granted.values()) == {"control"}
     assert rows[0].copies_launched == 0
     assert store_of(hopper, tmp_path).is_file()
     assert all(one.load > 0 for one in rows)
