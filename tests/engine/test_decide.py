@@ -47,7 +47,9 @@ def assert_decides_as_the_engine(scenario, policy):
     return advice
 
 
-@pytest.mark.parametrize("policy", ["hopper+ras", "hopper+late", "fair+stock-spark", "fifo+mantri", "fair+none"])
+@pytest.mark.parametrize(
+    "policy", ["hopper+ras", "hopper+late", "fair+stock-spark", "fifo+mantri", "unified+unified", "fair+none"]
+)
 def test_a_dump_decides_what_the_engine_decided_in_that_cycle(policy):
     """At every tenth of a second of a job with a straggler, and another one that is not safe to copy."""
     scenario = Scenario(settings_of(policy), hosts=6)

@@ -1,6 +1,6 @@
-"""Which figures and tables of the papers are tried here? A file per paper, each with its EXPERIMENTS."""
+"""What is tried here? Figures and tables of the papers, and claims of our own; each has a file with its EXPERIMENTS."""
 
-from controlplane.simulator.experiments import hopper, redundancy
+from controlplane.simulator.experiments import hopper, redundancy, unified
 from controlplane.simulator.experiments.experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = redundancy.EXPERIMENTS + hopper.EXPERIMENTS
+EXPERIMENTS: tuple[Experiment, ...] = redundancy.EXPERIMENTS + hopper.EXPERIMENTS + unified.EXPERIMENTS
