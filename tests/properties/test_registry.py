@@ -69,6 +69,8 @@ def running_tasks(draw):
     view["t_rem_s"] = draw(st.lists(times_s, min_size=n, max_size=n, unique=True))
     view["worst_rem_s"] = view["t_rem_s"] + draw(column(n, st.integers(0, 200)))
     view["t_new_s"] = draw(column(n, st.one_of(times_s, st.integers(0, 20).map(float))))
+    view["t_fresh_s"] = draw(column(n, times_s))
+    view["slowness"], view["likeness"] = draw(column(n, st.floats(1, 100))), draw(column(n, st.floats(-5, 5)))
     view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
     view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
     view["progress_rate"] = draw(column(n, st.one_of(st.just(0.0), st.floats(1e-6, 1e6))))
@@ -76,6 +78,10 @@ def running_tasks(draw):
     view["eligible"] = draw(column(n, st.booleans(), bool))
     pools, jobs, stages = np.zeros(2, dtype=POOL), np.zeros(3, dtype=JOB), np.zeros(3, dtype=STAGE)
     pools["slots"], pools["copies"], pools["idle"] = [9, 40], [0, 2], [0, 3]
+    pools["waiting_jobs"], pools["tail_index"] = [3, 0], draw(column(2, ratios))
+    pools["kept_slowness"], pools["startup_s"] = draw(column(2, st.floats(0, 1))), draw(column(2, st.floats(0, 10)))
+    pools["tell_s"] = pools["startup_s"] + 0.5
+    jobs["waiting"] = draw(column(3, st.integers(0, 20), np.int64))
     jobs["tasks"], jobs["room"] = draw(column(3, st.integers(1, 40), np.int64)), draw(column(3, st.integers(0, 2)))
     prepared = st.one_of(st.floats(0.5, 100.0), st.sampled_from([0.0, np.inf, np.nan]))
     stages["prepared"], stages["finished_from"] = draw(column(3, prepared)), -1
@@ -206,7 +212,8 @@ def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view
     seconds = [name for name in RUNNING_TASK.names if name.endswith("_s")]
     tasks = scaled(scaled(view.tasks, 1 / KILO, *seconds), KILO, "progress_rate", "sibling_rate")
     prepared = ("prepared",) if policy.name == "redundant-small" else ()
-    in_ks = view._replace(tasks=tasks, stages=scaled(view.stages, 1 / KILO, *prepared))
+    pools = scaled(view.pools, 1 / KILO, "startup_s", "tell_s")
+    in_ks = view._replace(pools=pools, tasks=tasks, stages=scaled(view.stages, 1 / KILO, *prepared))
     chosen_in_ks = {
         each.name: max(chosen[each.name] / KILO, each.low) if each.name.endswith("_s") else chosen[each.name]
         for each in policy.settings
