@@ -150,9 +150,10 @@ def test_a_simulated_sick_host_runs_for_a_share_of_each_second_and_for_whole_ste
     """A sleep that outlasts the time in which the process is stopped is over when it goes on."""
     world = World(seed=3, sick_duty=0.25)
     play = sim_real.DemoPlay(sim_real.MODELS["stock"], tiny(), world, sim_real.Overhead(0.25, 0.0), placement=1)
-    steps = [play.duty(sim_real.HOSTS.index(world.sick_host), sim_real.STEPS * step_s) for step_s in (0.05, 0.1, 0.3)]
+    driver, sick = play.driver("spark:demo", range(4), 1), sim_real.HOSTS.index(world.sick_host)
+    steps = [driver.duty(sick, sim_real.STEPS * step_s) for step_s in (0.05, 0.1, 0.3)]
     assert steps == pytest.approx([0.25, 0.3, 0.3])
-    assert play.duty(0, 1.0) == 1.0
+    assert driver.duty(0, 1.0) == 1.0
     assert play.mean_job_s() > 1.5 * max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
 
 

@@ -95,7 +95,7 @@ def test_the_application_with_less_to_do_goes_first_though_it_asks_for_more():
 
 def test_a_phase_that_follows_counts_for_who_goes_first():
     """Hopper's max(V, V'), in containers: a small job that feeds a large one is no small job."""
-    whole = Whole()
+    whole = Whole(replace(CONTROL, allocator_settings={"fairness_epsilon": 1.0, "order_by_work": 0.0}))
     whole.work(2)
     whole.scheduler.cluster.jobs.downstream_tasks[whole.scheduler.cluster.sources[DRIVER].jobs["job 1"]] = 100
     assert whole.listed(**{MINE: (0, 8), OTHER: (0, 20)})[OTHER].target == 8
