@@ -1,7 +1,7 @@
 """Do Hopper's experiments come to what they are known to come to? Small runs, all policies on the same jobs and luck.
 
-Each row is computed from its own points alone. A difference is asserted by its sign, and by its size where small runs
-show it within three standard errors of what many runs do.
+Each row is computed from its own points alone. Differences are asserted by their sign and by wide bounds, which two
+seeds of small runs keep to: a changed rule is noticed, and no figure is confirmed.
 """
 
 from functools import cache
