@@ -61,7 +61,7 @@ def jobs() -> list[Job]:
         Job("report", 0, 20, 0.0, {4: 9.0, 11: 6.0}, title="users by country"),
         Job("export", 1, 6, 4.0, {1: 30.0}, action="foreach"),
         Job(HOSTILE_ID, 2, 8, 6.0, {3: 6.0}, title=HOSTILE_NAME),
-        Job("join", 3, 30, 9.0, {2: 10.0, 17: 7.0, 21: 6.0, 28: 8.0}),
+        Job("join", 3, 30, 12.0, {2: 10.0, 17: 7.0, 21: 6.0, 28: 8.0}),
     ]
 
 

@@ -66,6 +66,7 @@ class Job:
     begun: bool = False
     copies_won: int = 0
     target: int = SLOTS_PER_HOST * len(HOSTS)
+    precedence: float = 0.0
 
 
 class ScriptedDriver:
@@ -136,7 +137,7 @@ class ScriptedDriver:
         for ordered in list(self._copies):
             self._try_copy(*ordered)
         while hungry := [job for job in self._jobs.values() if job.waiting and self._held(job) < job.target]:
-            job = min(hungry, key=lambda one: self._held(one) / one.target)
+            job = min(hungry, key=lambda one: (one.precedence, self._held(one) / one.target))
             host = self._free_host()
             if not host:
                 return
@@ -232,6 +233,7 @@ class ScriptedDriver:
                 self._copies.append((self.now_s + order.ttl_ms / 1000, order))
             case ContainerGrant():
                 self._jobs[order.job].target = max(order.target, 1)
+                self._jobs[order.job].precedence = order.precedence
             case KillAttempt() if victim := self._attempts.get(order.attempt):
                 self._end(victim, Outcome.KILLED, order.reason)
                 self._facts.append(OrderOutcome(order.order, OrderResult.APPLIED, attempt=victim.id))
