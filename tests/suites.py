@@ -112,7 +112,7 @@ TEST = (
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
-    Suite("classes", _python("-m", "tests.integration.class_archive"), 5),
+    Suite("classes", _python("-m", "spark_listener.class_archive"), 5),
     _pytest("spark", "-m", QUICK, f"--ignore={YARN}", minutes=45, disturbed=True),
     _pytest("yarn", "-m", QUICK, YARN, minutes=45, disturbed=True),
 )

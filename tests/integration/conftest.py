@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from spark_listener import class_archive
 from spark_listener.local_cluster import LocalCluster
-from tests.integration import class_archive, java_jar
+from tests.integration import java_jar
 from tests.integration.driver import Driver, plugged
 from tests.integration.gateway import Gateway
 from tests.integration.plane_process import Plane, eventually

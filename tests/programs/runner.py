@@ -18,6 +18,7 @@ import msgspec
 
 from controlplane.machine_load import machine_load
 from controlplane.processes import child_pids, write_whole
+from spark_listener.class_archive import quick_starts
 from spark_listener.demo.application import COMMON_CONF, ApplicationError, driver_process, read_events, say
 from spark_listener.demo.contestants import BEST_STOCK, StockSetting, grasshopper
 from spark_listener.demo.control_plane import control_plane
@@ -26,7 +27,6 @@ from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
 from spark_listener.sick_host import SickHost, signal_all
 from tests.bench.__main__ import commit
-from tests.integration.class_archive import quick_starts
 from tests.integration.java_jar import build
 from tests.programs import inputs
 from tests.programs.case import CONTROL, SHADOW, STOCK, TUNED, Case

@@ -23,9 +23,9 @@ from typing import Any
 
 import pytest
 
+from spark_listener.class_archive import in_container
 from spark_listener.local_cluster import installed_spark_home
 from tests.integration import spark_jobs
-from tests.integration.class_archive import in_container
 from tests.integration.driver import COMMON, Driver
 from tests.integration.gateway import Gateway
 from tests.integration.plane_process import ROOT, Plane, eventually

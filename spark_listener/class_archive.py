@@ -1,6 +1,6 @@
 """How do hundreds of JVMs start on two cores? With Spark's classes from an archive, and compiled only once.
 
-`python -m tests.integration.class_archive` writes the archive (class data sharing, JEP 350) once for each Spark. A JVM
+`python -m spark_listener.class_archive` writes the archive (class data sharing, JEP 350) once for each Spark. A JVM
 whose class path or version does not fit reads its classes from jars, as it would without.
 """
 
@@ -10,13 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
 
 from spark_listener.local_cluster import installed_spark_home
 
-ARCHIVE = Path(__file__).parents[2] / "build" / f"spark-{pyspark.__version__}-classes.jsa"
+ARCHIVE = Path(__file__).parents[1] / "build" / f"spark-{pyspark.__version__}-classes.jsa"
 QUICK = "-XX:TieredStopAtLevel=1"
 MASTERS = ("local-cluster[1,1,1024]", "local[2]")
 """Classes of a driver with executors elsewhere, and those of an executor."""
@@ -57,7 +58,7 @@ def write(archive: Path) -> None:
         numbers = session.sparkContext.parallelize(range(100), 2).map(lambda number: (number % 3, number))
         assert numbers.reduceByKey(max).count() == session.range(100).selectExpr("id % 3").distinct().count()
         session.stop()
-    java = session.sparkContext._gateway
+    java: Any = session.sparkContext._gateway
     java.shutdown()
     java.proc.stdin.close()
     java.proc.wait()
