@@ -1,4 +1,4 @@
-"""What did Spark itself record? The stages and task attempts of one application, read from its event log."""
+"""What did Spark itself record? One application's stages, task attempts and executors, read from its event log."""
 
 from __future__ import annotations
 
@@ -84,6 +84,11 @@ def _read(path: Path, name: str) -> Iterator[dict[str, Any]]:
         for line in lines:
             if line.startswith(f'{{"Event":"{name}"'):
                 yield json.loads(line)
+
+
+def count_executors(path: Path, since_ms: float) -> int:
+    """Executors that registered with the driver from a moment on, by its wall clock."""
+    return sum(event["Timestamp"] >= since_ms for event in _read(path, "SparkListenerExecutorAdded"))
 
 
 def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:

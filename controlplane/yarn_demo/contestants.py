@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from spark_listener.demo.contestants import BEST_STOCK, Contestant, grasshopper
 from spark_listener.demo.world import Workload, World
-from spark_listener.swim import model_slice, read_trace
+from spark_listener.swim import ModelJob, model_slice, read_trace
 from yarn_bridge.install_conf import Base, plugin_jar, queue_properties, rm_properties
-from yarn_bridge.local_yarn import LocalYarn
+from yarn_bridge.local_yarn import LocalYarn, fresh_folder
 
 QUEUE = "root.default"
 SICK_HOST = "127.0.0.13"
-# Executors take seconds to start in their containers, so tasks last longer than on a standing cluster: nominally 2 s.
-BYTES_PER_SECOND = 512 * 1024
-# One executor and all three masters fit on a node, and two executors never do: one on each node, wherever masters are.
+# Executors take seconds to start in their containers, so tasks last longer than on a standing cluster: nominally 1 s.
+BYTES_PER_SECOND = 1024 * 1024
+# Two executors and all three masters fit on a node, and three executors never do: two on each, wherever masters are.
 # YARN counts what was asked for; nobody uses that much.
-EXECUTOR_CORES = 2
-EXECUTOR_MB = 1536
-NODE_MB = 2560
+EXECUTOR_MB = 1024
+NODE_MB = 3040
+SLOTS = 8
+JOBS = 14
+MOST_TASKS = 20
+SPAN_S = 60.0
+# A driver that holds more than its target while others wait lets executors go as they fall idle.
+PLANE_SETTINGS = {"GRASSHOPPER__ENGINE__DRAIN_EXECUTORS": "true"}
 STOCK_ORDERS = {f"stock-{order.value}": order for order in Base}
 
 
@@ -45,9 +49,24 @@ def worlds(first_seed: int, rounds: int) -> list[World]:
 
 
 def workload() -> Workload:
-    """Three successive jobs of the trace, of 40, 14 and 9 tasks, which arrive together."""
-    jobs = model_slice(read_trace(), first=47, count=3, max_tasks=40, span_s=0.0)
-    return Workload(jobs=[replace(job, arrival_s=0.0) for job in jobs])
+    """The trace's first jobs that shuffle nothing, arrivals compressed to SPAN_S."""
+    trace = [job for job in read_trace() if not job.shuffle_bytes]
+    return Workload(jobs=model_slice(trace, first=0, count=JOBS, max_tasks=MOST_TASKS, span_s=SPAN_S))
+
+
+def streams(jobs: list[ModelJob]) -> dict[str, list[ModelJob]]:
+    """Each application's jobs, by its name, in the order of their first jobs."""
+    found: dict[str, list[ModelJob]] = {}
+    for job in jobs:
+        found.setdefault(_application(job.tasks), []).append(job)
+    return found
+
+
+def _application(tasks: int) -> str:
+    """Which application runs a job of so many tasks, cut at MOST_TASKS."""
+    if tasks == MOST_TASKS:
+        return "large"
+    return "medium" if tasks >= SLOTS else "small"
 
 
 def order_of(contestant: Contestant) -> dict[str, object]:
@@ -59,4 +78,6 @@ def order_of(contestant: Contestant) -> dict[str, object]:
 
 def yarn_of_all(server: str, folder: Path) -> LocalYarn:
     """The YARN on which contestants take turns, not yet started; in stock turns the plug-in covers no queue."""
-    return LocalYarn(memory_per_node_mb=NODE_MB, site=rm_properties(server), plugin_jar=plugin_jar(), folder=folder)
+    return LocalYarn(
+        memory_per_node_mb=NODE_MB, site=rm_properties(server), plugin_jar=plugin_jar(), folder=fresh_folder(folder)
+    )

@@ -9,7 +9,16 @@ from rich.console import Console
 
 from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, free_port, java_home
 from controlplane.yarn_demo.applications import run_applications
-from controlplane.yarn_demo.contestants import contestants, order_of, workload, worlds, yarn_of_all
+from controlplane.yarn_demo.contestants import (
+    PLANE_SETTINGS,
+    contestants,
+    order_of,
+    streams,
+    workload,
+    worlds,
+    yarn_of_all,
+)
+from spark_listener.class_archive import quick_starts
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -44,7 +53,7 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
         console.print(f"their policies are {COMPILED_ONCE}.")
         outcomes = run_rounds(four, seeds, workload(), work_dir, report, console)
         rows = rows_of(four, outcomes, seeds[0].kind)
-        conclude(rows, report, work_dir, console, subject="application")
+        conclude(rows, report, work_dir, console)
         if is_attended():
             with control_plane(four[-1], work_dir=work_dir, report=report) as address:
                 keep_page(address, console)
@@ -59,28 +68,30 @@ def run_rounds(
     work_dir: Path,
     report: Path,
     console: Console,
+    kept: Path | None = None,
 ) -> dict[str, list[Outcome]]:
     """Each round runs every contestant once on one YARN, starting with a different one each time.
 
-    The ResourceManager knows one address of a control plane; each contestant's own runs there during its turns.
+    The ResourceManager knows one address of a control plane; each contestant's own runs there during its turns. Whole
+    rounds are written to the file `kept`; those that it holds already are not run again.
     """
     inputs = work.write_inputs(work_dir / "inputs")
     port = free_port("127.0.0.1")
 
     def run(contestant: Contestant, world: World, folder: str, on_event: OnEvent) -> Outcome:
         place = work_dir / folder
-        place.mkdir()
+        place.mkdir(exist_ok=True)
         yarn.configure_queues(order_of(contestant))
         yarn.refresh_queues()
         with contextlib.ExitStack() as stack:
             server = None
             if contestant.allocator:
-                plane = control_plane(contestant, work_dir=work_dir, report=report, port=port)
+                plane = control_plane(contestant, work_dir=work_dir, report=report, port=port, variables=PLANE_SETTINGS)
                 server = stack.enter_context(plane)
             return run_applications(
                 contestant,
                 world=world,
-                jobs=work.jobs,
+                streams=streams(work.jobs),
                 inputs=inputs,
                 yarn=yarn,
                 server=server,
@@ -88,5 +99,5 @@ def run_rounds(
                 on_event=on_event,
             )
 
-    with yarn_of_all(f"http://127.0.0.1:{port}", work_dir / "yarn") as yarn:
-        return take_turns(competitors, rounds, run, n_jobs=len(work.jobs), console=console)
+    with quick_starts(), yarn_of_all(f"http://127.0.0.1:{port}", work_dir / "yarn") as yarn:
+        return take_turns(competitors, rounds, run, n_jobs=len(work.jobs), console=console, kept=kept)

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,10 @@ class ApplicationError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One contestant in one round: seconds and result hash per job, and what its copies did."""
+    """One contestant in one round: seconds and result hash per job, and what its copies did.
+
+    Where applications share a queue, also seconds per application and how many executors were started.
+    """
 
     contestant: str
     seed: int
@@ -65,6 +68,8 @@ class Outcome:
     copies: CopyCounts
     load: float
     """The machine's load, over the last minute of its run."""
+    application_s: dict[str, float] = field(default_factory=dict)
+    executors_started: int = 0
 
 
 def run_application(
@@ -130,10 +135,11 @@ def driver_task(
     inputs: Mapping[str, Path],
     server: str | None,
     warm_slots: int,
+    map_only: bool = False,
 ) -> str:
     """What `spark_listener.demo.workload` reads first: `conf` beside COMMON_CONF, and the jobs with their inputs.
 
-    The warm-up runs a task on each of `warm_slots` slots; with 0 it only plans.
+    The warm-up has a task for each of `warm_slots` slots; `map_only` jobs shuffle nothing.
     """
     task = {
         "name": name,
@@ -141,6 +147,7 @@ def driver_task(
         "server": server,
         "warm_up_url": f"paced://{TRACE_PATH}",
         "warm_slots": warm_slots,
+        "map_only": map_only,
         "jobs": [
             {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
             | {"url": f"paced://{inputs[job.job_id].resolve()}"}

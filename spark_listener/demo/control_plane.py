@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from controlplane.processes import free_port
@@ -19,15 +19,22 @@ from spark_listener.demo.contestants import Contestant
 
 @contextlib.contextmanager
 def control_plane(
-    contestant: Contestant, *, work_dir: Path, report: Path, port: int | None = None, timeout_s: float = 300.0
+    contestant: Contestant,
+    *,
+    work_dir: Path,
+    report: Path,
+    port: int | None = None,
+    timeout_s: float = 300.0,
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError.
 
     Its pages show `report`, once the demo has written it.  `port` is a free one, if not given.
+    `variables` are added to its environment.
     """
     port = port or free_port("127.0.0.1")
     url = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve())}
+    environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve()), **(variables or {})}
     log_path = work_dir / f"control-plane-{contestant.name}.log"
     store = f"sqlite:///{store_of(contestant, work_dir).resolve()}"
     with log_path.open("wb") as log:

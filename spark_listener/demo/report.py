@@ -24,7 +24,8 @@ class Row:
     """One contestant over all rounds; copies, core-seconds and the machine's load are means per round.
 
     Ratios are over `peer`, the best stock setting, paired by round: of mean job times, and the geometric mean of each
-    job's own. Intervals are 95 % t-intervals over the rounds, None with a single round.
+    job's own. Intervals are 95 % t-intervals over the rounds, None with a single round. Application times are None
+    or empty where jobs share one application.
     """
 
     contestant: str
@@ -48,6 +49,9 @@ class Row:
     cores: int
     results_equal_stock: bool
     job_s: list[dict[str, float]]
+    mean_application_s: float | None
+    executors_started: float
+    application_s: list[dict[str, float]]
 
 
 def interval_95(values: Sequence[float]) -> tuple[float, float] | None:
@@ -102,6 +106,7 @@ def job_ratio(outcome: Outcome, peer: Outcome) -> float:
 def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], peers: list[Outcome], world: str) -> Row:
     """Summarise one contestant's rounds: results compared with stock's, times with the peer's for the same seed."""
     times_s = [seconds for outcome in outcomes for seconds in outcome.job_s.values()]
+    applications_s = [seconds for outcome in outcomes for seconds in outcome.application_s.values()]
     reference = {outcome.seed: outcome.results for outcome in stock}
     beside = {outcome.seed: outcome for outcome in peers}
     of_means, of_means_interval = geometric_95([mean_ratio(one, beside[one.seed]) for one in outcomes])
@@ -128,6 +133,9 @@ def row(contestant: Contestant, outcomes: list[Outcome], stock: list[Outcome], p
         cores=os.cpu_count() or 1,
         results_equal_stock=all(outcome.results == reference[outcome.seed] for outcome in outcomes),
         job_s=[outcome.job_s for outcome in outcomes],
+        mean_application_s=statistics.fmean(applications_s) if applications_s else None,
+        executors_started=statistics.fmean(outcome.executors_started for outcome in outcomes),
+        application_s=[outcome.application_s for outcome in outcomes],
     )
 
 
@@ -143,21 +151,26 @@ def write_json(rows: list[Row], path: Path) -> None:
     path.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
 
 
-def print_table(rows: list[Row], console: Console, subject: str = "job") -> None:
-    """`subject` is the thing that is timed."""
+def print_table(rows: list[Row], console: Console) -> None:
+    """Where there are several applications, their times and executors take the place of median and p95."""
     rounds, world = rows[0].rounds, rows[0].world
-    title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per {subject}"
+    title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per job"
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("contestant", no_wrap=True)
-    for heading in ("mean", "median", "p95", "copies", "won", "lost core-s", "load", "result"):
+    several = rows[0].mean_application_s is not None
+    shown = ("application", "executors") if several else ("median", "p95")
+    for heading in ("mean", *shown, "copies", "won", "lost core-s", "load", "result"):
         table.add_column(heading, justify="right")
     for one in rows:
         interval = one.mean_job_interval_s
         table.add_row(
             one.contestant,
             f"{one.mean_job_s:.1f} s" + (f" [{interval[0]:.1f}, {interval[1]:.1f}]" if interval else ""),
-            f"{one.median_job_s:.1f} s",
-            f"{one.p95_job_s:.1f} s",
+            *(
+                (f"{one.mean_application_s:.1f} s", f"{one.executors_started:.0f}")
+                if several
+                else (f"{one.median_job_s:.1f} s", f"{one.p95_job_s:.1f} s")
+            ),
             f"{one.copies_launched:.0f}",
             f"{one.copies_won:.0f}",
             f"{one.losing_core_s:.1f}",
@@ -167,18 +180,18 @@ def print_table(rows: list[Row], console: Console, subject: str = "job") -> None
     console.print(table)
     for one in rows:
         console.print(f"{one.contestant}: {one.title}", highlight=False)
-    print_ratios(rows, console, subject)
+    print_ratios(rows, console)
     if said := caution([one.load for one in rows], rows[0].cores):
         console.print(said, highlight=False)
     if rounds == 1:
         console.print("One round is one round: it shows how it works, not who is better. More: --rounds N.")
 
 
-def print_ratios(rows: list[Row], console: Console, subject: str) -> None:
+def print_ratios(rows: list[Row], console: Console) -> None:
     """Each contestant's times over the peer's: long jobs decide a ratio of means, all count alike in that of each."""
     table = Table(title=f"time over {rows[0].peer}'s", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("contestant", no_wrap=True)
-    for heading in (f"mean {subject} time", f"each {subject}, geometric mean"):
+    for heading in ("mean job time", "each job, geometric mean"):
         table.add_column(heading, justify="right")
     for one in rows:
         if one.contestant != one.peer:

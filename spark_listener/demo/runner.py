@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home, write_whole
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -59,9 +60,9 @@ def run_demo(*, rounds: int, world_kind: str, size: Size, build_dir: Path, first
     check_results(rows)
 
 
-def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console, subject: str = "job") -> None:
-    """Print the table and write the report; `subject` is the thing that is timed."""
-    print_table(rows, console, subject)
+def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console) -> None:
+    """Print the table and write the report."""
+    print_table(rows, console)
     write_json(rows, report)
     console.print(f"Written: {report}; logs and event logs: {work_dir}")
 
@@ -73,8 +74,8 @@ def check_results(rows: list[Row]) -> None:
 
 
 @contextlib.contextmanager
-def only_one(work_dir: Path) -> Iterator[None]:
-    """An empty folder to work in.  Raises SystemExit while another demo writes next to it."""
+def only_one(work_dir: Path, *, kept: Path | None = None) -> Iterator[None]:
+    """A folder to work in, empty unless `kept` is a file in it.  Raises SystemExit while another demo is beside it."""
     build_dir = work_dir.parent
     build_dir.mkdir(parents=True, exist_ok=True)
     with (build_dir / "demo.lock").open("w") as lock:
@@ -82,8 +83,9 @@ def only_one(work_dir: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SystemExit(f"another demo is running in {build_dir}") from None
-        shutil.rmtree(work_dir, ignore_errors=True)
-        work_dir.mkdir()
+        if not (kept and kept.exists()):
+            shutil.rmtree(work_dir, ignore_errors=True)
+        work_dir.mkdir(exist_ok=True)
         yield
 
 
@@ -123,10 +125,12 @@ def take_turns(
     n_jobs: int,
     console: Console,
     first_round: int = 1,
+    kept: Path | None = None,
 ) -> dict[str, list[Outcome]]:
     """Each world is a round: `run` gets every contestant once, a folder's name, and a callback for events.
 
-    The first round's number decides who begins.
+    The first round's number decides who begins.  Whole rounds are written to the file `kept`; those that it holds
+    already are not run again.
     """
 
     def tell(line: str) -> None:
@@ -134,10 +138,15 @@ def take_turns(
             console.print(line, highlight=False)
 
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
+    if kept and kept.exists():
+        outcomes = msgspec.json.decode(kept.read_bytes(), type=dict[str, list[Outcome]])
+    done_seeds = {one.seed for one in outcomes[competitors[0].name]}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # A log file gets lines instead of moving bars, and must not be silent for minutes.
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         for number, world in enumerate(worlds, start=first_round):
+            if world.seed in done_seeds:
+                continue
             turn = (number - 1) % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number}  {contestant.name}"
@@ -156,6 +165,8 @@ def take_turns(
                 done = f"{label}: done, mean {statistics.fmean(outcome.job_s.values()):.1f} s"
                 progress.update(bar, description=done)
                 tell(f"{done}; {n_jobs} jobs in {time.monotonic() - started_s:.0f} s")
+            if kept:
+                write_whole(kept, msgspec.json.encode(outcomes).decode())
     return outcomes
 
 

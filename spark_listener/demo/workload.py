@@ -22,36 +22,39 @@ from spark_listener.attach import attach
 
 # Losing copies are being killed when the last result arrives; their ends belong in the event log.
 DRAIN_S = 2.0
+LARGE_DIGITS = 12
+"""Decimal digits of the input's bytes, in jobs that a query without a shuffle finds."""
 
 
-def query(spark: SparkSession, url: str) -> DataFrame:
-    """Jobs, bytes and the largest job per hour and order of magnitude; integers, so that order cannot matter."""
+def query(spark: SparkSession, url: str, map_only: bool) -> DataFrame:
+    """Jobs, bytes and the largest job per hour and order of magnitude; integers, so that order cannot matter.
+
+    A `map_only` query shuffles nothing: it finds the jobs with the largest inputs.
+    """
     field = split(col("value"), "\t")
     rows = spark.read.text(url).select(
         (field[1].cast("bigint") / 3600).cast("int").alias("hour"),
         length(field[3]).alias("digits"),
         field[3].cast("bigint").alias("bytes"),
     )
+    if map_only:
+        return rows.where(col("digits") >= LARGE_DIGITS)
     return rows.groupBy("hour", "digits").agg(count("*"), total("bytes"), largest("bytes"))
 
 
-def warm_up(spark: SparkSession, url: str, slots: int) -> None:
-    """Run the query with as many tasks as slots in both of its stages, so that each executor has run some of either.
+def warm_up(spark: SparkSession, url: str, map_only: bool, slots: int) -> None:
+    """Run the query with as many tasks as slots in each of its stages, so that each executor has run some of either.
 
     Spark fills all free slots at once; Grasshopper keeps out of it, and so learns nothing from copies of cold tasks.
-    Without slots the query is planned, and nothing runs.
     """
     session = spark.newSession()
-    if slots == 0:
-        query(session, url).explain()
-        return
     session.conf.set("spark.sql.files.minPartitionNum", slots)
     session.conf.set("spark.sql.files.openCostInBytes", 0)
     session.conf.set("spark.sql.shuffle.partitions", slots)
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", False)
     session.conf.set("spark.grasshopper.mode", "off")
     for _ in range(2):  # stock's copies may take slots of the first pass's tasks
-        query(session, url).collect()
+        query(session, url, map_only).collect()
 
 
 def fingerprint(frame: DataFrame) -> str:
@@ -60,14 +63,14 @@ def fingerprint(frame: DataFrame) -> str:
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-def run_job(spark: SparkSession, job: dict[str, Any], start_s: float) -> None:
+def run_job(spark: SparkSession, job: dict[str, Any], start_s: float, map_only: bool) -> None:
     """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result."""
     time.sleep(max(0.0, start_s + job["arrival_s"] - time.monotonic()))
     spark.sparkContext.setJobGroup(job["id"], f"trace job {job['id']}, {job['tasks']} tasks")
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", job["id"])
     submitted_s = time.monotonic()
     emit(event="submitted", job=job["id"])
-    result = fingerprint(query(spark, job["url"]))
+    result = fingerprint(query(spark, job["url"], map_only))
     emit(event="finished", job=job["id"], seconds=time.monotonic() - submitted_s, result=result)
 
 
@@ -86,11 +89,11 @@ def main() -> None:
     if task["server"]:
         attach(builder, server=task["server"], mode="control")
     spark = builder.getOrCreate()
-    warm_up(spark, task["warm_up_url"], task["warm_slots"])
+    warm_up(spark, task["warm_up_url"], task["map_only"], task["warm_slots"])
     emit(event="ready", app_id=spark.sparkContext.applicationId)
     sys.stdin.readline()
     start_s = time.monotonic()
-    threads = [InheritableThread(target=run_job, args=(spark, job, start_s)) for job in task["jobs"]]
+    threads = [InheritableThread(target=run_job, args=(spark, job, start_s, task["map_only"])) for job in task["jobs"]]
     for thread in threads:
         thread.start()
     for thread in threads:

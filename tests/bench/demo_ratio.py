@@ -112,14 +112,13 @@ def mean_times(
     kind: str,
     report: Path,
     console: Console,
-    subject: str = "job",
 ) -> dict[str, list[float]]:
     """Each contestant's mean job time of every round, in seconds; prints the table, and keeps it as a report.
 
     Raises SystemExit if any contestant's results differ from stock's.
     """
     table = rows_of(contestants, outcomes, kind)
-    print_table(table, console, subject)
+    print_table(table, console)
     write_json(table, report)
     check_results(table)
     return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}

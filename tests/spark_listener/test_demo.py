@@ -119,6 +119,50 @@ def test_times_are_compared_with_tuned_stock_by_mean_and_by_job(tmp_path) -> Non
     assert shown.splitlines()[-1].split() == ["hopper+ras", "1.00", "[1.00,", "1.00]", "0.76", "[0.76,", "0.76]"]
 
 
+def test_applications_that_share_a_queue_are_timed_too_and_their_executors_counted(tmp_path) -> None:
+    """A start of an executor is work that no job's time shows."""
+    four = contestants()
+    shared = replace(outcome(1, 1.0), application_s={"large": 20.0, "small": 10.0}, executors_started=9)
+
+    def told(one: Outcome) -> tuple[str, dict]:
+        rows = rows_of(four, {contestant.name: [one] for contestant in four}, "independent")
+        write_json(rows, tmp_path / "demo.json")
+        console = Console(file=StringIO(), width=80)
+        print_table(rows, console)
+        return console.file.getvalue(), json.loads((tmp_path / "demo.json").read_text())[0]
+
+    table, report = told(shared)
+    assert (report["mean_application_s"], report["executors_started"]) == (15.0, 9)
+    assert report["application_s"] == [{"large": 20.0, "small": 10.0}]
+    assert next(line for line in table.splitlines() if line.startswith("stock ")).split()[3:6] == ["15.0", "s", "9"]
+    table, report = told(outcome(1, 1.0))
+    assert (report["mean_application_s"], report["executors_started"]) == (None, 0)
+    assert "executors" not in table
+
+
+def test_rounds_that_are_kept_are_not_run_again(tmp_path) -> None:
+    """A comparison of an hour that was stopped goes on with the round that it was in."""
+    two, ran = contestants()[:2], []
+    worlds = [World(seed=seed) for seed in (1, 2, 3)]
+
+    def run(contestant, world, folder, on_event) -> Outcome:
+        if world.seed == 3 and len(ran) < 5:
+            raise KeyboardInterrupt
+        ran.append((world.seed, contestant.name))
+        return outcome(world.seed, float(world.seed))
+
+    def turns() -> dict:
+        return take_turns(two, worlds, run, n_jobs=2, console=Console(file=StringIO()), kept=tmp_path / "rounds.json")
+
+    with pytest.raises(KeyboardInterrupt):
+        turns()
+    assert len(ran) == 4
+    ran.append("stopped")
+    outcomes = turns()
+    assert ran[5:] == [(3, "stock"), (3, "stock-tuned")]
+    assert outcomes == {one.name: [outcome(seed, float(seed)) for seed in (1, 2, 3)] for one in two}
+
+
 def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decided(monkeypatch, tmp_path) -> None:
     """Contestants run one after the other, so what others do on the machine meets some of them only."""
     monkeypatch.setattr("spark_listener.demo.report.os.cpu_count", lambda: 8)
@@ -200,4 +244,16 @@ def test_a_second_demo_in_the_same_folder_is_refused(tmp_path) -> None:
             pass
         assert list(work_dir.iterdir())
     with only_one(work_dir):
+        assert not list(work_dir.iterdir())
+
+
+def test_a_folder_keeps_what_belongs_to_kept_rounds(tmp_path) -> None:
+    """Control planes keep what they learned; rounds of another commit count for nothing."""
+    work_dir = tmp_path / "demo"
+    with only_one(work_dir):
+        (work_dir / "rounds-a.json").touch()
+        (work_dir / "hopper+ras.db").touch()
+    with only_one(work_dir, kept=work_dir / "rounds-a.json"):
+        assert len(list(work_dir.iterdir())) == 2
+    with only_one(work_dir, kept=work_dir / "rounds-b.json"):
         assert not list(work_dir.iterdir())

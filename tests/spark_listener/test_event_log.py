@@ -1,10 +1,17 @@
-"""Are copies and their cost counted from Spark's event log as the words say?"""
+"""Are copies, their cost and executors counted from Spark's event log as the words say?"""
 
 import json
 
 import pytest
 
-from spark_listener.event_log import Attempt, CopyCounts, count_copies, read_attempts, read_stages
+from spark_listener.event_log import (
+    Attempt,
+    CopyCounts,
+    count_copies,
+    count_executors,
+    read_attempts,
+    read_stages,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -65,3 +72,13 @@ def test_the_copy_pays_when_the_original_wins_even_if_both_succeed(tmp_path) -> 
 def test_no_copies_cost_nothing(tmp_path) -> None:
     plain = counts(tmp_path, task_end(0, 0, 1.0, speculative=False), task_end(1, 0, 2.0, speculative=False))
     assert plain == CopyCounts(launched=0, won=0, losing_core_s=0.0, core_s=3.0)
+
+
+def test_executors_count_from_a_moment_on(tmp_path) -> None:
+    """Those of a first query, before the clock starts, are no part of what is compared."""
+    added = [
+        {"Event": "SparkListenerExecutorAdded", "Timestamp": at_ms, "Executor ID": "1"} for at_ms in (999, 1_000, 2_000)
+    ]
+    log = tmp_path / "app"
+    log.write_text("\n".join(json.dumps(event, separators=(",", ":")) for event in added) + "\n")
+    assert count_executors(log, since_ms=1_000) == 2
