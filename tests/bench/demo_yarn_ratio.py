@@ -7,7 +7,6 @@ from rich.console import Console
 
 from controlplane.yarn_demo.contestants import STOCK_ORDERS, contestants, workload, worlds
 from controlplane.yarn_demo.runner import run_rounds
-from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.runner import only_one
 from tests.bench.__main__ import ROOT, commit
 from tests.bench.demo_ratio import mean_times
@@ -34,14 +33,19 @@ def rows() -> list[dict]:
     kept.unlink()
     executors = {name: statistics.fmean(one.executors_started for one in rounds) for name, rounds in outcomes.items()}
     return [
-        over_best_stock(one, jobs_s, goal=GOAL if one.name == "hopper+ras" else None)
-        | {"applications": over_best_stock(one, applications_s), "executors_started": executors}
+        over_best_stock(one.name, jobs_s, goal=GOAL if one.name == "hopper+ras" else None)
+        | {"applications": over_best_stock(one.name, applications_s), "executors_started": executors}
         for one in four
         if one.allocator
     ]
 
 
-def over_best_stock(one: Contestant, times_s: dict[str, list[float]], *, goal: float | None = None) -> dict:
-    """The row of a contestant's times, one a round, over those of the stock order with the smallest mean."""
-    best = min(STOCK_ORDERS, key=lambda name: statistics.fmean(times_s[name]))
-    return ratio_row(f"demo-yarn-ratio {one.name}", times_s[one.name], best, times_s[best], goal=goal)
+def over_best_stock(name: str, times_s: dict[str, list[float]], *, goal: float | None = None) -> dict:
+    """The row of a contestant's times, one a round, over those of the stock order with the smallest mean.
+
+    >>> row = over_best_stock("hopper+ras", {"stock-fifo": [4.0], "stock-fair": [2.0], "hopper+ras": [1.0]}, goal=0.75)
+    >>> row["peer"], row["ratio"], row["met"]
+    ('stock-fair 2.00', 0.5, True)
+    """
+    best = min(STOCK_ORDERS, key=lambda order: statistics.fmean(times_s[order]))
+    return ratio_row(f"demo-yarn-ratio {name}", times_s[name], best, times_s[best], goal=goal)
