@@ -154,11 +154,12 @@ def write_json(rows: list[Row], path: Path) -> None:
 def print_table(rows: list[Row], console: Console) -> None:
     """Where there are several applications, their times and executors take the place of median and p95."""
     rounds, world = rows[0].rounds, rows[0].world
-    title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; times are per job"
+    several = rows[0].mean_application_s is not None
+    times = "mean times per job and per application, executors started" if several else "times are per job"
+    title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; {times}"
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("contestant", no_wrap=True)
-    several = rows[0].mean_application_s is not None
-    shown = ("application", "executors") if several else ("median", "p95")
+    shown = ("per app", "started") if several else ("median", "p95")
     for heading in ("mean", *shown, "copies", "won", "lost core-s", "load", "result"):
         table.add_column(heading, justify="right")
     for one in rows:
