@@ -41,7 +41,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyCounts:
-    """The results and costs of speculation in one application."""
+    """The results and costs of speculation."""
 
     launched: int
     won: int
@@ -86,21 +86,23 @@ def _read(path: Path, name: str) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def count_executors(path: Path, since_ms: float) -> int:
-    """Executors that registered with the driver from a moment on, by its wall clock."""
-    return sum(event["Timestamp"] >= since_ms for event in _read(path, "SparkListenerExecutorAdded"))
+def count_executors(logs: Iterable[Path], since_ms: float) -> int:
+    """Executors that registered with their drivers from a moment on, by the drivers' wall clock."""
+    return sum(event["Timestamp"] >= since_ms for log in logs for event in _read(log, "SparkListenerExecutorAdded"))
 
 
-def count_copies(attempts: Iterable[Attempt]) -> CopyCounts:
+def count_copies(logs: Iterable[Path], since_ms: float) -> CopyCounts:
     """Copies launched, copies whose result was the task's first, core-seconds of copies that lost and of all attempts.
 
-    A copy loses if it was ended early or came second; one core per attempt.
+    Attempts count if they were launched from a moment on, by the drivers' wall clock. A copy loses if it was ended
+    early or came second; one core per attempt. Each log is an application's.
     """
     launched = won = 0
     losing_core_s = core_s = 0.0
-    done: set[tuple[int, int, int]] = set()
-    for attempt in attempts:
-        task = (attempt.stage, attempt.stage_attempt, attempt.task)
+    done: set[tuple[Path, int, int, int]] = set()
+    counted = ((log, attempt) for log in logs for attempt in read_attempts(log) if attempt.launch_ms >= since_ms)
+    for application, attempt in counted:
+        task = (application, attempt.stage, attempt.stage_attempt, attempt.task)
         wins = attempt.succeeded and task not in done
         launched += attempt.speculative
         core_s += attempt.duration_s

@@ -25,7 +25,7 @@ from spark_listener.demo.application import (
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.runner import OnEvent
 from spark_listener.demo.world import World
-from spark_listener.event_log import count_copies, count_executors, read_attempts
+from spark_listener.event_log import count_copies, count_executors
 from spark_listener.local_cluster import installed_spark_home
 from spark_listener.sick_host import SickHost
 from spark_listener.swim import ModelJob
@@ -92,15 +92,16 @@ def run_applications(
     if server and not all(was_steered(server, id) for id in ids):
         raise ApplicationError(f"{contestant.name}: the control plane made no decision for an application")
     job_s = {event["job"]: event["seconds"] for event in finished}
+    logs = [work_dir / id for id in ids]
     return Outcome(
         contestant=contestant.name,
         seed=world.seed,
         job_s=job_s,
         results={event["job"]: event["result"] for event in finished},
-        copies=count_copies(one for id in ids for one in read_attempts(work_dir / id) if one.launch_ms >= began_ms),
+        copies=count_copies(logs, began_ms),
         load=machine_load(),
         application_s={name: stream_s(jobs, job_s) for name, jobs in streams.items()},
-        executors_started=sum(count_executors(work_dir / id, began_ms) for id in ids),
+        executors_started=count_executors(logs, began_ms),
     )
 
 

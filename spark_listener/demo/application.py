@@ -22,7 +22,7 @@ from controlplane.machine_load import machine_load
 from controlplane.processes import leaving_files_in
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.world import World
-from spark_listener.event_log import CopyCounts, count_copies, read_attempts
+from spark_listener.event_log import CopyCounts, count_copies
 from spark_listener.local_cluster import LocalCluster
 from spark_listener.swim import TRACE_PATH, ModelJob
 
@@ -122,7 +122,7 @@ def run_application(
         seed=world.seed,
         job_s={job.job_id: finished[job.job_id]["seconds"] for job in jobs},
         results={job.job_id: finished[job.job_id]["result"] for job in jobs},
-        copies=count_copies(one for one in read_attempts(work_dir / app_id) if one.launch_ms >= began_ms),
+        copies=count_copies([work_dir / app_id], began_ms),
         load=machine_load(),
     )
 

@@ -4,14 +4,7 @@ import json
 
 import pytest
 
-from spark_listener.event_log import (
-    Attempt,
-    CopyCounts,
-    count_copies,
-    count_executors,
-    read_attempts,
-    read_stages,
-)
+from spark_listener.event_log import Attempt, CopyCounts, count_copies, count_executors, read_attempts, read_stages
 
 pytestmark = pytest.mark.unit
 
@@ -26,7 +19,7 @@ def task_end(task: int, attempt: int, seconds: float, *, speculative: bool, reas
 def counts(tmp_path, *lines: str) -> CopyCounts:
     log = tmp_path / "app"
     log.write_text("\n".join(['{"Event":"SparkListenerLogStart"}', *lines]) + "\n")
-    return count_copies(read_attempts(log))
+    return count_copies([log], since_ms=0)
 
 
 def test_an_attempt_is_read_with_its_identity_and_duration(tmp_path) -> None:
@@ -74,6 +67,15 @@ def test_no_copies_cost_nothing(tmp_path) -> None:
     assert plain == CopyCounts(launched=0, won=0, losing_core_s=0.0, core_s=3.0)
 
 
+def test_attempts_count_from_a_moment_on_and_each_for_its_application(tmp_path) -> None:
+    """The warm-up is no part of what is compared, and the stages of all applications have the same numbers."""
+    logs = [tmp_path / "one", tmp_path / "other"]
+    for log in logs:
+        log.write_text(task_end(0, 1, 2.0, speculative=True) + "\n")
+    assert count_copies(logs, since_ms=1_000) == CopyCounts(launched=2, won=2, losing_core_s=0.0, core_s=4.0)
+    assert count_copies(logs, since_ms=1_001).launched == 0
+
+
 def test_executors_count_from_a_moment_on(tmp_path) -> None:
     """Those of a first query, before the clock starts, are no part of what is compared."""
     added = [
@@ -81,4 +83,4 @@ def test_executors_count_from_a_moment_on(tmp_path) -> None:
     ]
     log = tmp_path / "app"
     log.write_text("\n".join(json.dumps(event, separators=(",", ":")) for event in added) + "\n")
-    assert count_executors(log, since_ms=1_000) == 2
+    assert count_executors([log], since_ms=1_000) == 2
