@@ -1,11 +1,9 @@
 """Do the benchmarks still run, and do they mean what they say? They are measured rarely."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.world import SIZES, World
@@ -35,66 +33,67 @@ def test_the_simulated_demo_draws_the_slowness_of_the_paced_file_system():
 
 def outcome(contestant, seed, seconds, losing_core_s=0.0):
     """Every job takes `seconds[job]`, else 10 s; 100 core-seconds in all."""
-    job_s = {job.job_id: seconds.get(job.job_id, 10.0) for job in demo_rounds.SIZE.workload().jobs}
+    job_s = {job.job_id: seconds.get(job.job_id, 10.0) for job in demo_ratio.SIZE.workload().jobs}
     copies = CopyCounts(launched=1, won=1, losing_core_s=losing_core_s, core_s=100.0)
     return Outcome(contestant=contestant, seed=seed, job_s=job_s, results={}, copies=copies, load=1.0)
 
 
 @pytest.fixture
 def rounds_run(monkeypatch):
-    """The rounds that were run, in order, and those that are to be cut short; nothing real starts."""
-    run = []
+    """The rounds that were run, in order; how to run one, which starts nothing; and those that are to be cut short."""
+    ran, broken = [], set()
 
-    def run_round(kind, number, place):
-        if number in run_round.broken:
+    def run(number, work_dir):
+        (work_dir / "hopper+ras.db").open("a").write(f"{number} ")
+        if number in broken:
             raise KeyboardInterrupt
-        run.append(number)
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        return {"stock": outcome("stock", number, {})}
+        ran.append(number)
+        return {"stock": [outcome("stock", number, {})]}
 
-    run_round.broken = set()
-    monkeypatch.setattr(demo_rounds, "run_round", run_round)
     monkeypatch.setattr(demo_rounds, "commit", lambda: "c0ffee")
-    return run, run_round.broken
+    monkeypatch.setattr(demo_rounds, "exit_on_sigterm", lambda: None)
+    return ran, run, broken
 
 
 def test_a_killed_measurement_goes_on_with_the_round_that_it_left(rounds_run, tmp_path):
-    """Five hours are long: nothing that is done is done again, and its outcomes are read as they were."""
-    run, broken = rounds_run
+    """Hours are long: nothing that is done is done again, and its outcomes are read as they were."""
+    ran, run, broken = rounds_run
+    folder = tmp_path / "half"
     broken.add(3)
     with pytest.raises(KeyboardInterrupt):
-        demo_rounds.measured("half", 4, tmp_path)
+        demo_rounds.measured(folder, 4, run)
     broken.clear()
-    found = demo_rounds.measured("half", 4, tmp_path)
-    assert run == [1, 2, 3, 4]
-    assert [one.outcomes["stock"] for one in found] == [outcome("stock", number, {}) for number in (1, 2, 3, 4)]
+    found = demo_rounds.measured(folder, 4, run)
+    assert ran == [1, 2, 3, 4]
+    assert found == {"stock": [outcome("stock", number, {}) for number in (1, 2, 3, 4)]}
+    assert (folder / "4" / "hopper+ras.db").read_text() == "1 2 3 4 ", "nothing is learned from a round that was cut"
 
 
 def test_a_round_counts_only_for_its_commit_and_with_all_rounds_before_it(rounds_run, tmp_path, monkeypatch):
     """The control plane of a round knows what the rounds before have taught it."""
-    run, _ = rounds_run
-    demo_rounds.measured("data", 3, tmp_path)
-    (tmp_path / "data" / "2" / "round.json").unlink()
-    demo_rounds.measured("data", 3, tmp_path)
-    assert run == [1, 2, 3, 2, 3]
+    ran, run, _ = rounds_run
+    folder = tmp_path / "data"
+    demo_rounds.measured(folder, 3, run)
+    (folder / "2" / "round.json").unlink()
+    demo_rounds.measured(folder, 3, run)
+    assert ran == [1, 2, 3, 2, 3]
     for other in ("decaf", "decaf-dirty", "decaf-dirty"):
         monkeypatch.setattr(demo_rounds, "commit", lambda other=other: other)
-        demo_rounds.measured("data", 1, tmp_path)
-    assert run == [1, 2, 3, 2, 3, 1, 1, 1], "files that differ from a commit may differ again"
+        demo_rounds.measured(folder, 1, run)
+    assert ran == [1, 2, 3, 2, 3, 1, 1, 1], "files that differ from a commit may differ again"
 
 
 def test_a_round_during_which_files_have_changed_is_not_kept(rounds_run, tmp_path, monkeypatch):
     """Its processes have started from different files."""
-    monkeypatch.setattr(demo_rounds, "commit", iter(("c0ffee", "c0ffee", "decaf", "decaf")).__next__)
+    monkeypatch.setattr(demo_rounds, "commit", iter(("c0ffee", "c0ffee", "decaf")).__next__)
     with pytest.raises(SystemExit, match="it is decaf by now, and was c0ffee"):
-        demo_rounds.measured("data", 2, tmp_path)
-    assert not list(tmp_path.glob("data/*/round.json"))
+        demo_rounds.measured(tmp_path / "data", 2, rounds_run[1])
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_rows_say_who_pays_for_the_gain_and_with_what():
     """Goals hold for whole intervals; a job that is slower in every round is found among forty."""
-    jobs = demo_rounds.SIZE.workload().jobs
+    jobs = demo_ratio.SIZE.workload().jobs
     alone, slow = (next(job.job_id for job in jobs if job.tasks == tasks) for tasks in (1, 2))
     seeds = (1, 2, 3)
     outcomes = {
@@ -117,7 +116,7 @@ def test_the_rows_say_who_pays_for_the_gain_and_with_what():
 
 def test_the_size_bins_hold_every_job_once():
     """A job in no bin could be slow unseen."""
-    tasks = [job.tasks for job in demo_rounds.SIZE.workload().jobs]
+    tasks = [job.tasks for job in demo_ratio.SIZE.workload().jobs]
     assert sum(fewest <= n <= most for n in tasks for fewest, most in demo_ratio.BINS.values()) == len(tasks)
     assert all(any(fewest <= n <= most for n in tasks) for fewest, most in demo_ratio.BINS.values())
 
@@ -125,7 +124,7 @@ def test_the_size_bins_hold_every_job_once():
 def test_the_ratio_to_either_stock_is_held_to_the_goal_of_its_world(tmp_path):
     """The row by job is beside it: a long job decides the mean."""
     outcomes = {name: [outcome(name, seed, {}) for seed in (1, 2)] for name in ("stock", "stock-tuned", "hopper+ras")}
-    times_s = demo_ratio.mean_times(demo_rounds.COMPETITORS, outcomes, "data", tmp_path / "demo.json", Console())
+    times_s = demo_rounds.mean_times(demo_ratio.COMPETITORS, outcomes, "data", tmp_path / "demo.json")
     tuned, defaults, by_job = demo_ratio.ratios("data", times_s, outcomes)
     assert (tuned["goal"], tuned["met"], defaults["goal"]) == (0.92, False, None)
     assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data by job")

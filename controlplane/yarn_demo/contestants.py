@@ -8,7 +8,7 @@ from spark_listener.demo.contestants import BEST_STOCK, Contestant, grasshopper
 from spark_listener.demo.world import Workload, World
 from spark_listener.swim import ModelJob, model_slice, read_trace
 from yarn_bridge.install_conf import Base, plugin_jar, queue_properties, rm_properties
-from yarn_bridge.local_yarn import LocalYarn, fresh_folder
+from yarn_bridge.local_yarn import LocalYarn
 
 QUEUE = "root.default"
 SICK_HOST = "127.0.0.13"
@@ -78,6 +78,4 @@ def order_of(contestant: Contestant) -> dict[str, object]:
 
 def yarn_of_all(server: str, folder: Path) -> LocalYarn:
     """The YARN on which contestants take turns, not yet started; in stock turns the plug-in covers no queue."""
-    return LocalYarn(
-        memory_per_node_mb=NODE_MB, site=rm_properties(server), plugin_jar=plugin_jar(), folder=fresh_folder(folder)
-    )
+    return LocalYarn(memory_per_node_mb=NODE_MB, site=rm_properties(server), plugin_jar=plugin_jar(), folder=folder)

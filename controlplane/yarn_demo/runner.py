@@ -68,19 +68,18 @@ def run_rounds(
     work_dir: Path,
     report: Path,
     console: Console,
-    kept: Path | None = None,
+    first_round: int = 1,
 ) -> dict[str, list[Outcome]]:
     """Each round runs every contestant once on one YARN, starting with a different one each time.
 
-    The ResourceManager knows one address of a control plane; each contestant's own runs there during its turns. Whole
-    rounds are written to the file `kept`; those that it holds already are not run again.
+    The ResourceManager knows one address of a control plane; each contestant's own runs there during its turns.
     """
     inputs = work.write_inputs(work_dir / "inputs")
     port = free_port("127.0.0.1")
 
     def run(contestant: Contestant, world: World, folder: str, on_event: OnEvent) -> Outcome:
         place = work_dir / folder
-        place.mkdir(exist_ok=True)
+        place.mkdir()
         yarn.configure_queues(order_of(contestant))
         yarn.refresh_queues()
         with contextlib.ExitStack() as stack:
@@ -100,4 +99,4 @@ def run_rounds(
             )
 
     with quick_starts(), yarn_of_all(f"http://127.0.0.1:{port}", work_dir / "yarn") as yarn:
-        return take_turns(competitors, rounds, run, n_jobs=len(work.jobs), console=console, kept=kept)
+        return take_turns(competitors, rounds, run, n_jobs=len(work.jobs), console=console, first_round=first_round)

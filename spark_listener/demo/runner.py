@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home, write_whole
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -74,8 +73,8 @@ def check_results(rows: list[Row]) -> None:
 
 
 @contextlib.contextmanager
-def only_one(work_dir: Path, *, kept: Path | None = None) -> Iterator[None]:
-    """A folder to work in, empty unless `kept` is a file in it.  Raises SystemExit while another demo is beside it."""
+def only_one(work_dir: Path) -> Iterator[None]:
+    """An empty folder to work in.  Raises SystemExit while another demo writes next to it."""
     build_dir = work_dir.parent
     build_dir.mkdir(parents=True, exist_ok=True)
     with (build_dir / "demo.lock").open("w") as lock:
@@ -83,9 +82,8 @@ def only_one(work_dir: Path, *, kept: Path | None = None) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SystemExit(f"another demo is running in {build_dir}") from None
-        if not (kept and kept.exists()):
-            shutil.rmtree(work_dir, ignore_errors=True)
-        work_dir.mkdir(exist_ok=True)
+        shutil.rmtree(work_dir, ignore_errors=True)
+        work_dir.mkdir()
         yield
 
 
@@ -125,12 +123,10 @@ def take_turns(
     n_jobs: int,
     console: Console,
     first_round: int = 1,
-    kept: Path | None = None,
 ) -> dict[str, list[Outcome]]:
     """Each world is a round: `run` gets every contestant once, a folder's name, and a callback for events.
 
-    The first round's number decides who begins.  Whole rounds are written to the file `kept`; those that it holds
-    already are not run again.
+    The first round's number decides who begins.
     """
 
     def tell(line: str) -> None:
@@ -138,15 +134,10 @@ def take_turns(
             console.print(line, highlight=False)
 
     outcomes: dict[str, list[Outcome]] = {contestant.name: [] for contestant in competitors}
-    if kept and kept.exists():
-        outcomes = msgspec.json.decode(kept.read_bytes(), type=dict[str, list[Outcome]])
-    done_seeds = {one.seed for one in outcomes[competitors[0].name]}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # A log file gets lines instead of moving bars, and must not be silent for minutes.
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         for number, world in enumerate(worlds, start=first_round):
-            if world.seed in done_seeds:
-                continue
             turn = (number - 1) % len(competitors)
             for contestant in (*competitors[turn:], *competitors[:turn]):
                 label = f"round {number}  {contestant.name}"
@@ -165,8 +156,6 @@ def take_turns(
                 done = f"{label}: done, mean {statistics.fmean(outcome.job_s.values()):.1f} s"
                 progress.update(bar, description=done)
                 tell(f"{done}; {n_jobs} jobs in {time.monotonic() - started_s:.0f} s")
-            if kept:
-                write_whole(kept, msgspec.json.encode(outcomes).decode())
     return outcomes
 
 

@@ -1,19 +1,30 @@
 """How much sooner do the large demo's jobs end than under stock Spark, who pays, and with what? Hours; resumable."""
 
+import os
 import statistics
-from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.contestants import Contestant
-from spark_listener.demo.report import interval_95, job_ratio, print_table, rows_of, write_json
-from spark_listener.demo.runner import check_results
-from spark_listener.demo.world import KINDS
-from tests.bench.demo_rounds import COMPETITORS, FOLDER, SIZE, measured
+from spark_listener.demo.contestants import contestants
+from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.report import interval_95, job_ratio
+from spark_listener.demo.runner import run_rounds
+from spark_listener.demo.world import KINDS, SIZES
+from spark_listener.local_cluster import LocalCluster
+from tests.bench.__main__ import ROOT
+from tests.bench.demo_rounds import mean_times, measured
 from tests.bench.statistics import least_ratio, ratio_row
 
+SIZE = SIZES["large"]
+COMPETITORS = tuple(one for one in contestants() if one.name in ("stock", "stock-tuned", "hopper+ras"))
+FIRST_SEED = 2001
+"""The demo's seeds begin with 1, those of stock's tuning with 1001."""
+ROUNDS = int(os.environ.get("DEMO_ROUNDS", "12"))
+FOLDERS = {kind: ROOT / "build" / f"demo-ratio-{kind}" for kind in KINDS}
 OURS, TUNED, DEFAULTS = "hopper+ras", "stock-tuned", "stock"
 GOALS = {
     ("independent", TUNED): 0.65,
@@ -29,12 +40,27 @@ BINS = {"1 task": (1, 1), "2 to 5 tasks": (2, 5), "6 to 20 tasks": (6, 20), "21 
 def rows() -> list[dict]:
     """Rows `demo-ratio-<world>`, `fairness-<world>` and `losing-share-<world>` of `hopper+ras`, paired by round."""
     found = []
-    for kind in KINDS:
-        rounds = measured(kind)
-        outcomes = {one.name: [each.outcomes[one.name] for each in rounds] for one in COMPETITORS}
-        times_s = mean_times(COMPETITORS, outcomes, kind, FOLDER.with_name(f"demo-ratio-{kind}.json"), Console())
+    for kind, folder in FOLDERS.items():
+        outcomes = measured(folder, ROUNDS, partial(run_round, kind))
+        times_s = mean_times(COMPETITORS, outcomes, kind, folder.with_suffix(".json"))
         found += [*ratios(kind, times_s, outcomes), *fairness(kind, outcomes), losing_share(kind, outcomes)]
     return found
+
+
+def run_round(kind: str, number: int, work_dir: Path) -> dict[str, list[Outcome]]:
+    """Every contestant once, on one cluster."""
+    world = SIZE.world(seed=FIRST_SEED + number - 1, kind=kind)
+    with ExitStack() as stack:
+        addresses = {
+            one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
+            for one in COMPETITORS
+            if one.allocator
+        }
+        cluster = LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster")
+        return run_rounds(
+            COMPETITORS, [world], SIZE.workload(), addresses, stack.enter_context(cluster), work_dir, Console(),
+            first_round=number,
+        )  # fmt: skip
 
 
 def ratios(kind: str, times_s: dict[str, list[float]], outcomes: dict[str, list[Outcome]]) -> list[dict]:
@@ -104,21 +130,3 @@ def losing_share(kind: str, outcomes: dict[str, list[Outcome]]) -> dict:
         "runs": len(more),
         "spread": [round(bound, 2) for bound in spread],
     }
-
-
-def mean_times(
-    contestants: Sequence[Contestant],
-    outcomes: dict[str, list[Outcome]],
-    kind: str,
-    report: Path,
-    console: Console,
-) -> dict[str, list[float]]:
-    """Each contestant's mean job time of every round, in seconds; prints the table, and keeps it as a report.
-
-    Raises SystemExit if any contestant's results differ from stock's.
-    """
-    table = rows_of(contestants, outcomes, kind)
-    print_table(table, console)
-    write_json(table, report)
-    check_results(table)
-    return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}

@@ -1,12 +1,12 @@
-"""What came out of the large demo's rounds at this commit? Those that are missing are run: a killed run goes on there.
+"""What came out of a demo's rounds at this commit? Those that are missing are run: a killed run goes on there.
 
-A round's folder holds its outcomes, event logs and the control plane's store, with which the next one begins. So a
+A round's folder holds its outcomes, event logs and the control planes' stores, with which the next one begins. So a
 round counts only if all before it do, and one that was cut short leaves nothing behind.
 """
 
-import os
 import shutil
-from contextlib import ExitStack
+import statistics
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,19 +16,13 @@ from rich.console import Console
 
 from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.contestants import contestants
-from spark_listener.demo.control_plane import control_plane, store_of
-from spark_listener.demo.runner import only_one, run_rounds
-from spark_listener.demo.world import SIZES
-from spark_listener.local_cluster import LocalCluster
-from tests.bench.__main__ import ROOT, commit
+from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.report import print_table, rows_of, write_json
+from spark_listener.demo.runner import check_results, only_one
+from tests.bench.__main__ import commit
 
-SIZE = SIZES["large"]
-COMPETITORS = tuple(one for one in contestants() if one.name in ("stock", "stock-tuned", "hopper+ras"))
-FIRST_SEED = 2001
-"""The demo's seeds begin with 1, those of stock's tuning with 1001."""
-ROUNDS = int(os.environ.get("DEMO_ROUNDS", "12"))
-FOLDER = ROOT / "build" / "demo-ratio"
+BULKY = ("cluster", "yarn", "inputs")
+"""Parts of a round's folder that nobody reads once it is over."""
 
 
 class Round(Struct, frozen=True, kw_only=True):
@@ -38,32 +32,42 @@ class Round(Struct, frozen=True, kw_only=True):
     outcomes: dict[str, Outcome]
 
 
-def measured(kind: str, rounds: int = ROUNDS, folder: Path = FOLDER) -> list[Round]:
-    """The first `rounds` rounds of a world; those that this commit has not run yet are run.
+def measured(
+    folder: Path, rounds: int, run: Callable[[int, Path], dict[str, list[Outcome]]]
+) -> dict[str, list[Outcome]]:
+    """Each contestant's outcomes of the first `rounds` rounds; those that this commit has not run yet are run.
+
+    `run` gets a round's number and a folder to work in, which holds the stores of the round before.
 
     Raises SystemExit where files have changed during a round: what ran is nobody's.
     """
-    at, found = commit(), kept(kind, rounds, folder)
+    exit_on_sigterm()
+    at, found = commit(), kept(folder, rounds)
+    work_dir = folder.with_name("demo-round")
     for number in range(len(found) + 1, rounds + 1):
-        place = folder / kind / str(number)
-        found.append(Round(commit=at, outcomes=run_round(kind, number, place)))
-        if commit() != at:
-            raise SystemExit(f"it is {commit()} by now, and was {at} when the round began")
-        (place / "round.json").write_bytes(msgspec.json.encode(found[-1]))
-    return found
+        print(f"{folder.name}, round {number} of {rounds}", flush=True)
+        with only_one(work_dir):
+            for part in (folder / str(number - 1)).glob("*.db*"):  # none before the first round
+                shutil.copy(part, work_dir)
+            outcomes = {name: only for name, (only,) in run(number, work_dir).items()}
+            if (now := commit()) != at:
+                raise SystemExit(f"it is {now} by now, and was {at} when the round began")
+            found.append(Round(commit=at, outcomes=outcomes))
+            (work_dir / "round.json").write_bytes(msgspec.json.encode(found[-1]))
+            for name in BULKY:
+                shutil.rmtree(work_dir / name, ignore_errors=True)
+            place = folder / str(number)
+            shutil.rmtree(place, ignore_errors=True)
+            folder.mkdir(exist_ok=True)
+            work_dir.rename(place)
+    return {name: [one.outcomes[name] for one in found] for name in found[0].outcomes}
 
 
-def kept(kind: str, rounds: int = ROUNDS, folder: Path = FOLDER) -> list[Round]:
-    """The rounds of a world, up to the first one that this commit has not run."""
+def kept(folder: Path, rounds: int) -> list[Round]:
+    """The rounds in a folder, up to the first one that this commit has not run."""
     at = commit()
-    each = (recorded(folder / kind / str(number), at) for number in range(1, rounds + 1))
+    each = (recorded(folder / str(number), at) for number in range(1, rounds + 1))
     return [one for one in takewhile(bool, each) if one]
-
-
-def event_log(kind: str, number: int, contestant: str) -> Path:
-    """Spark's event log of a contestant's turn in a round."""
-    (log,) = (FOLDER / kind / str(number) / f"{number}-{contestant}").glob("app-*")
-    return log
 
 
 def recorded(place: Path, at: str) -> Round | None:
@@ -75,31 +79,21 @@ def recorded(place: Path, at: str) -> Round | None:
     return kept if kept.commit == at else None
 
 
-def run_round(kind: str, number: int, place: Path) -> dict[str, Outcome]:
-    """Run every contestant once; what is worth keeping is in `place` once all are through."""
-    exit_on_sigterm()
-    console = Console()
-    world = SIZE.world(seed=FIRST_SEED + number - 1, kind=kind)
-    console.print(f"{kind}, round {number}, seed {world.seed}")
-    work_dir = place.parents[2] / "demo-ratio-running"
-    with only_one(work_dir):
-        with ExitStack() as stack:
-            addresses = {}
-            for one in COMPETITORS:
-                if one.allocator:
-                    before = store_of(one, place.with_name(str(number - 1)))
-                    for part in before.parent.glob(f"{before.name}*"):  # none before the first round
-                        shutil.copy(part, work_dir)
-                    plane = control_plane(one, work_dir=work_dir, report=work_dir / "demo.json")
-                    addresses[one.name] = stack.enter_context(plane)
-            cluster = LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster")
-            outcomes = run_rounds(
-                COMPETITORS, [world], SIZE.workload(), addresses, stack.enter_context(cluster), work_dir, console,
-                first_round=number,
-            )  # fmt: skip
-        for folder in ("cluster", "inputs"):
-            shutil.rmtree(work_dir / folder)
-        shutil.rmtree(place, ignore_errors=True)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        work_dir.rename(place)
-    return {name: only for name, (only,) in outcomes.items()}
+def event_log(folder: Path, number: int, contestant: str) -> Path:
+    """Spark's event log of a contestant's turn in a round."""
+    (log,) = (folder / str(number) / f"{number}-{contestant}").glob("app-*")
+    return log
+
+
+def mean_times(
+    contestants: Sequence[Contestant], outcomes: dict[str, list[Outcome]], kind: str, report: Path
+) -> dict[str, list[float]]:
+    """Each contestant's mean job time of every round, in seconds; prints the table, and keeps it as a report.
+
+    Raises SystemExit if any contestant's results differ from stock's.
+    """
+    table = rows_of(contestants, outcomes, kind)
+    print_table(table, Console())
+    write_json(table, report)
+    check_results(table)
+    return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}

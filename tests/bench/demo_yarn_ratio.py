@@ -1,18 +1,20 @@
-"""How much sooner do jobs on YARN end than under the best stock order? Interleaved rounds, forty minutes; resumable."""
+"""How much sooner do jobs on YARN end than under the best stock order? Interleaved rounds; resumable."""
 
 import os
 import statistics
+from pathlib import Path
 
 from rich.console import Console
 
 from controlplane.yarn_demo.contestants import STOCK_ORDERS, contestants, workload, worlds
 from controlplane.yarn_demo.runner import run_rounds
-from spark_listener.demo.runner import only_one
-from tests.bench.__main__ import ROOT, commit
-from tests.bench.demo_ratio import mean_times
+from spark_listener.demo.application import Outcome
+from tests.bench.__main__ import ROOT
+from tests.bench.demo_rounds import mean_times, measured
 from tests.bench.statistics import ratio_row
 
 ROUNDS = int(os.environ.get("DEMO_ROUNDS", "6"))
+FOLDER = ROOT / "build" / "demo-yarn-ratio"
 GOAL = 0.75
 
 
@@ -21,16 +23,11 @@ def rows() -> list[dict]:
 
     Each row has the same of application times, over the stock order that is best by those, and counts executors.
     """
-    work_dir = ROOT / "build" / "demo-yarn-ratio"
-    kept = work_dir / f"rounds-{commit()}.json"
-    four, console, seeds = contestants(), Console(), worlds(first_seed=1, rounds=ROUNDS)
-    with only_one(work_dir, kept=kept):
-        outcomes = run_rounds(four, seeds, workload(), work_dir, work_dir / "demo-yarn.json", console, kept)
-    jobs_s = mean_times(four, outcomes, seeds[0].kind, work_dir.with_suffix(".json"), console)
+    four, outcomes = contestants(), measured(FOLDER, ROUNDS, run_round)
+    jobs_s = mean_times(four, outcomes, "independent", FOLDER.with_suffix(".json"))
     applications_s = {
         name: [statistics.fmean(one.application_s.values()) for one in rounds] for name, rounds in outcomes.items()
     }
-    kept.unlink()
     executors = {name: statistics.fmean(one.executors_started for one in rounds) for name, rounds in outcomes.items()}
     return [
         over_best_stock(one.name, jobs_s, goal=GOAL if one.name == "hopper+ras" else None)
@@ -38,6 +35,12 @@ def rows() -> list[dict]:
         for one in four
         if one.allocator
     ]
+
+
+def run_round(number: int, work_dir: Path) -> dict[str, list[Outcome]]:
+    """Every contestant once, on one YARN."""
+    rounds, report = worlds(first_seed=number, rounds=1), work_dir / "demo-yarn.json"
+    return run_rounds(contestants(), rounds, workload(), work_dir, report, Console(), first_round=number)
 
 
 def over_best_stock(name: str, times_s: dict[str, list[float]], *, goal: float | None = None) -> dict:

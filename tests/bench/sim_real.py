@@ -23,10 +23,11 @@ from controlplane.simulator.live.play import MOST_STARTED, Driver, Play
 from controlplane.simulator.live.scenario import UNLIMITED
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import BEST_STOCK
-from spark_listener.demo.world import KINDS, SPLIT_BYTES, Size, World
+from spark_listener.demo.world import SPLIT_BYTES, Size, World
 from spark_listener.event_log import read_attempts, read_stages
 from spark_listener.swim import ModelJob
-from tests.bench.demo_rounds import FIRST_SEED, SIZE, Round, event_log, kept
+from tests.bench.demo_ratio import FIRST_SEED, FOLDERS, ROUNDS, SIZE
+from tests.bench.demo_rounds import Round, event_log, kept
 from tests.bench.paced import slowdown
 from tests.bench.statistics import ratio_row
 
@@ -209,7 +210,9 @@ def overhead_of(log: Path, job_s: Mapping[str, float], world: World) -> Overhead
 
 def rows() -> list[dict]:
     """Rows `sim-real-<world>`: the simulated mean job time over the measured one, for each contestant."""
-    found = [row for kind in KINDS if (rounds := kept(kind)) for row in _world(kind, rounds)]
+    found = [
+        row for kind, folder in FOLDERS.items() if (rounds := kept(folder, ROUNDS)) for row in _world(kind, rounds)
+    ]
     if not found:
         print("no round of the demo was run at this commit")
     return found
@@ -218,7 +221,7 @@ def rows() -> list[dict]:
 def _world(kind: str, rounds: list[Round]) -> list[dict]:
     worlds = [SIZE.world(seed=FIRST_SEED + number, kind=kind) for number in range(len(rounds))]
     of_rounds = [
-        overhead_of(event_log(kind, number, "stock"), one.outcomes["stock"].job_s, world)
+        overhead_of(event_log(FOLDERS[kind], number, "stock"), one.outcomes["stock"].job_s, world)
         for number, (world, one) in enumerate(zip(worlds, rounds, strict=True), start=1)
     ]
     overhead = Overhead(*map(statistics.fmean, zip(*of_rounds, strict=True)))

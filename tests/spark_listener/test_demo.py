@@ -141,29 +141,6 @@ def test_applications_that_share_a_queue_are_timed_too_and_their_executors_count
     assert "started" not in table
 
 
-def test_rounds_that_are_kept_are_not_run_again(tmp_path) -> None:
-    """A comparison of an hour that was stopped goes on with the round that it was in."""
-    two, ran = contestants()[:2], []
-    worlds = [World(seed=seed) for seed in (1, 2, 3)]
-
-    def run(contestant, world, folder, on_event) -> Outcome:
-        if world.seed == 3 and len(ran) < 5:
-            raise KeyboardInterrupt
-        ran.append((world.seed, contestant.name))
-        return outcome(world.seed, float(world.seed))
-
-    def turns() -> dict:
-        return take_turns(two, worlds, run, n_jobs=2, console=Console(file=StringIO()), kept=tmp_path / "rounds.json")
-
-    with pytest.raises(KeyboardInterrupt):
-        turns()
-    assert len(ran) == 4
-    ran.append("stopped")
-    outcomes = turns()
-    assert ran[5:] == [(3, "stock"), (3, "stock-tuned")]
-    assert outcomes == {one.name: [outcome(seed, float(seed)) for seed in (1, 2, 3)] for one in two}
-
-
 def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decided(monkeypatch, tmp_path) -> None:
     """Contestants run one after the other, so what others do on the machine meets some of them only."""
     monkeypatch.setattr("spark_listener.demo.report.os.cpu_count", lambda: 8)
@@ -245,16 +222,4 @@ def test_a_second_demo_in_the_same_folder_is_refused(tmp_path) -> None:
             pass
         assert list(work_dir.iterdir())
     with only_one(work_dir):
-        assert not list(work_dir.iterdir())
-
-
-def test_a_folder_keeps_what_belongs_to_kept_rounds(tmp_path) -> None:
-    """Control planes keep what they learned; rounds of another commit count for nothing."""
-    work_dir = tmp_path / "demo"
-    with only_one(work_dir):
-        (work_dir / "rounds-a.json").touch()
-        (work_dir / "hopper+ras.db").touch()
-    with only_one(work_dir, kept=work_dir / "rounds-a.json"):
-        assert len(list(work_dir.iterdir())) == 2
-    with only_one(work_dir, kept=work_dir / "rounds-b.json"):
         assert not list(work_dir.iterdir())
