@@ -66,7 +66,7 @@ def run_applications(
     """Run each stream of jobs as its own application, while one node is sick.  Raises ApplicationError.
 
     Applications are submitted in the order of `streams`, which first come, first served follows. The clock starts once
-    each has run a query and has let its executors go again.
+    each has warmed up and has let its executors go again.
     """
     conf = _conf(work_dir, yarn.folder / "staging") | world.spark_conf() | contestant.spark_conf
     with contextlib.ExitStack() as stack:
@@ -81,7 +81,7 @@ def run_applications(
         if server:
             plane = PlaneClient(server, timeout_s=REST_S)
             _wait(plane.queues, "the control plane has not heard from the queue")
-        _wait(lambda: not any(app.held for app in rm.apps()), "executors of the first queries are still there")
+        _wait(lambda: not any(app.held for app in rm.apps()), "executors of the warm-up are still there")
         with sick_node(yarn, world):
             began_ms = 1000 * time.time()
             for driver in drivers.values():
@@ -133,7 +133,7 @@ class Driver:
             yield
 
     def say_task(self, conf: dict[str, str], jobs: list[ModelJob], inputs: dict[str, Path], server: str | None) -> None:
-        """The first thing that it reads: it runs a query before it is ready."""
+        """The first thing that it reads: it warms up before it is ready. Its executors go, so one slot is enough."""
         say(
             self._process,
             driver_task(

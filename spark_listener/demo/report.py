@@ -23,8 +23,8 @@ from spark_listener.demo.contestants import Contestant
 class Row:
     """One contestant over all rounds; copies, core-seconds and the machine's load are means per round.
 
-    Ratios are over `peer`, the best stock setting, paired by round: of mean job times, and the geometric mean of each
-    job's own. Intervals are 95 % t-intervals over the rounds, None with a single round. Application times are None
+    Ratios are over `peer`, the last stock contestant, paired by round: of mean job times, and the geometric mean of
+    each job's own. Intervals are 95 % t-intervals over the rounds, None with a single round. Application times are None
     or empty where jobs share one application.
     """
 

@@ -77,7 +77,7 @@ def test_attempts_count_from_a_moment_on_and_each_for_its_application(tmp_path) 
 
 
 def test_executors_count_from_a_moment_on(tmp_path) -> None:
-    """Those of a first query, before the clock starts, are no part of what is compared."""
+    """Those of the warm-up are no part of what is compared."""
     added = [
         {"Event": "SparkListenerExecutorAdded", "Timestamp": at_ms, "Executor ID": "1"} for at_ms in (999, 1_000, 2_000)
     ]

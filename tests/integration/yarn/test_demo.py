@@ -41,6 +41,8 @@ def test_stock_and_hopper_give_the_same_results_and_the_queue_gets_grants(tmp_pa
     ours = row(hopper, outcomes[hopper.name], outcomes[stock.name], outcomes[stock.name], "independent")
     assert ours.results_equal_stock
     assert ours.jobs == 1
+    assert [list(times_s) for times_s in ours.application_s] == [["small"]]
+    assert ours.executors_started >= 1, "those of the warm-up have gone"
     with control_plane(hopper, work_dir=tmp_path, report=report) as address:
         decisions = RestClient(address, what="control plane", timeout_s=30).get(
             "/api/v1/decisions?limit=1000", lambda said: said["items"]
