@@ -75,8 +75,8 @@ class ContainerGrant(Order, frozen=True, tag="container_grant"):
     originals: Count | None = None
     """Most slots that its originals may hold, which keeps others for copies; none for no such limit."""
     precedence: float = 0.0
-    """Of two claimants below their targets, the lower one takes a free slot first; equal ones take turns by what they
-    hold of their targets."""
+    """Claimants below their targets take a free slot first; of two that are, or are not, the one of lower precedence;
+    of equal ones, who holds less of its target, or for its weight."""
 
 
 class AvoidHosts(Order, frozen=True, tag="avoid_hosts"):

@@ -8,8 +8,7 @@ ALLOCATION = np.dtype(
         ("virtual_size", np.float64),  # slots it could use well; its remaining tasks if there is no such notion
         ("cap", np.int64),  # the most it may hold, which keeps slots free; -1 for no cap
         ("originals", np.int64),  # the most of them that originals may hold; -1 for no such limit
-        ("precedence", np.float64),  # of two claimants below their targets the lower takes a slot first; equal ones
-        # take turns by what they hold of their targets
+        ("precedence", np.float64),  # of two claimants that are below their targets, or both not, the lower goes first
     ],
     align=True,
 )

@@ -1,7 +1,7 @@
 """Whose turn is it when a slot of the simulated cluster is free? By the answers of the last cycle, as the shim does.
 
-Jobs below their target go first, by the allocator's precedence and then by attempts over target; then the others, by
-attempts over weight.
+Jobs below their target go first, then the others. Within both the allocator's precedence decides, and of equal jobs
+attempts over target, or over weight.
 """
 
 from math import inf
@@ -105,11 +105,13 @@ def whose_turn(work: Workload, policy: PolicyPair, state: State) -> int:
 
 @rule
 def goes_before(need: float, precedence: float, other_need: float, other_precedence: float) -> bool:
-    """Whether a job goes before another, by their needs (`turn`); of two below their targets by precedence first.
+    """Whether a job goes before another, by their needs (`turn`) and precedence.
 
     >>> [goes_before(need, 5.0, -0.9, other) for need, other in ((-0.2, 7.0), (-0.2, 5.0), (0.0, 7.0))]
     [True, False, False]
+    >>> [goes_before(need, 5.0, 1.0, 7.0) for need in (3.0, inf)]
+    [True, False]
     """
-    if need < 0 and other_need < 0 and precedence != other_precedence:
-        return precedence < other_precedence
-    return need < other_need
+    if (need < 0) != (other_need < 0) or need == inf or precedence == other_precedence:
+        return need < other_need
+    return precedence < other_precedence

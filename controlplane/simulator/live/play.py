@@ -222,10 +222,10 @@ class Driver:
         """How soon it is the job's turn, the least first; infinite if it is not."""
         return turn(job.running, job.target, job.cap is not None, job.weight)
 
-    def _turn(self, job: Job) -> tuple[float, float]:
-        """Its precedence, if it is below its target, and its need: the least goes first."""
+    def _turn(self, job: Job) -> tuple[bool, float, float]:
+        """Whether it has what it should, its precedence, and its need: the least goes first."""
         need = self.need(job)
-        return (job.precedence if need < 0 else inf), need
+        return need >= 0, job.precedence, need
 
     def _start(self, task: Task, machine: int, order: int = 0) -> None:
         stage, job = task.stage, task.stage.job

@@ -91,12 +91,12 @@ final class JobShare {
     return running < target && isLive(nowNanos);
   }
 
-  /** Who goes first of the hungry; smaller is earlier. */
-  double precedence() {
-    return precedence;
+  /** Who goes first within the hungry and within the others; smaller is earlier. */
+  double precedence(long nowNanos) {
+    return isLive(nowNanos) ? precedence : 0;
   }
 
-  /** Who goes first within the equally early hungry and within the others; smaller is earlier. */
+  /** The same for those of equal precedence. */
   double need(boolean hungry) {
     return (double) running / (hungry ? target : weight);
   }

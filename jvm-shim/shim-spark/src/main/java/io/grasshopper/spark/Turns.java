@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Jobs below their target first, by precedence and then by running / target; then the others, by running / weight; ties as stock
- * has them.
+ * Jobs below their target first, then the others, both by precedence. Of equal ones that decide running / target and running /
+ * weight; ties as stock has them.
  *
  * <p>The sets of one job stay together and in stock order. A job that stands before a hungry one stops at its target, so that
  * one round over many free slots cannot overshoot; what a hungry job then leaves is free for all, so no slot idles for it.
@@ -83,7 +83,7 @@ final class Turns {
     Job(JobShare share, long nowNanos) {
       this.share = share;
       this.hungry = share != null && share.isHungry(nowNanos);
-      this.precedence = hungry ? share.precedence() : 0;
+      this.precedence = share == null ? 0 : share.precedence(nowNanos);
       this.need = share == null ? 0 : share.need(hungry);
     }
   }

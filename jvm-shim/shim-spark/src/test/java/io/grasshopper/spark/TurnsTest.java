@@ -42,6 +42,11 @@ class TurnsTest {
   }
 
   @Test
+  void whatIsLentGoesByPrecedenceToo() {
+    assertEquals("[1, 0]", order(share(1, 1, -1, 6.5), share(5, 2, -1, 2)));
+  }
+
+  @Test
   void tiesKeepTheStockOrder() {
     assertEquals("[0, 1, 2]", order(share(0, 2, -1), share(0, 6, -1), share(0, 1, -1)));
   }
