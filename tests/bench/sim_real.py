@@ -139,6 +139,10 @@ class DemoDriver(Driver):
             return super().need(job)
         return 0.0 if self._model.allocator == "fifo" else job.running
 
+    def place(self, job: Job) -> tuple[bool, float, float]:
+        """Stock knows no precedence."""
+        return (False, 0.0, self.need(job)) if self._model.is_stock else super().place(job)
+
     def obey(self, orders: Iterable[AnyOrder]) -> None:
         """Stock Spark's originals and copies go to sick hosts as to others."""
         if self._model.is_stock:

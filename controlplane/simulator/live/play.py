@@ -129,7 +129,7 @@ class Play:
 class Driver:
     """One driver and its pool: jobs on machines of its own.
 
-    A subclass may have jobs, luck and an order of its own: `draw_s`, `duty`, `need` and `stage_name`.
+    A subclass may have jobs, luck and an order of its own: `draw_s`, `duty`, `need`, `place` and `stage_name`.
     """
 
     def __init__(self, play: Play, source: str, machines: range, slots_per_machine: int) -> None:
@@ -222,7 +222,7 @@ class Driver:
         """How soon it is the job's turn, the least first; infinite if it is not."""
         return turn(job.running, job.target, job.cap is not None, job.weight)
 
-    def _turn(self, job: Job) -> tuple[bool, float, float]:
+    def place(self, job: Job) -> tuple[bool, float, float]:
         """Whether it has what it should, its precedence, and its need: the least goes first."""
         need = self.need(job)
         return need >= 0, job.precedence, need
@@ -364,7 +364,7 @@ class Driver:
         self._drop_overdue()
         while self._slots.n_free > 0:
             stages = [stage for stage in self._stages.values() if self.need(stage.job) < inf]
-            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: self._turn(stage.job))):
+            if not any(self._start_next(stage) for stage in sorted(stages, key=lambda stage: self.place(stage.job))):
                 return
 
     def _start_next(self, stage: Stage) -> bool:
