@@ -30,8 +30,9 @@ ENGINE = {
     "losing_allowance_tasks": 1e6,
 }  # fmt: skip
 """The example knows no budgets."""
-SPECULATOR = {"sooner_by_s": UNIT_S, "sooner_times": 1.0}
-"""A task is copied if that ends it a unit sooner: two of B's need just as long as a copy when A ends, and get none."""
+SPECULATOR = {"sooner_by_s": UNIT_S, "sooner_times": 1.0, "end_beaten": 0.0}
+"""A task is copied if that ends it a unit sooner: two of B's need just as long as a copy when A ends, and get none. No
+beaten attempt ends before its task does, as in the example."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
