@@ -40,7 +40,7 @@ class StoredHabits(Struct, frozen=True, kw_only=True):
     tail: TailSamples = msgspec.field(default_factory=TailSamples)
     shared_slowness: SharedSlowness = msgspec.field(default_factory=SharedSlowness)
     startup: dict[str, NotNegative] = msgspec.field(default_factory=dict)
-    """What is known of `STARTUP`, in seconds."""
+    """Start-up times that are known, in seconds, by the names in `STARTUP`."""
 
 
 class Habits:
@@ -248,8 +248,9 @@ class Learning:
         known = self._habits.pop(application, None) or Habits()
         self._habits[application] = self._habits_of_pool[pool] = known
         cluster.pools.kept_slowness[pool] = known.shared.kept
-        for name, value in known.startup.items():
-            getattr(cluster.pools, name)[pool] = value
+        for name in STARTUP:
+            if name in known.startup:
+                getattr(cluster.pools, name)[pool] = known.startup[name]
         if len(self._habits) <= APPLICATIONS_KEPT + len(self._habits_of_pool):
             return
         in_use = {id(habits) for row, habits in self._habits_of_pool.items() if cluster.pools.alive[row]}

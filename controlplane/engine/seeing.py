@@ -215,11 +215,8 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
-    seen_pools["waiting_jobs"], seen_pools["tail_index"] = (
-        pools.waiting_jobs[: pools.size],
-        pools.tail_index[: pools.size],
-    )
-    seen_pools["kept_slowness"], seen_pools["tell_s"] = pools.kept_slowness[: pools.size], pools.tell_s[: pools.size]
+    for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s"):
+        seen_pools[name] = getattr(pools, name)[: pools.size]
     seen_pools["startup_s"] = np.nan_to_num(pools.startup_mean_s[: pools.size])
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
     seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]

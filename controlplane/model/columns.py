@@ -231,7 +231,7 @@ class Tasks(Table):
     reason = ints(by=Writer.ENGINE)
     """Current reason code against a further copy, or for the latest one."""
     gain = floats(0.0, by=Writer.ENGINE)
-    """What one more attempt would save, in job-seconds, and its price, if the reason tells them."""
+    """Job-seconds that one more attempt would save, and its price; 0 unless the reason states them."""
     price = floats(0.0, by=Writer.ENGINE)
     likeness = floats(0.0, by=Writer.ENGINE)
     """Log odds, by the paces of its oldest and its newest attempt, that its attempts share their slowness."""

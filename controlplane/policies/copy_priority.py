@@ -34,7 +34,7 @@ def hold_back(seen: Seen, copy_priority: float, answer: Records) -> None:
 
 @kernel
 def keep_to_idle(seen: Seen, rows: Ints, answer: Records) -> None:
-    """Of the copies that are wanted of these tasks, want only as many in a pool as it has idle slots.
+    """Keep at most as many of these tasks' copies in each pool as it has idle slots; want the others no more.
 
     The highest scores first; among equal ones, the task that ends later.
     """

@@ -25,7 +25,7 @@ from controlplane.policies.whole_slots import TOLERANCE
 MOST_SHARE = 0.9
 """No share of slowness is believed to be larger before a task's own attempts have been compared."""
 LEAST_TAIL = 1.05
-"""Of a heavier tail hardly a mean is left, and of one of 1 none."""
+"""Lower tail indices count as this one: at 1 a Pareto law has no mean."""
 
 
 @rule
@@ -76,7 +76,7 @@ def added_slot_s(attempts: int, t_rem_s: float, end_s: float, tell_s: float, kil
 
 @rule
 def price_per_slot_s(waiting_jobs: int, slots: int, jobs_behind: float) -> float:
-    """Job-seconds that a slot-second costs those that wait: so many jobs behind each that waits, over all slots.
+    """Job-seconds that one slot-second costs the waiting jobs, each of which stands for `jobs_behind`.
 
     >>> price_per_slot_s(waiting_jobs=2, slots=24, jobs_behind=3.0)
     0.25

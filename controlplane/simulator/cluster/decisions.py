@@ -194,13 +194,13 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
 
 @rule
 def typical_s(work: Workload, world: World, job: Record) -> float:
-    """What an attempt of the job takes by its siblings, launch to end."""
+    """Typical duration of the job's attempts, from launch to end.  Units: seconds."""
     return world.launch_s + work.service_s[job["id"]] * typical_factor(world.tail_index, world.tail_share)
 
 
 @rule
 def slowness_log(world: World, duration_s: float, fresh_s: float) -> float:
-    """By how much longer an attempt takes than its siblings do, launch aside, as a logarithm."""
+    """Log of an attempt's duration over the typical one of its siblings, both without the launch."""
     return log(max(duration_s - world.launch_s, 1e-9) / (fresh_s - world.launch_s))
 
 

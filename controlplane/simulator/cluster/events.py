@@ -376,7 +376,7 @@ def learn_of_race(work: Workload, world: World, state: State, slot: int) -> None
 
 @rule
 def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tuple[float, float]:
-    """By how much longer an attempt seems to take than its siblings, as a logarithm, and which share is left of it."""
+    """Log of an attempt's estimated duration over its siblings', and the share of it that is still to come."""
     one, now_s = state.slots[slot], state.counts[0]["now_s"]
     left_s = (one["end_s"] - now_s) * one["noise"]
     whole_s = now_s - one["started_s"] + left_s

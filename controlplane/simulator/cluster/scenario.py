@@ -141,8 +141,8 @@ class ClusterScenario:
         state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
         state = with_inputs(state, work, world, speculator.order_waiting is not None)
         state = state._replace(log=log)
-        window_s, moved = window_of(work), typical_transfer(work) if self.relative_transfer else 0.0
-        finished = play(work, world, self._policy(work.phase_tasks, moved), state, window_s, results)
+        typical = typical_transfer(work) if self.relative_transfer else 0.0
+        finished = play(work, world, self._policy(work.phase_tasks, typical), state, window_of(work), results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
         return self.summed_up(work, results, state.counts[0], finished), results
@@ -176,7 +176,7 @@ class ClusterScenario:
             remote_factor=float(self.remote_factor),
         )
 
-    def _policy(self, phase_tasks: Ints, moved: float = 0.0) -> PolicyPair:
+    def _policy(self, phase_tasks: Ints, typical: float = 0.0) -> PolicyPair:
         allocator, speculator = parse_policy(self.policy, ROWS)
         budget = copy_budget(self.copy_budget)
         local_percent = allocator.locality_percent if self.locality_percent is None else self.locality_percent
@@ -197,7 +197,7 @@ class ClusterScenario:
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
-            typical_transfer=moved,
+            typical_transfer=typical,
             orders_waiting=speculator.order_waiting is not None,
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),

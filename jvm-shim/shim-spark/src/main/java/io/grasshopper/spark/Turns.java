@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Jobs below their target first, then the others, both by precedence. Of equal ones that decide running / target and running /
- * weight; ties as stock has them.
+ * Jobs below their target first, then the others, both by precedence. Equal ones go by running / target, or by running / weight;
+ * what is left of ties stays as stock has it.
  *
  * <p>The sets of one job stay together and in stock order. A job that stands before a hungry one stops at its target, so that
  * one round over many free slots cannot overshoot; what a hungry job then leaves is free for all, so no slot idles for it.

@@ -1,8 +1,11 @@
 // How many containers should one application hold, who goes before it, and until when?
 package io.grasshopper.yarn;
 
-/** One container grant: a target, perhaps a cap, and its end by {@link System#nanoTime}. Masters' containers do not count.
- * Below their targets, the application of lower precedence goes first. */
+/**
+ * One container grant: a target, perhaps a cap, and its end by {@link System#nanoTime}. Masters' containers do not count.
+ *
+ * <p>Of two applications below their targets, that of the lower precedence goes first.
+ */
 final class Grant {
   static final int NO_CAP = Integer.MAX_VALUE;
 

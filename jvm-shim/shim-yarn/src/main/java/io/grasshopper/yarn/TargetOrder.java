@@ -12,7 +12,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
  * The applications under their target in the plan: by their grants' precedence, and of equal ones the hungriest first, by
  * containers held minus target.
  *
- * <p>Only the applications whose target a new plan changes are moved, and those that a callback names, because sorting for each
+ * <p>Only the applications whose place a new plan changes are moved, and those that a callback names, because sorting for each
  * container placed costs up to a tenth of a node update. Iterating needs no lock.
  */
 final class TargetOrder<S> {
