@@ -19,7 +19,8 @@ from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster import world as cluster
 from controlplane.simulator.live.cluster import Job, Slots
-from controlplane.simulator.live.play import MOST_STARTED, Driver, Play
+from controlplane.simulator.live.driver import MOST_STARTED, Driver
+from controlplane.simulator.live.play import Play
 from controlplane.simulator.live.scenario import UNLIMITED
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import BEST_STOCK

@@ -37,6 +37,18 @@ def test_of_jobs_without_a_past_the_one_with_fewer_tasks_has_less_to_do():
     assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [5, 3]
 
 
+def test_stages_that_wait_for_open_ones_are_work_left_too():
+    """Two tasks now and 23 in the two stages after them are more than four; grants tell the hosts this order."""
+    scenario = Scenario(replace(CONTROL, allocator="srpt"), hosts=1, slots=3)
+    submitted = f.JobSubmitted(job="chain", stages=[1, 2, 3], stage_tasks=[2, 3, 20], edges=[(1, 2), (2, 3)])
+    scenario.tell([submitted])
+    scenario.stage(2, job="chain", stage=1)
+    decision = scenario.stage(4, job="short", stage=9)
+    assert scenario.scheduler.cluster.jobs.target[:2].tolist() == [0, 3]
+    grants = {o.job: o.precedence for o in decision.orders[SOURCE] if isinstance(o, ContainerGrant)}
+    assert grants == {"chain": 25.0, "short": 4.0}
+
+
 def test_a_grant_of_a_job_without_a_cap_has_none():
     """In the columns -1 stands for it; a host that was told so would take every slot away."""
     scenario = Scenario(replace(CONTROL, allocator="fair"))

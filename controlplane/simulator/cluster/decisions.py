@@ -5,7 +5,7 @@ over everything that runs asks the speculator, one over the live jobs the alloca
 opens. Between cycles slots go by the answers of the last one (`turns`).
 """
 
-from math import exp, inf, log, nan, pi, sqrt
+from math import exp, inf, nan, pi, sqrt
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
@@ -19,9 +19,10 @@ from controlplane.policies.dispatch import share_copies
 from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster.originals import order_originals
 from controlplane.simulator.cluster.pair import PolicyPair
+from controlplane.simulator.cluster.races import slowness_log, typical_s
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster.wanted import keep_wanted, note_restart_room
-from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor, typical_factor
+from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor
 
 
 @kernel
@@ -190,18 +191,6 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
     task["eligible"] = task["standing"] == 0
     task["copies_left"] = policy.max_copies + 1 - original["attempts"]
     original["last"] = last if can_judge else -1
-
-
-@rule
-def typical_s(work: Workload, world: World, job: Record) -> float:
-    """Typical duration of the job's attempts, from launch to end.  Units: seconds."""
-    return world.launch_s + work.service_s[job["id"]] * typical_factor(world.tail_index, world.tail_share)
-
-
-@rule
-def slowness_log(world: World, duration_s: float, fresh_s: float) -> float:
-    """Log of an attempt's duration over the typical one of its siblings, both without the launch."""
-    return log(max(duration_s - world.launch_s, 1e-9) / (fresh_s - world.launch_s))
 
 
 @rule

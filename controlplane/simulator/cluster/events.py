@@ -9,10 +9,9 @@ from math import floor, inf
 from typing import NamedTuple
 
 from controlplane.compiled import kernel, rule
-from controlplane.estimators.shared_slowness import race_seen, real_share
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.model.finished import MOST_FINISHED, take_in
-from controlplane.simulator.cluster.decisions import run_cycle, slowness_log, typical_s
+from controlplane.simulator.cluster.decisions import run_cycle
 from controlplane.simulator.cluster.inputs import (
     bring_slot,
     bring_together,
@@ -25,6 +24,7 @@ from controlplane.simulator.cluster.inputs import (
 from controlplane.simulator.cluster.kills import leave_task, want_no_more
 from controlplane.simulator.cluster.originals import restore_order
 from controlplane.simulator.cluster.pair import PolicyPair
+from controlplane.simulator.cluster.races import learn_of_race
 from controlplane.simulator.cluster.state import (
     CLEANING,
     COPY,
@@ -353,34 +353,6 @@ def end_beaten(work: Workload, world: World, state: State) -> None:
             learn_of_race(work, world, state, slot)
             drop(world, state, slot)
         slot += 1
-
-
-@rule
-def learn_of_race(work: Workload, world: World, state: State, slot: int) -> None:
-    """An attempt is about to end: what do it and the newest of the other kind show of how slowness is shared?"""
-    one, counts = state.slots[slot], state.counts[0]
-    rival, at = -1, one["original"]
-    while at >= 0 and rival < 0:
-        if state.slots[at]["is_copy"] != one["is_copy"] and counts["now_s"] >= state.slots[at]["readable_s"]:
-            rival = at
-        at = state.slots[at]["newest"] if at == one["original"] else state.slots[at]["older"]
-    if rival >= 0:
-        original, copy = (rival, slot) if one["is_copy"] else (slot, rival)
-        original_log, left = seen_slowness(work, world, state, original)
-        copy_log, _ = seen_slowness(work, world, state, copy)
-        real = real_share(world.tail_index, state.seen_pools[0]["foretold_error"], left)
-        counts["seen_log"], counts["kept_log"] = race_seen(
-            counts["seen_log"], counts["kept_log"], original_log, copy_log, real
-        )
-
-
-@rule
-def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tuple[float, float]:
-    """Log of an attempt's estimated duration over its siblings', and the share of it that is still to come."""
-    one, now_s = state.slots[slot], state.counts[0]["now_s"]
-    left_s = (one["end_s"] - now_s) * one["noise"]
-    whole_s = now_s - one["started_s"] + left_s
-    return slowness_log(world, whole_s, typical_s(work, world, state.jobs[one["job"]])), left_s / whole_s
 
 
 @rule

@@ -296,6 +296,7 @@ def test_what_waits_to_be_moved_counts_over_the_work_that_is_left(transferred_s,
         state.jobs[name] = value
     assert view_claimants(work, scenario.world(1), scenario._policy(work.phase_tasks), state) == 1
     assert state.claimants[["downstream_tasks", "transfer_ratio"]].tolist() == [(5.0, transfer_ratio)]
+    assert state.claimants["remaining_work_s"].tolist() == [(4 + 5) * 4.0]
 
 
 @pytest.mark.parametrize(("started", "target", "room"), [(3, 5, 4), (3, 0, 0), (1, 5, 0)])
