@@ -101,17 +101,18 @@ def test_the_rows_say_who_pays_for_the_gain_and_with_what():
         "stock-tuned": [outcome("stock-tuned", seed, {}, losing_core_s=4.0) for seed in seeds],
         "hopper+ras": [outcome("hopper+ras", seed, {alone: 5.0, slow: 20.0}, losing_core_s=3.0) for seed in seeds],
     }
-    found = [*demo_ratio.fairness("half", outcomes), demo_ratio.losing_share("half", outcomes)]
-    rows = {row["name"]: row for row in found}
-    single, few, many = (rows[f"fairness-half {title}"] for title in ("1 task", "2 to 5 tasks", "6 to 20 tasks"))
+    lost = demo_ratio.losing_share("hopper+ras", "half", outcomes)
+    rows = {row["name"]: row for row in demo_ratio.fairness("hopper+ras", "half", outcomes)}
+    sizes = ("1 task", "2 to 5 tasks", "6 to 20 tasks")
+    single, few, many = (rows[f"fairness-half hopper+ras {size}"] for size in sizes)
     assert (single["ratio"], single["met"]) == (pytest.approx((19 * 10 + 5) / 200, abs=1e-3), True)
     assert (few["ratio"], few["met"]) == (pytest.approx((7 * 10 + 20) / 80, abs=1e-3), False)
     assert many["ratio"] == 1.0
-    worst = rows["fairness-half any job"]
+    worst = rows["fairness-half hopper+ras any job"]
     assert (worst["value"], worst["peer"], worst["met"]) == (2.0, f"{slow} under stock-tuned", False)
-    lost = rows["losing-share-half"]
     assert (lost["value"], lost["goal"], lost["met"]) == (3.0, 4.0, True)
-    assert demo_ratio.losing_share("half", outcomes | {"stock-tuned": outcomes["stock"]})["met"] is False
+    cheaper = outcomes | {"stock-tuned": outcomes["stock"]}
+    assert demo_ratio.losing_share("hopper+ras", "half", cheaper)["met"] is False
 
 
 def test_the_size_bins_hold_every_job_once():
@@ -123,11 +124,12 @@ def test_the_size_bins_hold_every_job_once():
 
 def test_the_ratio_to_either_stock_is_held_to_the_goal_of_its_world(tmp_path):
     """The row by job is beside it: a long job decides the mean."""
-    outcomes = {name: [outcome(name, seed, {}) for seed in (1, 2)] for name in ("stock", "stock-tuned", "hopper+ras")}
+    names = [one.name for one in demo_ratio.COMPETITORS]
+    outcomes = {name: [outcome(name, seed, {}) for seed in (1, 2)] for name in names}
     times_s = demo_rounds.mean_times(demo_ratio.COMPETITORS, outcomes, "data", tmp_path / "demo.json")
-    tuned, defaults, by_job = demo_ratio.ratios("data", times_s, outcomes)
+    tuned, defaults, by_job = demo_ratio.ratios("unified+unified", "data", times_s, outcomes)
     assert (tuned["goal"], tuned["met"], defaults["goal"]) == (0.92, False, None)
-    assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data by job")
+    assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data unified+unified by job")
 
 
 def tiny(jobs=1):

@@ -39,7 +39,7 @@ def run_demo(*, rounds: int, world_kind: str, size: Size, build_dir: Path, first
     console = Console()
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"
-    four = contestants()
+    four = contestants(size.best_stock)
     worlds = [size.world(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
     with contextlib.ExitStack() as servers:
         servers.enter_context(only_one(work_dir))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.model.swim_trace import BLOCK_BYTES
+from spark_listener.demo.contestants import BEST_STOCK, StockSetting
 from spark_listener.swim import TRACE_PATH, ModelJob, model_slice, read_trace
 
 KINDS = ("independent", "half", "data")
@@ -72,6 +73,7 @@ class Size:
     """How large a demo is: the cores of each worker, the pace of a nominal task, and the slice of the trace.
 
     The slice is `jobs` successive jobs, a task per `task_bytes` of input, at most 40, arrivals compressed to `span_s`.
+    `best_stock` is what tuning found for stock Spark on other seeds.
     """
 
     cores_per_worker: int
@@ -79,6 +81,7 @@ class Size:
     jobs: int
     span_s: float
     task_bytes: int
+    best_stock: StockSetting
 
     def world(self, *, seed: int, kind: str) -> World:
         """A world with this size's pace."""
@@ -93,8 +96,22 @@ class Size:
 
 
 SIZES = {
-    "small": Size(cores_per_worker=2, bytes_per_second=1536 * 1024, jobs=10, span_s=25.0, task_bytes=BLOCK_BYTES),
-    "large": Size(cores_per_worker=6, bytes_per_second=768 * 1024, jobs=40, span_s=62.0, task_bytes=16 * BLOCK_BYTES),
+    "small": Size(
+        cores_per_worker=2,
+        bytes_per_second=1536 * 1024,
+        jobs=10,
+        span_s=25.0,
+        task_bytes=BLOCK_BYTES,
+        best_stock=BEST_STOCK,
+    ),
+    "large": Size(
+        cores_per_worker=6,
+        bytes_per_second=768 * 1024,
+        jobs=40,
+        span_s=62.0,
+        task_bytes=16 * BLOCK_BYTES,
+        best_stock=StockSetting(scheduler="FAIR", quantile=0.5, multiplier=1.1),
+    ),
 }
 
 

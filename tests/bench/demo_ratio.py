@@ -20,12 +20,13 @@ from tests.bench.demo_rounds import mean_times, measured
 from tests.bench.statistics import least_ratio, ratio_row
 
 SIZE = SIZES["large"]
-COMPETITORS = tuple(one for one in contestants() if one.name in ("stock", "stock-tuned", "hopper+ras"))
+COMPETITORS = contestants(SIZE.best_stock)
 FIRST_SEED = 2001
 """The demo's seeds begin with 1, those of stock's tuning with 1001."""
 ROUNDS = int(os.environ.get("DEMO_ROUNDS", "12"))
 FOLDERS = {kind: ROOT / "build" / f"demo-ratio-{kind}" for kind in KINDS}
-OURS, TUNED, DEFAULTS = "hopper+ras", "stock-tuned", "stock"
+OURS = tuple(one.name for one in COMPETITORS if one.allocator)
+TUNED, DEFAULTS = "stock-tuned", "stock"
 GOALS = {
     ("independent", TUNED): 0.65,
     ("independent", DEFAULTS): 0.35,
@@ -38,12 +39,14 @@ BINS = {"1 task": (1, 1), "2 to 5 tasks": (2, 5), "6 to 20 tasks": (6, 20), "21 
 
 
 def rows() -> list[dict]:
-    """Rows `demo-ratio-<world>`, `fairness-<world>` and `losing-share-<world>` of `hopper+ras`, paired by round."""
+    """Rows `demo-ratio-<world>`, `fairness-<world>` and `losing-share-<world>` of each of ours, paired by round."""
     found = []
     for kind, folder in FOLDERS.items():
         outcomes = measured(folder, ROUNDS, partial(run_round, kind))
         times_s = mean_times(COMPETITORS, outcomes, kind, folder.with_suffix(".json"))
-        found += [*ratios(kind, times_s, outcomes), *fairness(kind, outcomes), losing_share(kind, outcomes)]
+        for ours in OURS:
+            found += ratios(ours, kind, times_s, outcomes)
+            found += [*fairness(ours, kind, outcomes), losing_share(ours, kind, outcomes)]
     return found
 
 
@@ -63,20 +66,20 @@ def run_round(kind: str, number: int, work_dir: Path) -> dict[str, list[Outcome]
         )  # fmt: skip
 
 
-def ratios(kind: str, times_s: dict[str, list[float]], outcomes: dict[str, list[Outcome]]) -> list[dict]:
+def ratios(ours: str, kind: str, times_s: dict[str, list[float]], outcomes: dict[str, list[Outcome]]) -> list[dict]:
     """Mean job time (`times_s`, by round) over either stock's; each job's over tuned stock's, by the geometric mean."""
-    name = f"demo-ratio-{kind}"
-    by_job = list(map(job_ratio, outcomes[OURS], outcomes[TUNED]))
+    name = f"demo-ratio-{kind} {ours}"
+    by_job = list(map(job_ratio, outcomes[ours], outcomes[TUNED]))
     return [
         *(
-            ratio_row(f"{name} {peer}", times_s[OURS], peer, times_s[peer], goal=GOALS.get((kind, peer)))
+            ratio_row(f"{name} {peer}", times_s[ours], peer, times_s[peer], goal=GOALS.get((kind, peer)))
             for peer in (TUNED, DEFAULTS)
         ),
         ratio_row(f"{name} by job", by_job, TUNED, [1.0] * len(by_job), goal=None, unit="geometric mean"),
     ]
 
 
-def fairness(kind: str, outcomes: dict[str, list[Outcome]]) -> list[dict]:
+def fairness(ours: str, kind: str, outcomes: dict[str, list[Outcome]]) -> list[dict]:
     """By jobs' size, mean job time over tuned stock's; and the job that is most surely slower than under it."""
     jobs = SIZE.workload().jobs
 
@@ -86,42 +89,42 @@ def fairness(kind: str, outcomes: dict[str, list[Outcome]]) -> list[dict]:
     found = []
     for title, (fewest, most) in BINS.items():
         chosen = {job.job_id for job in jobs if fewest <= job.tasks <= most}
-        ours_s, tuned_s = times_s(OURS, chosen), times_s(TUNED, chosen)
-        found.append(ratio_row(f"fairness-{kind} {title}", ours_s, TUNED, tuned_s, goal=SLOWEST_BIN[kind]))
+        ours_s, tuned_s = times_s(ours, chosen), times_s(TUNED, chosen)
+        found.append(ratio_row(f"fairness-{kind} {ours} {title}", ours_s, TUNED, tuned_s, goal=SLOWEST_BIN[kind]))
     surely = {
-        job.job_id: least_ratio(times_s(OURS, {job.job_id}), times_s(TUNED, {job.job_id}), among=len(jobs))
+        job.job_id: least_ratio(times_s(ours, {job.job_id}), times_s(TUNED, {job.job_id}), among=len(jobs))
         for job in jobs
     }
     worst = max(surely, key=surely.__getitem__)
     return [
         *found,
         {
-            "name": f"fairness-{kind} any job",
+            "name": f"fairness-{kind} {ours} any job",
             "value": round(surely[worst], 3),
             "unit": "lower bound",
             "peer": f"{worst} under {TUNED}",
             "ratio": None,
             "goal": SLOWEST_JOB,
             "met": surely[worst] <= SLOWEST_JOB,
-            "runs": len(outcomes[OURS]),
+            "runs": len(outcomes[ours]),
             "spread": [],
         },
     ]
 
 
-def losing_share(kind: str, outcomes: dict[str, list[Outcome]]) -> dict:
+def losing_share(ours: str, kind: str, outcomes: dict[str, list[Outcome]]) -> dict:
     """Core-seconds of copies that lost over those of all attempts; the goal is tuned stock's share.
 
     The spread is the interval of the difference, in percentage points; the goal is met where all of it is at most 0.
     """
-    ours, tuned = (
-        [100 * one.copies.losing_core_s / one.copies.core_s for one in outcomes[name]] for name in (OURS, TUNED)
+    shares, tuned = (
+        [100 * one.copies.losing_core_s / one.copies.core_s for one in outcomes[name]] for name in (ours, TUNED)
     )
-    more = [mine - theirs for mine, theirs in zip(ours, tuned, strict=True)]
+    more = [mine - theirs for mine, theirs in zip(shares, tuned, strict=True)]
     spread = interval_95(more) or ()
     return {
-        "name": f"losing-share-{kind}",
-        "value": round(statistics.fmean(ours), 2),
+        "name": f"losing-share-{kind} {ours}",
+        "value": round(statistics.fmean(shares), 2),
         "unit": "% of core-s",
         "peer": f"{TUNED} {statistics.fmean(tuned):.2f}",
         "ratio": None,

@@ -23,7 +23,6 @@ from controlplane.simulator.live.driver import MOST_STARTED, Driver
 from controlplane.simulator.live.play import Play
 from controlplane.simulator.live.scenario import UNLIMITED
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.contestants import BEST_STOCK
 from spark_listener.demo.world import SPLIT_BYTES, Size, World
 from spark_listener.event_log import read_attempts, read_stages
 from spark_listener.swim import ModelJob
@@ -77,10 +76,11 @@ MODELS = {
     "stock-tuned": Model(
         allocator="fair",
         speculator="stock-spark",
-        speculator_settings={"quantile": BEST_STOCK.quantile, "multiplier": BEST_STOCK.multiplier},
+        speculator_settings={"quantile": SIZE.best_stock.quantile, "multiplier": SIZE.best_stock.multiplier},
         is_stock=True,
     ),
     "hopper+ras": Model(allocator="hopper", speculator="ras"),
+    "unified+unified": Model(allocator="unified", speculator="unified"),
 }
 
 

@@ -32,9 +32,9 @@ ROOT = Path(__file__).parents[2]
     [pytest.param(slice(0, None, 3), id="first and last"), pytest.param(slice(None), id="all", marks=pytest.mark.full)],
 )
 def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, chosen) -> None:
-    """Stock and Hopper, or all four."""
+    """Stock and `unified`, or all four."""
     playing = contestants()[chosen]
-    hopper = playing[-1]
+    ours = playing[-1]
     workload = SIZES["small"].workload()
     workload = replace(workload, jobs=workload.jobs[:3])
     with ExitStack() as started:
@@ -45,7 +45,7 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
         }
         cluster = started.enter_context(LocalCluster(log_dir=tmp_path / "cluster"))
         outcomes = run_rounds(playing, [World(seed=1)], workload, addresses, cluster, tmp_path, Console())
-        with urllib.request.urlopen(f"{addresses[hopper.name]}/api/v1/decisions?limit=1000", timeout=10) as answer:
+        with urllib.request.urlopen(f"{addresses[ours.name]}/api/v1/decisions?limit=1000", timeout=10) as answer:
             decisions = json.load(answer)["items"]
     rows = rows_of(playing, outcomes, "independent")
     assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
@@ -53,7 +53,7 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
     assert granted.pop("sql-0") == granted.pop("sql-1") == "off", "while executors are warmed"
     assert set(granted.values()) == {"control"}
     assert rows[0].copies_launched == 0
-    assert store_of(hopper, tmp_path).is_file()
+    assert store_of(ours, tmp_path).is_file()
     assert all(one.load > 0 for one in rows)
     for one in playing:
         (log,) = (tmp_path / f"1-{one.name}").glob("app-*")

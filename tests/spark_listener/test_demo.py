@@ -25,12 +25,12 @@ pytestmark = pytest.mark.unit
 
 
 def test_contestants_are_two_stock_and_two_grasshopper_settings() -> None:
-    plain, tuned, late, hopper = contestants()
+    plain, tuned, hopper, unified = contestants()
     assert (plain.spark_conf["spark.speculation"], tuned.spark_conf["spark.speculation"]) == ("false", "true")
-    assert (late.allocator, late.speculator) == ("fair", "late")
     assert (hopper.allocator, hopper.speculator) == ("hopper", "ras")
-    assert not late.spark_conf
+    assert (unified.allocator, unified.speculator) == ("unified", "unified")
     assert not hopper.spark_conf
+    assert not unified.spark_conf
 
 
 def test_no_contestant_changes_the_world_or_the_common_settings() -> None:
@@ -98,34 +98,34 @@ def test_a_row_summarises_rounds_and_is_written_once_per_contestant(tmp_path) ->
     assert (rows[0].median_job_s, rows[0].p95_job_s, rows[0].copies_launched) == (3.0, 9.0, 4.0)
     write_json(rows, tmp_path / "build" / "demo.json")
     names = [one["contestant"] for one in json.loads((tmp_path / "build" / "demo.json").read_text())]
-    assert names == ["stock", "stock-tuned", "fair+late", "hopper+ras"]
+    assert names == ["stock", "stock-tuned", "hopper+ras", "unified+unified"]
 
 
 def test_times_are_compared_with_tuned_stock_by_mean_and_by_job(tmp_path) -> None:
     """A long job decides the ratio of means; in the geometric mean of all jobs' ratios it is one among others."""
     four = contestants()
     rounds = {one.name: [outcome(seed, 1.0, name=one.name) for seed in (1, 2)] for one in four}
-    rounds["hopper+ras"] = [outcome(2, 0.5, longer=7.0), outcome(1, 0.5, longer=7.0)]
-    *_, late, ours = rows_of(four, rounds, "independent")
-    assert (late.peer, late.mean_ratio, late.job_ratio) == ("stock-tuned", 1.0, 1.0)
+    rounds["unified+unified"] = [outcome(2, 0.5, longer=7.0), outcome(1, 0.5, longer=7.0)]
+    *_, hopper, ours = rows_of(four, rounds, "independent")
+    assert (hopper.peer, hopper.mean_ratio, hopper.job_ratio) == ("stock-tuned", 1.0, 1.0)
     assert ours.mean_ratio == pytest.approx((0.5 + 3.5) / (1 + 3))
     assert ours.job_ratio == pytest.approx((0.5 * 3.5 / 3) ** 0.5)
     assert ours.mean_ratio_interval == pytest.approx((1.0, 1.0))
     assert rows_of(four, {one.name: [outcome(1, 1.0)] for one in four}, "half")[3].job_ratio_interval is None
     console = Console(file=StringIO(), width=80)
-    print_table([late, ours], console)
+    print_table([hopper, ours], console)
     shown = console.file.getvalue()
     assert "time over stock-tuned's" in shown
-    assert shown.splitlines()[-1].split() == ["hopper+ras", "1.00", "[1.00,", "1.00]", "0.76", "[0.76,", "0.76]"]
+    assert shown.splitlines()[-1].split() == ["unified+unified", "1.00", "[1.00,", "1.00]", "0.76", "[0.76,", "0.76]"]
 
 
 def test_applications_that_share_a_queue_are_timed_too_and_their_executors_counted(tmp_path) -> None:
     """A start of an executor is work that no job's time shows."""
-    four = contestants()
+    three = contestants()[:3]
     shared = replace(outcome(1, 1.0), application_s={"large": 20.0, "small": 10.0}, executors_started=9)
 
     def told(one: Outcome) -> tuple[str, dict]:
-        rows = rows_of(four, {contestant.name: [one] for contestant in four}, "independent")
+        rows = rows_of(three, {contestant.name: [one] for contestant in three}, "independent")
         write_json(rows, tmp_path / "demo.json")
         console = Console(file=StringIO(), width=80)
         print_table(rows, console)
@@ -159,7 +159,7 @@ def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decid
     assert "load was" not in told(4.0, 5.0, 6.0, 7.5)
     assert "load was 5.0 to 9.5 on 8 cores" in told(5.0, 5.0, 6.0, 9.5), "more than there are cores"
     assert "load was 2.0 to 7.5 on 8 cores" in told(2.0, 5.0, 6.0, 7.5), "more than twice another's"
-    shown = next(line for line in told(1.0, 1.0, 1.0, 12.3).splitlines() if line.startswith("hopper+ras "))
+    shown = next(line for line in told(1.0, 1.0, 1.0, 12.3).splitlines() if line.startswith("unified+unified "))
     assert shown.split()[-2:] == ["12.3", "equal"], "whole also where a terminal is narrow"
 
 

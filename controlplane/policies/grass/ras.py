@@ -14,6 +14,24 @@ from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
+SOONER = (
+    Setting(
+        name="sooner_by_s",
+        default=0.5,
+        low=0.0,
+        high=1e6,
+        about="On a free slot, a copy must end sooner by more than this, in seconds.",
+    ),
+    Setting(
+        name="sooner_times",
+        default=1.3,
+        low=1.0,
+        high=100.0,
+        about="On a free slot, the running attempt must need more than this many times as long as the copy.",
+    ),
+)
+"""The margins of `gs_gain_s`."""
+
 
 @rule
 def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> float:
@@ -116,20 +134,7 @@ ROW = Row(
             about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
             switch=True,
         ),
-        Setting(
-            name="sooner_by_s",
-            default=0.5,
-            low=0.0,
-            high=1e6,
-            about="On a free slot, a copy must end sooner by more than this, in seconds.",
-        ),
-        Setting(
-            name="sooner_times",
-            default=1.3,
-            low=1.0,
-            high=100.0,
-            about="On a free slot, the running attempt must need more than this many times as long as the copy.",
-        ),
+        *SOONER,
         COPY_PRIORITY,
         replace(END_BEATEN, default=1.0),
     ),

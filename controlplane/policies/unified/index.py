@@ -17,6 +17,7 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import keep_to_idle
+from controlplane.policies.grass.ras import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
@@ -120,10 +121,10 @@ def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: floa
 
 @kernel
 def unified(seen: Seen, settings: Record, answer: Records) -> None:
-    """Copies by their worth, gain less price: such as save slot time, and on idle slots any that is worth its price.
+    """Copies by their worth, gain less price: such as save slot time, and on idle slots such as end sooner.
 
-    On idle slots the gain is the task's own. Where most of a task's slowness would be met again, a copy is predicted to
-    take one time, the geometric mean of both, and to run on: GRASS's RAS.
+    Either counts from a margin on. On idle slots the gain is the task's own. Where most of a task's slowness would be
+    met again, a copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
     """
     tasks = seen.tasks
     last_s, second_s = last_ends_s(seen)
@@ -155,8 +156,11 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         one["gain"] = (1.0 - again) * saved_s(t_rem_s, own_s, others_s) + again * saved_s(t_rem_s, same_s, others_s)
         one["price"] = price_s * added_s
         one["score"] = one["gain"] - one["price"]
-        saves = added_s < -TOLERANCE * t_rem_s
-        is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or (is_idle and not has_more[row]))
+        saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
+        usual_s = own_s if by_ras else t_fresh_s
+        sooner_s = gs_gain_s(t_rem_s, usual_s, settings["sooner_by_s"], settings["sooner_times"])
+        may_add = is_idle and sooner_s > 0.0 and not has_more[row]
+        is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
         one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s)
         one["copies"] = is_worth and task["eligible"]
         is_extra[row] = one["copies"] > 0 and not saves
@@ -210,6 +214,14 @@ ROW = Row(
             high=1.0,
             about="RAS's rule decides where slowness is shared with a probability above this.",
         ),
+        Setting(
+            name="least_saving",
+            default=0.1,
+            low=0.0,
+            high=1.0,
+            about="Slot time that a copy must save, in shares of what the running attempt still needs; less is chance.",
+        ),
+        *SOONER,
         replace(END_BEATEN, default=1.0),
     ),
     before_waiting=True,

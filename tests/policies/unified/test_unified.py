@@ -14,7 +14,7 @@ unified = speculator("unified")
 FRESH_S = exp(0.5)
 """Siblings' geometric mean if the least time is 1 s and the tail index 2: a copy ends after 2 - 1 / r on average."""
 POOL = {"slots": 10, "tail_index": 2.0, "tell_s": 0.5}
-BUSY, IDLE = POOL | {"waiting_jobs": 1}, POOL | {"idle": 5}
+BUSY, IDLE = POOL | {"waiting_jobs": 1}, POOL | {"idle": 5, "tell_s": 1.0}
 
 
 @pytest.fixture
@@ -60,15 +60,23 @@ def test_waiting_originals_of_a_job_end_last(ask):
 
 
 def test_on_idle_slots_a_copy_need_not_save_slot_time(ask):
-    """Nobody waits, so the price is 0 if slowness is not shared."""
-    answer = ask([2.0], IDLE)
+    """Nobody waits, so the price is 0 if slowness is not shared. It adds 1.6 + 1 - 2.5 slot-seconds."""
+    answer = ask([2.5], IDLE)
     assert answer["copies"].tolist() == [1]
-    assert (answer["gain"][0], answer["price"][0]) == pytest.approx((0.5, 0.0))
+    assert (answer["gain"][0], answer["price"][0]) == pytest.approx((0.9, 0.0))
+
+
+def test_small_savings_of_slot_time_and_small_leads_are_chance(ask):
+    """At 2.2 s left, of which a copy would save 0.155 slot-seconds; and at less than 1.3 fresh copies on idle slots."""
+    assert ask([2.2], BUSY)["copies"].tolist() == [0]
+    assert ask([2.2], BUSY, {"least_saving": 0.0})["copies"].tolist() == [1]
+    assert ask([2.1], IDLE)["copies"].tolist() == [0]
+    assert ask([2.1], IDLE, {"sooner_times": 1.0, "sooner_by_s": 0.1})["copies"].tolist() == [1]
 
 
 def test_idle_slots_bound_copies_that_add_slot_time(ask):
     """The one that gains most gets the only one; those that save slot time are not bound by it."""
-    answer = ask([1.8, 1.9, 2.0, 9.0], POOL | {"idle": 1})
+    answer = ask([2.3, 2.4, 2.5, 9.0], IDLE | {"idle": 1})
     assert answer["copies"].tolist() == [0, 0, 1, 1]
     assert Reason(answer["reason"][0]) is Reason.ORIGINALS_WAIT
 
@@ -80,11 +88,12 @@ def test_the_more_slowness_is_kept_the_less_a_copy_is_worth(ask):
 
 
 def test_where_slowness_is_shared_idle_slots_have_a_price(ask):
-    """Half of it kept: the copy adds (0 + 0.5) / 2 slot-seconds, at half a job-second each."""
-    answer = ask([2.0], IDLE | {"kept_slowness": 0.5}, slowness=[6.0])
-    assert answer["price"][0] == pytest.approx(0.5 * 0.25)
-    assert answer["gain"][0] == pytest.approx(0.25)
-    assert ask([2.0], IDLE | {"kept_slowness": 0.5}, {"idle_price": 3.0}, slowness=[6.0])["copies"].tolist() == [0]
+    """Half of it kept: the copy adds (0.1 + 1) / 2 slot-seconds, at half a job-second each."""
+    answer = ask([2.5], IDLE | {"kept_slowness": 0.5}, slowness=[6.0])
+    assert answer["price"][0] == pytest.approx(0.5 * 0.55)
+    assert answer["gain"][0] == pytest.approx(0.45)
+    assert answer["copies"].tolist() == [1]
+    assert ask([2.5], IDLE | {"kept_slowness": 0.5}, {"idle_price": 3.0}, slowness=[6.0])["copies"].tolist() == [0]
 
 
 def test_a_task_whose_copy_was_as_slow_gets_no_further_one(ask):
