@@ -157,7 +157,7 @@ def print_table(rows: list[Row], console: Console) -> None:
     several = rows[0].mean_application_s is not None
     times = "mean times per job and per application, executors started" if several else "times are per job"
     title = f"{rounds} round{'s' * (rounds > 1)}, slowness {world}; {times}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     table.add_column("contestant", no_wrap=True)
     shown = ("per app", "started") if several else ("median", "p95")
     for heading in ("mean", *shown, "copies", "won", "lost core-s", "load", "result"):
