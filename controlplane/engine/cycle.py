@@ -1,7 +1,7 @@
 """What do all steps of one cycle share? The state they work on, the clock, and the decision they write."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from controlplane.engine.ledger import Ledger, OpenOrder
@@ -9,6 +9,7 @@ from controlplane.engine.seeing import TaskView
 from controlplane.engine.steering import Steering
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
+from controlplane.model.columns import Records
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder
@@ -31,6 +32,8 @@ class Cycle:
     """Estimates for every host, after this cycle's facts and before it reviews running attempts."""
     now_s: float
     decision: Decision
+    waiting: dict[int, Records] = field(default_factory=dict)
+    """`WAITING_TASK` records by the row of their stage, of those that were looked at."""
 
     @property
     def settings(self) -> EngineSettings:

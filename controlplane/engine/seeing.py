@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
+from controlplane.deciding.bounds import needed_tasks
 from controlplane.deciding.standing import attempts_reason, forbidden_reason, see_attempt, without_attempts
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
-from controlplane.model.columns import Flags, Floats, Ints, Records, Stages
+from controlplane.model.columns import Flags, Floats, Ints, Record, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
@@ -226,8 +227,22 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_stages = np.zeros(stages.size, dtype=STAGE)
     seen_stages["tasks"], seen_stages["done"] = stages.n_tasks[: stages.size], stages.n_done[: stages.size]
     seen_stages["prepared"] = stages.prepared[: stages.size]
+    seen_stages["needed"], seen_stages["deadline_s"] = seen_stages["tasks"] - seen_stages["done"], np.inf
+    for row in np.flatnonzero((seen_jobs["error_bound"] > 0) | (seen_jobs["deadline_s"] < np.inf)).tolist():
+        if row in cluster.job_infos:
+            _bound(cluster.job_infos[row], cluster, seen_jobs[row], seen_stages)
     seen_stages["finished_from"] = seen_stages["finished_to"] = -1
     return seen_pools, seen_jobs, seen_stages
+
+
+def _bound(info: JobInfo, cluster: Cluster, job: Record, seen_stages: Records) -> None:
+    """Note a job's bound at its open stages that read input: later ones run whole."""
+    fed = {child for _, child in info.edges}
+    for row in info.open_rows:
+        if cluster.stage_infos[row].fact.stage not in fed:
+            stage = seen_stages[row]
+            stage["needed"] = needed_tasks(stage["tasks"], stage["done"], job["error_bound"])
+            stage["deadline_s"] = job["deadline_s"]
 
 
 @kernel

@@ -15,6 +15,7 @@ from controlplane.engine.candidates import Candidates
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
+from controlplane.engine.waiting import see_waiting
 from controlplane.estimators.lateness import usual_startup_s
 from controlplane.estimators.work_done import OBSERVED_S
 from controlplane.model.cluster import SourceState
@@ -138,7 +139,7 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
         before_waiting[pool_rows] = policy.before_waiting
         mine: Flags | slice = np.isin(view.tasks["pool"], pool_rows) if len(shared) > 1 else slice(None)
         answer = view.answer[mine]
-        question = partial(_call, cycle, policy, settings, mine, answer)
+        question = partial(_call, cycle, policy, settings, sources, mine, answer)
         is_lawful = cycle.ask(sources, Action.REFUSE_COPY, "speculator", question)
         for source in sources:
             cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful is None or is_lawful)
@@ -150,9 +151,16 @@ def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
     return before_waiting
 
 
-def _call(cycle: Cycle, policy: Policy, settings: dict[str, float], which: Flags | slice, answer: Records) -> bool:
-    """Fill in a speculator's answer about some tasks; returns whether it is lawful."""
-    seen = cycle.view.seen(policy, cycle.cluster, which)
+def _call(
+    cycle: Cycle,
+    policy: Policy,
+    settings: dict[str, float],
+    sources: list[SourceState],
+    which: Flags | slice,
+    answer: Records,
+) -> bool:
+    """Fill in a speculator's answer about the tasks of some pools; returns whether it is lawful."""
+    seen = cycle.view.seen(policy, cycle.cluster, which)._replace(waiting=see_waiting(cycle, sources))
     return call_speculator(policy.code, seen, policy.setting_values(settings), answer)
 
 

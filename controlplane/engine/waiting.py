@@ -2,28 +2,36 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from controlplane.engine import seeing
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
-from controlplane.model.columns import Ints, Records
+from controlplane.model.columns import Ints, Jobs, Records
 from controlplane.model.facts import Mode
 from controlplane.model.orders import RunNext
 from controlplane.model.reasons import Action, Reason
 from controlplane.policies.policy import Policy
-from controlplane.policies.seen import UNKNOWN_FINISHED, WAITING_TASK, Seen
+from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
 
 MOST_NAMED = 1000
 """Tasks named in one order. The next one goes out once half of them have started, or the order changes."""
 
 
 def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
-    """Whether the pool's speculator orders waiting originals, its host heeds orders, and its mode is not off."""
+    """Whether the pool's speculator orders originals of such jobs, its host heeds orders, and its mode is not off."""
     policy, _ = cycle.steering.speculator(source.name)
     heeds = source.attached.capabilities.order_pending and cycle.steering.mode(source) is not Mode.OFF
-    return policy.order_waiting is not None and heeds
+    if policy.order_waiting is None or not heeds:
+        return False
+    return not policy.orders_bounded or bool(is_bounded(cycle.cluster.jobs, source.jobs.rows).any())
+
+
+def is_bounded(jobs: Jobs, rows: Any) -> Any:
+    """Whether a job has a deadline or an error bound; of a row or rows."""
+    return (jobs.error_bound[rows] > 0) | (jobs.deadline_s[rows] < np.inf)
 
 
 def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
@@ -34,12 +42,18 @@ def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
     asked = [source for source in due if orders_waiting(cycle, source)]
     for policy, settings, sources in cycle.steering.by_speculator(asked):
         if infos := [info for source in sources for info in ordered_stages(cycle, source)]:
-            views = [view_waiting(cycle.cluster, info) for info in infos]
-            answer = cycle.ask(
-                sources, Action.RUN_NEXT, "waiting", partial(_ask, cycle, policy, settings, np.concatenate(views))
-            )
+            views = [_view(cycle, info) for info in infos]
+            question = partial(_ask, cycle, policy, settings, sources, np.concatenate(views))
+            answer = cycle.ask(sources, Action.RUN_NEXT, "waiting", question)
             if answer is not None:
                 _order_all(cycle, infos, views, answer)
+
+
+def see_waiting(cycle: Cycle, sources: list[SourceState]) -> Records:
+    """`WAITING_TASK` records of all originals that the speculator orders in these pools."""
+    asked = [source for source in sources if orders_waiting(cycle, source)]
+    infos = [info for source in asked for info in ordered_stages(cycle, source, fewest=1)]
+    return np.concatenate([NO_WAITING, *(_view(cycle, info) for info in infos)])
 
 
 def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Ints:
@@ -55,21 +69,38 @@ def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Int
     return np.flatnonzero(is_waiting)
 
 
-def ordered_stages(cycle: Cycle, source: SourceState) -> Iterator[StageInfo]:
-    """Open stages in which more than one original waits, so that there is something to order."""
+def ordered_stages(cycle: Cycle, source: SourceState, *, fewest: int = 2) -> Iterator[StageInfo]:
+    """Open stages in which so many originals wait, of jobs with a bound if the speculator orders only theirs.
+
+    With fewer than two there is nothing to order.
+    """
     stages, jobs = cycle.cluster.stages, cycle.cluster.jobs
+    policy, _ = cycle.steering.speculator(source.name)
     for row in source.stages.values():
-        if not stages.closing[row] and stages.waiting(row) > 1 and jobs.mode_rank[stages.job[row]] > Mode.OFF.rank:
+        job = stages.job[row]
+        if stages.closing[row] or stages.waiting(row) < fewest or jobs.mode_rank[job] == Mode.OFF.rank:
+            continue
+        if not policy.orders_bounded or is_bounded(jobs, job):
             yield cycle.cluster.stage_infos[row]
 
 
-def _ask(cycle: Cycle, policy: Policy, settings: dict[str, float], waiting: Records) -> Records:
+def _view(cycle: Cycle, info: StageInfo) -> Records:
+    """`WAITING_TASK` records of one stage, looked at once in a cycle."""
+    if info.row not in cycle.waiting:
+        cycle.waiting[info.row] = view_waiting(cycle.cluster, info)
+    return cycle.waiting[info.row]
+
+
+def _ask(
+    cycle: Cycle, policy: Policy, settings: dict[str, float], sources: list[SourceState], waiting: Records
+) -> Records:
     """The speculator's `PRECEDENCE` of these tasks."""
-    cluster, finished = cycle.cluster, UNKNOWN_FINISHED
-    pools, jobs, stages = seeing.view_groups(cluster, cycle.now_s)
+    view, stages, finished = cycle.view, cycle.view.stages.copy(), UNKNOWN_FINISHED
     if policy.by_finished:
-        finished = seeing.show_finished(cluster.stage_infos, waiting, stages)
-    return policy.precedence(Seen(pools=pools, jobs=jobs, stages=stages, finished=finished, waiting=waiting), settings)
+        finished = seeing.show_finished(cycle.cluster.stage_infos, waiting, stages)
+    tasks = view.tasks[np.isin(view.tasks["pool"], [source.row for source in sources])]
+    seen = Seen(pools=view.pools, jobs=view.jobs, stages=stages, tasks=tasks, finished=finished, waiting=waiting)
+    return policy.precedence(seen, settings)
 
 
 def _order_all(cycle: Cycle, infos: list[StageInfo], views: list[Records], answer: Records) -> None:
@@ -124,6 +155,9 @@ def view_waiting(cluster: Cluster, info: StageInfo) -> Records:
     seen["work"][seen["work"] <= 0] = np.nan
     seen["relative_size"] = np.nan_to_num(info.relative_sizes(index), nan=1.0)
     usual_s = np.nan_to_num(seeing.mean_s(stages, row), nan=np.inf)
+    if stages.n_finished[row] > 0 and info.done:
+        done = np.flatnonzero(np.frombuffer(info.done, dtype=np.uint8))
+        usual_s /= np.nan_to_num(info.relative_sizes(done), nan=1.0).mean()
     startup_s = np.nan_to_num(cluster.pools.startup_mean_s[stages.pool[row]])
     seen["t_new_s"] = startup_s + usual_s * seen["relative_size"]
     if fact.preferred_hosts:

@@ -103,6 +103,10 @@ class Reason(IntEnum):
     EXECUTORS_FIXED = 87
     # waiting originals
     ORIGINALS_ORDERED = 90
+    # why not, from the job's bound
+    BEYOND_DEADLINE = 100
+    NOT_NEEDED = 101
+    SHORTER_WAITS = 102
 
     @property
     def label(self) -> str:
@@ -156,7 +160,7 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.ENDS_SOONER: ReasonText(
-        "A slot is free that no original waits for, and a copy ends in {t_new_s:.1f} s while it needs {t_rem_s:.1f} s.",
+        "A copy ends in {t_new_s:.1f} s, while it needs {t_rem_s:.1f} s, and no original that goes first waits.",
         3,
     ),
     Reason.RUNS_TOO_LONG: ReasonText(
@@ -292,6 +296,13 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.ORIGINALS_ORDERED: ReasonText(
         "The policy orders {named:.0f} of the stage's {waiting:.0f} waiting tasks; the host orders the rest.",
         1,
+    ),
+    Reason.BEYOND_DEADLINE: ReasonText(
+        "A copy would take {t_new_s:.1f} s, and so end after its job's deadline; it needs {t_rem_s:.1f} s.", 2
+    ),
+    Reason.NOT_NEEDED: ReasonText("Other tasks meet its job's error bound sooner.", 1),
+    Reason.SHORTER_WAITS: ReasonText(
+        "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1
     ),
 }
 

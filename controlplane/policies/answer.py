@@ -44,4 +44,4 @@ PRECEDENCE = np.dtype(
     ],
     align=True,
 )
-"""One for each `WAITING_TASK`, by a speculator whose row has `order_waiting`."""
+"""One for each `WAITING_TASK` that is seen, by a speculator whose row has `order_waiting`."""

@@ -83,6 +83,8 @@ class Row:
     order_waiting: Callable[..., None] | None = None
     """A speculator's second kernel, (seen, settings, answer), with `PRECEDENCE` records to fill in: which waiting
     originals of a stage start first. None leaves them to the host."""
+    orders_bounded: bool = False
+    """Whether it orders only those of jobs with a deadline or an error bound."""
     before_waiting: bool = False
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 from controlplane.compiled import OTHERS
 from controlplane.policies.baselines import budgeted, fair, fifo, fixed, late, mantri, none, srpt, stock_spark
-from controlplane.policies.grass import ras
+from controlplane.policies.grass import gs, ras
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
 from controlplane.policies.row import FORESEES, Kind, Row
@@ -27,6 +27,7 @@ _OURS: tuple[Row, ...] = (
     late.ROW,
     mantri.ROW,
     stock_spark.ROW,
+    gs.ROW,
     ras.ROW,
     redundant.REDUNDANT_ALL,
     redundant.REDUNDANT_SMALL,

@@ -71,6 +71,8 @@ STAGE = np.dtype(
     [
         ("tasks", np.int64),  # done or not; 0 where unknown
         ("done", np.int64),  # all that are, also those left out of `FINISHED`
+        ("needed", np.int64),  # that have yet to end for its job's error bound; all that are left where it has none
+        ("deadline_s", np.float64),  # seconds left until its tasks must have ended; inf for no deadline
         ("prepared", np.float64),  # the number that its policy's row has prepared for it; nan if none
         ("finished_from", np.int64),  # its first row of `FINISHED`; -1 where unknown, and t_new_s replaces them
         ("finished_to", np.int64),  # the row after its last

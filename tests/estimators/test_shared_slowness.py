@@ -17,7 +17,7 @@ N_TASKS, STRAGGLER = 8, 3
 STRAGGLES = [10 if task == STRAGGLER else 100 for task in range(N_TASKS)]
 """Bytes that each task reads in a second."""
 UNLIMITED = EngineSettings(
-    mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_tasks=1e6, speculator_settings={"greedy_when_idle": 0.0}
+    mode=f.Mode.CONTROL, losing_share=1.0, losing_allowance_tasks=1e6, speculator_settings={"gs_on_free_slots": 0.0}
 )
 """Neither budgets nor free slots shall hide what the estimate does."""
 

@@ -1,6 +1,5 @@
 """Which running tasks deserve one more attempt? Those whose copy saves slot time (GRASS's RAS)."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,28 +8,12 @@ from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
+from controlplane.policies.grass.bounds import bound_reason, windows_s
+from controlplane.policies.grass.gs import SOONER, gs_gain_s, order_bounded
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
-
-SOONER = (
-    Setting(
-        name="sooner_by_s",
-        default=0.5,
-        low=0.0,
-        high=1e6,
-        about="On a free slot, a copy must end sooner by more than this, in seconds.",
-    ),
-    Setting(
-        name="sooner_times",
-        default=1.3,
-        low=1.0,
-        high=100.0,
-        about="On a free slot, the running attempt must need more than this many times as long as the copy.",
-    ),
-)
-"""The margins of `gs_gain_s`."""
 
 
 @rule
@@ -52,19 +35,6 @@ def _saving_s(inputs: Mapping[str, float]) -> float:
 
 
 @rule
-def gs_gain_s(t_rem_s: float, t_new_s: float, margin_s: float, margin_times: float) -> float:
-    """Time by which a copy ends sooner than the running attempt; 0 within the margins of both estimates.
-
-    Source: GRASS (NSDI'14), section 3.1, Greedy Speculative scheduling (GS).  Units: seconds.
-
-    >>> [gs_gain_s(t_rem_s, t_new_s=2.0, margin_s=1.0, margin_times=1.25) for t_rem_s in (2.75, 3.5)]
-    [0.0, 1.5]
-    """
-    least_s = max(margin_times * t_new_s, t_new_s + margin_s)
-    return t_rem_s - t_new_s if t_rem_s > least_s * (1.0 + TOLERANCE) else 0.0
-
-
-@rule
 def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, has_more: bool, is_free: bool) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
@@ -76,8 +46,6 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
     >>> ras_reason(saving_s=0.0, gain_s=1.0, t_rem_s=3.0, t_new_s=2.0, has_more=False, is_free=True).label
     'ends_sooner'
     """
-    if not (t_rem_s < math.inf and t_new_s < math.inf):
-        return Reason.UNKNOWN_DEMAND
     if saving_s > 0.0:
         return Reason.SAVES_SLOT_TIME
     if has_more:
@@ -91,25 +59,25 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
 def ras(seen: Seen, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
 
-    The score is the copy's gain: slot time or, if its slot is free, time to the end. The engine runs waiting
-    originals as the paper's "default" does; here only copies are proposed.
-    Source: GRASS (NSDI'14), section 3.1.
+    The score is the copy's gain: slot time or, if its slot is free, time to the end.
+    Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2.
     """
     tasks = seen.tasks
-    greedy_when_idle = settings["greedy_when_idle"] > 0
+    gs_on_free_slots = settings["gs_on_free_slots"] > 0
     margin_s, margin_times = settings["sooner_by_s"], settings["sooner_times"]
-    has_more = has_more_to_do(tasks)
+    has_more, last_s = has_more_to_do(tasks), windows_s(seen)
     for row in range(len(tasks)):
-        task = tasks[row]
+        task, stage = tasks[row], tasks[row]["stage"]
         attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
-        is_free = greedy_when_idle and (seen.pools[task["pool"]]["idle"] > 0 or seen.jobs[task["job"]]["room"] > 0)
+        is_free = gs_on_free_slots and (seen.pools[task["pool"]]["idle"] > 0 or seen.jobs[task["job"]]["room"] > 0)
         saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
         if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
             saving_s = min(saving_s, 0.0)
         gain_s = gs_gain_s(t_rem_s=t_rem_s, t_new_s=t_new_s, margin_s=margin_s, margin_times=margin_times)
-        reason = ras_reason(
-            saving_s=saving_s, gain_s=gain_s, t_rem_s=t_rem_s, t_new_s=t_new_s, has_more=has_more[row], is_free=is_free
-        )
+        deadline_s = seen.stages[stage]["deadline_s"]
+        reason = bound_reason(t_rem_s=t_rem_s, t_new_s=t_new_s, deadline_s=deadline_s, last_s=last_s[stage])
+        if reason == Reason.NONE:
+            reason = ras_reason(saving_s, gain_s, t_rem_s, t_new_s, has_more[row], is_free)
         answer["reason"][row] = reason
         if reason != Reason.UNKNOWN_DEMAND:
             answer["score"][row] = t_rem_s - t_new_s if is_free else saving_s
@@ -121,13 +89,15 @@ ROW = Row(
     name="ras",
     kind=Kind.SPECULATOR,
     kernel=ras,
+    order_waiting=order_bounded,
+    orders_bounded=True,
     about="Tasks whose copy costs less slot time than waiting, the highest saving first.",
     foreseeing="Copies that will save slot time, by attempts' true durations.",
     source="GRASS (NSDI'14), section 3.1",
     needs=COPYING,
     settings=(
         Setting(
-            name="greedy_when_idle",
+            name="gs_on_free_slots",
             default=1.0,
             low=0.0,
             high=1.0,

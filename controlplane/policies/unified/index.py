@@ -17,7 +17,7 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import keep_to_idle
-from controlplane.policies.grass.ras import SOONER, gs_gain_s
+from controlplane.policies.grass.gs import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do

@@ -16,7 +16,7 @@ from controlplane.estimators.transfer_ratio import transfer_ratio
 from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import share_copies
-from controlplane.policies.seen import Seen
+from controlplane.policies.seen import NO_WAITING, Seen
 from controlplane.simulator.cluster.originals import order_originals
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.races import slowness_log, typical_s
@@ -50,7 +50,8 @@ def review(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     view_groups(work, world, policy, state)
     n_tasks = view_tasks(work, world, policy, state)
     pools, jobs, stages, weights = state.seen_pools, state.seen_jobs, state.seen_stages, policy.speculator_weights
-    seen = Seen(0, state.claimants[:0], pools, jobs, stages, state.tasks[:n_tasks], state.finished, weights)
+    tasks, finished = state.tasks[:n_tasks], state.finished
+    seen = Seen(0, state.claimants[:0], pools, jobs, stages, tasks, finished, weights, NO_WAITING)
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
@@ -98,7 +99,7 @@ def see_claimants(state: State, n_claimants: int, weights: Floats) -> Seen:
     """What an allocator and a copy budget see: claimants alone."""
     slots, claimants, pools, jobs = len(state.slots), state.claimants, state.seen_pools[:0], state.seen_jobs[:0]
     stages, tasks, finished = state.seen_stages[:0], state.tasks[:0], state.finished[:0]
-    return Seen(slots, claimants[:n_claimants], pools, jobs, stages, tasks, finished, weights)
+    return Seen(slots, claimants[:n_claimants], pools, jobs, stages, tasks, finished, weights, NO_WAITING)
 
 
 @rule
@@ -120,7 +121,8 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
         seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         seen["waiting"] = waiting(job)
         pool["waiting_jobs"] += waiting(job) > 0
-        stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
+        stage["tasks"], stage["done"], stage["deadline_s"] = job["n_tasks"], job["n_done"], inf
+        stage["needed"] = job["n_tasks"] - job["n_done"]
         stage["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
         stage["finished_from"] = row * MOST_FINISHED if is_known else -1
         stage["finished_to"] = stage["finished_from"] + job["n_finished"]

@@ -16,6 +16,7 @@ from controlplane.deciding.budgets import Limits
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.parameters import EngineSettings
+from controlplane.policies.policy import Policy
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
 from controlplane.simulator.cluster.events import JobResults, play
@@ -139,7 +140,7 @@ class ClusterScenario:
         )
         speculator, world = parse_policy(self.policy, ROWS)[1], self.world(seed)
         state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
-        state = with_inputs(state, work, world, speculator.order_waiting is not None)
+        state = with_inputs(state, work, world, _orders_waiting(speculator))
         state = state._replace(log=log)
         typical = typical_transfer(work) if self.relative_transfer else 0.0
         finished = play(work, world, self._policy(work.phase_tasks, typical), state, window_of(work), results)
@@ -198,7 +199,7 @@ class ClusterScenario:
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             typical_transfer=typical,
-            orders_waiting=speculator.order_waiting is not None,
+            orders_waiting=_orders_waiting(speculator),
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
             foresees_jobs=allocator in FORESEEING,
@@ -315,6 +316,11 @@ def window_of(work: Workload) -> Floats:
     """The time from the first counted job's arrival to the last one's, (from, to)."""
     rows = _counted_rows(len(work.arrival_s))
     return work.arrival_s[[rows.start, rows.stop - 1]]
+
+
+def _orders_waiting(speculator: Policy) -> bool:
+    """Whether it orders the originals of jobs without a bound, of which all are here."""
+    return speculator.order_waiting is not None and not speculator.orders_bounded
 
 
 def _counted_rows(jobs: int) -> slice:

@@ -70,5 +70,5 @@ def test_a_slot_that_no_original_waits_for_costs_nothing(running, free):
     assert not ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
     columns |= free
     assert ras.speculate(running([3.0], [2.0], **columns))["copies"][0]
-    assert not ras.speculate(running([3.0], [2.0], **columns), {"greedy_when_idle": 0.0})["copies"][0]
+    assert not ras.speculate(running([3.0], [2.0], **columns), {"gs_on_free_slots": 0.0})["copies"][0]
     assert not ras.speculate(running([2.0], [2.0], **columns))["copies"][0]

@@ -1,0 +1,85 @@
+"""Does a job's bound decide which of its tasks are copied, and which of its originals start first?"""
+
+from dataclasses import replace
+
+import pytest
+
+from controlplane.model import facts as f
+from controlplane.model.orders import LaunchCopy, RunNext
+from controlplane.model.parameters import EngineSettings
+from controlplane.model.reasons import Reason
+from tests.scenario import SOURCE, Scenario
+
+pytestmark = pytest.mark.unit
+
+CONTROL = EngineSettings(mode=f.Mode.CONTROL)
+BOTH = pytest.mark.parametrize("speculator", ["gs", "ras"])
+
+
+def reasons(scenario: Scenario) -> set[Reason]:
+    """Those of all running tasks."""
+    return {Reason(code) for code in scenario.scheduler.cluster.tasks.reason.tolist()}
+
+
+def begin(speculator: str, *, edges: tuple = (), **bound) -> Scenario:
+    """Two slots, and a job with a bound whose stage has six tasks of several sizes: the first two run."""
+    scenario = Scenario(replace(CONTROL, speculator=speculator), hosts=2, slots=1)
+    scenario.tell([f.JobSubmitted(job="job", edges=list(edges), **bound)])
+    scenario.stage(6, input_bytes=[1000, 1000, 1000, 4000, 500, 2000])
+    scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])
+    return scenario
+
+
+def first_ends(scenario: Scenario) -> list[list[int]]:
+    """Both read 500 bytes/s until the first ends after two seconds; returns which are to start first."""
+    for step in range(1, 20):
+        scenario.now_s = step / 10
+        scenario.tell(progress=dict.fromkeys((0, 1), 50 * step))
+    scenario.now_s = 2.0
+    decision = scenario.tell([scenario.ended(0, 2.0, bytes_read=1000)], progress={1: 900})
+    return [order.indices for order in decision.orders.get(SOURCE, []) if isinstance(order, RunNext)]
+
+
+@BOTH
+def test_an_error_bound_names_the_longest_of_the_earliest_tasks_that_it_needs(speculator):
+    """Half of six: with one done, two more. Of those left, task 1 nearly ends, and task 4 is the smallest."""
+    assert first_ends(begin(speculator, error_bound=500_000)) == [[4]]
+    assert first_ends(begin(speculator, error_bound=300_000)) == [[5, 2, 4]]
+
+
+@BOTH
+def test_before_a_deadline_the_shortest_goes_first_and_what_would_be_late_is_not_named(speculator):
+    """Five seconds are left; the largest task takes eight."""
+    assert first_ends(begin(speculator, deadline_ms=7000)) == [[4, 2, 5]]
+
+
+@BOTH
+def test_without_a_bound_the_host_orders_originals(speculator):
+    assert first_ends(begin(speculator)) == []
+
+
+@BOTH
+def test_a_later_stage_runs_whole(speculator):
+    """The bound is that of the stage that reads input, so all four are needed."""
+    assert first_ends(begin(speculator, edges=[(0, 1)], error_bound=500_000)) == [[3, 5, 2, 4]]
+
+
+@BOTH
+def test_a_straggler_that_the_error_bound_does_not_need_gets_no_copy(speculator):
+    """Seven of eight are enough, and seven have ended."""
+    scenario = Scenario(replace(CONTROL, speculator=speculator))
+    scenario.tell([f.JobSubmitted(job="job", error_bound=125_000)])
+    assert scenario.run_with_straggler() == []
+    assert Reason.NOT_NEEDED in reasons(scenario)
+
+
+@BOTH
+def test_a_copy_that_would_end_after_the_deadline_is_not_launched(speculator):
+    """Healthy tasks take 3.4 s, and the deadline is 4 s after the job's submission."""
+    scenario = Scenario(replace(CONTROL, speculator=speculator))
+    scenario.tell([f.JobSubmitted(job="job", deadline_ms=4000)])
+    assert scenario.run_with_straggler() == []
+    assert Reason.BEYOND_DEADLINE in reasons(scenario)
+    late = Scenario(replace(CONTROL, speculator=speculator))
+    late.tell([f.JobSubmitted(job="job", deadline_ms=60_000)])
+    assert [type(order) for order in late.run_with_straggler()] == [LaunchCopy]
