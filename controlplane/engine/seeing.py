@@ -13,7 +13,7 @@ from controlplane.deciding.standing import attempts_reason, forbidden_reason, se
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
-from controlplane.model.columns import Flags, Floats, Ints, Record, Records, Stages
+from controlplane.model.columns import Flags, Floats, Ints, Jobs, Record, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
@@ -228,11 +228,16 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_stages["tasks"], seen_stages["done"] = stages.n_tasks[: stages.size], stages.n_done[: stages.size]
     seen_stages["prepared"] = stages.prepared[: stages.size]
     seen_stages["needed"], seen_stages["deadline_s"] = seen_stages["tasks"] - seen_stages["done"], np.inf
-    for row in np.flatnonzero((seen_jobs["error_bound"] > 0) | (seen_jobs["deadline_s"] < np.inf)).tolist():
+    for row in np.flatnonzero(is_bounded(jobs, slice(jobs.size))).tolist():
         if row in cluster.job_infos:
             _bound(cluster.job_infos[row], cluster, seen_jobs[row], seen_stages)
     seen_stages["finished_from"] = seen_stages["finished_to"] = -1
     return seen_pools, seen_jobs, seen_stages
+
+
+def is_bounded(jobs: Jobs, rows: Any) -> Any:
+    """Whether a job has a deadline or an error bound; of a row or rows."""
+    return (jobs.error_bound[rows] > 0) | (jobs.deadline_s[rows] < np.inf)
 
 
 def _bound(info: JobInfo, cluster: Cluster, job: Record, seen_stages: Records) -> None:

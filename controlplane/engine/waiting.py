@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from controlplane.engine import seeing
 from controlplane.engine.cycle import Cycle
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
-from controlplane.model.columns import Ints, Jobs, Records
+from controlplane.model.columns import Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.orders import RunNext
 from controlplane.model.reasons import Action, Reason
@@ -21,17 +20,12 @@ MOST_NAMED = 1000
 
 
 def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
-    """Whether the pool's speculator orders originals of such jobs, its host heeds orders, and its mode is not off."""
+    """Whether the pool's mode is not off, its host heeds orders, and its speculator orders originals of its jobs."""
     policy, _ = cycle.steering.speculator(source.name)
     heeds = source.attached.capabilities.order_pending and cycle.steering.mode(source) is not Mode.OFF
     if policy.order_waiting is None or not heeds:
         return False
-    return not policy.orders_bounded or bool(is_bounded(cycle.cluster.jobs, source.jobs.rows).any())
-
-
-def is_bounded(jobs: Jobs, rows: Any) -> Any:
-    """Whether a job has a deadline or an error bound; of a row or rows."""
-    return (jobs.error_bound[rows] > 0) | (jobs.deadline_s[rows] < np.inf)
+    return not policy.orders_bounded or bool(seeing.is_bounded(cycle.cluster.jobs, source.jobs.rows).any())
 
 
 def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
@@ -70,9 +64,9 @@ def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Int
 
 
 def ordered_stages(cycle: Cycle, source: SourceState, *, fewest: int = 2) -> Iterator[StageInfo]:
-    """Open stages in which so many originals wait, of jobs with a bound if the speculator orders only theirs.
+    """Open stages in which at least `fewest` originals wait; of jobs without a bound only if those are ordered, too.
 
-    With fewer than two there is nothing to order.
+    An order needs two.
     """
     stages, jobs = cycle.cluster.stages, cycle.cluster.jobs
     policy, _ = cycle.steering.speculator(source.name)
@@ -80,7 +74,7 @@ def ordered_stages(cycle: Cycle, source: SourceState, *, fewest: int = 2) -> Ite
         job = stages.job[row]
         if stages.closing[row] or stages.waiting(row) < fewest or jobs.mode_rank[job] == Mode.OFF.rank:
             continue
-        if not policy.orders_bounded or is_bounded(jobs, job):
+        if not policy.orders_bounded or seeing.is_bounded(jobs, job):
             yield cycle.cluster.stage_infos[row]
 
 

@@ -30,13 +30,13 @@ def begin(speculator: str, *, edges: tuple = (), **bound) -> Scenario:
     return scenario
 
 
-def first_ends(scenario: Scenario) -> list[list[int]]:
-    """Both read 500 bytes/s until the first ends after two seconds; returns which are to start first."""
+def first_ends(scenario: Scenario, slow_read: int = 900) -> list[list[int]]:
+    """The first reads 500 bytes/s and ends after two seconds, the second has read less; returns which start first."""
     for step in range(1, 20):
         scenario.now_s = step / 10
-        scenario.tell(progress=dict.fromkeys((0, 1), 50 * step))
+        scenario.tell(progress={0: 50 * step, 1: slow_read * step // 20})
     scenario.now_s = 2.0
-    decision = scenario.tell([scenario.ended(0, 2.0, bytes_read=1000)], progress={1: 900})
+    decision = scenario.tell([scenario.ended(0, 2.0, bytes_read=1000)], progress={1: slow_read})
     return [order.indices for order in decision.orders.get(SOURCE, []) if isinstance(order, RunNext)]
 
 
@@ -56,6 +56,15 @@ def test_before_a_deadline_the_shortest_goes_first_and_what_would_be_late_is_not
 @BOTH
 def test_without_a_bound_the_host_orders_originals(speculator):
     assert first_ends(begin(speculator)) == []
+
+
+def test_gs_is_shown_the_originals_that_go_before_a_copy():
+    """Task 1 reads a tenth as fast as the first; a copy of it takes two seconds, and task 4 waits for one."""
+    scenario = begin("gs", deadline_ms=60_000)
+    first_ends(scenario, slow_read=90)
+    scenario.now_s = 3.0
+    scenario.tell(progress={1: 130})
+    assert Reason.SHORTER_WAITS in reasons(scenario)
 
 
 @BOTH

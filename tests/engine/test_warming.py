@@ -11,6 +11,7 @@ LATER = """
 import gc
 from numba.core.dispatcher import Dispatcher
 from controlplane.engine.warming import warm
+from tests.engine.test_bounds import begin, first_ends
 from tests.scenario import Scenario
 
 def ready():
@@ -20,11 +21,12 @@ def ready():
 warm()
 before = ready()
 launched = Scenario().run_with_straggler()
-print(len(before) > 0, len(launched), ready() - before)
+ordered = first_ends(begin("gs", deadline_ms=60_000))
+print(len(before) > 0, len(launched), len(ordered), ready() - before)
 """
 
 
 def test_a_warm_engine_compiles_nothing_when_work_comes():
     """A cycle that stopped to compile would hold every driver's reply for seconds."""
     done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True 1 set()"
+    assert done.stdout.strip() == "True 1 1 set()"

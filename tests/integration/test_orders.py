@@ -119,6 +119,24 @@ def test_no_job_is_stopped_unless_its_user_has_said_so(plane, driver, misled, to
     assert job.result(timeout=JOB_S) == [0]
 
 
+@pytest.mark.parametrize("speculator", ["gs", "ras"])
+def test_waiting_originals_of_a_job_with_a_deadline_are_ordered(plane, driver, gate, speculator):
+    """All that end in time are named, judging by an earlier run, whose order was left to Spark: it had no bound."""
+    earlier, bounded, tasks = f"earlier-{speculator}", f"bounded-{speculator}", SLOTS + 4
+
+    def ordered(group):
+        return plane.decisions(driver.source, action="run_next", job=f"group-{group}")
+
+    with plane.policy(driver.source, f"fair+{speculator}"):
+        driver.run("squares", group=earlier, tasks=tasks)
+        job = held(driver, bounded, gate, tasks, properties={"spark.grasshopper.deadline": "5min"})
+        eventually(lambda: "applied" in [one["result"] for one in ordered(bounded)], about=lambda: ordered(bounded))
+        assert ordered(bounded)[0]["inputs"]["named"] == ordered(bounded)[0]["inputs"]["waiting"] > 1
+        gate.touch()
+        assert job.result(timeout=JOB_S) == [n * n for n in range(tasks)]
+        assert ordered(earlier) == []
+
+
 def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, hosts, gateway, misled, told, gate, tmp_path):
     """A stop ends this job and no other; who keeps his job to himself has it to the end, and so has everybody else."""
     conf = plugged(gateway.address) | {"spark.grasshopper.late.job": "kill"}

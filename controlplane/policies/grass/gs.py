@@ -19,14 +19,14 @@ SOONER = (
         default=0.5,
         low=0.0,
         high=1e6,
-        about="A copy that saves no slot time must end sooner by more than this, in seconds.",
+        about="A copy that goes because it ends sooner must do so by more than this, in seconds.",
     ),
     Setting(
         name="sooner_times",
         default=1.3,
         low=1.0,
         high=100.0,
-        about="And the running attempt must need more than this many times as long as the copy.",
+        about="For such a copy, the running attempt must need more than this many times as long.",
     ),
 )
 """The margins of `gs_gain_s`."""
@@ -86,9 +86,9 @@ def gs(seen: Seen, settings: Record, answer: Records) -> None:
 
 @kernel
 def order_bounded(seen: Seen, settings: Record, answer: Records) -> None:
-    """Originals of jobs with a bound: those that end before the deadline, the shortest first; or the longest of those
-    that the error bound needs.
+    """Originals of jobs with a bound, in the order in which they start.
 
+    Before a deadline: those that end by then, the shortest first. Under an error bound: those needed, longest first.
     Source: GRASS (NSDI'14), section 3.1, figures 1 and 2: both GS and RAS run them so "at default".
     """
     last_s = windows_s(seen)

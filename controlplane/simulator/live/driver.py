@@ -1,4 +1,4 @@
-"""What does a simulated driver do? It reports at each tick, obeys orders, and hands out slots as the Spark shim does.
+"""How does a simulated driver behave? It reports at each tick, obeys orders, hands out slots as the Spark shim does.
 
 The engine knows what a shim would report: starts, ends, and bytes read, from an attempt's launch on.
 """
@@ -143,7 +143,7 @@ class Driver:
         self._hand_out()
 
     def draw_s(self, job: Job) -> list[list[float]]:
-        """What the tasks of the job's open phase take once they work, by task and attempt."""
+        """Durations of the tasks of the job's open phase without their launch, by task and attempt.  Units: seconds."""
         work = self._play.work
         at = int(work.first_phase[job.id]) + job.phase
         works_s, drawn = np.empty((int(work.phase_tasks[at]), MOST_STARTED)), np.zeros(1, dtype=DRAWN)
@@ -156,7 +156,7 @@ class Driver:
         return 1.0
 
     def stage_name(self, job: Job) -> str:
-        """What the job's open phase is called: the engine knows stages again by it."""
+        """Name of the job's open phase, by which the engine recognises its stages."""
         return f"{job.key}-{job.phase}"
 
     def need(self, job: Job) -> float:

@@ -1,4 +1,4 @@
-"""What happens to drivers that the live engine steers? Events in order of time; the engine hears a report and answers.
+"""How does a run of drivers under the live engine go? Events happen in order of time; the engine answers each report.
 
 Jobs, machines and luck are the cluster model's (`simulator/cluster/world.py`), so both can be compared run by run.
 """
