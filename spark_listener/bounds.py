@@ -1,0 +1,76 @@
+"""How does a Spark user bound jobs? By a deadline or an error bound, for what a thread starts inside a `with`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from spark_listener.shim_settings import PREFIX
+
+UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+"""Spark's units of durations."""
+LONGEST_MS = 10**12
+"""The longest deadline that a driver reports."""
+
+
+@contextmanager
+def deadline(within: str | timedelta) -> Iterator[None]:
+    """Jobs that this thread starts inside shall end within this time, each from its own submission on.
+
+    `within` is a duration as Spark writes it, with a unit: "90s", "5min", "2h"; or a timedelta. It binds the stages
+    that read input, and steers speculators that go by deadlines; it ends no job.
+    Raises ValueError for anything else, RuntimeError where there is no SparkContext.
+
+    Example: `with deadline("90s"): df.count()`
+    """
+    with _property("deadline", f"{_milliseconds(within)}ms"):
+        yield
+
+
+@contextmanager
+def error_bound(share: float) -> Iterator[None]:
+    """Jobs that this thread starts inside may leave this share of their input tasks to the last.
+
+    It steers speculators that go by error bounds, and never leaves a task undone. A share is at least 0 and below 1; 0
+    is an exact job.
+    Raises ValueError for anything else, RuntimeError where there is no SparkContext.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ValueError(f"error_bound: got {share!r}, want a share of at least 0 and below 1")
+    with _property("error.bound", f"{share:.6f}"):
+        yield
+
+
+def _milliseconds(within: str | timedelta) -> int:
+    """A deadline in milliseconds.  Raises ValueError.
+
+    >>> _milliseconds("90s"), _milliseconds(timedelta(minutes=5))
+    (90000, 300000)
+    """
+    if isinstance(within, timedelta):
+        found_ms = round(within.total_seconds() * 1000)
+    else:
+        text = within.strip().lower() if isinstance(within, str) else ""
+        parts = re.fullmatch(r"(\d{1,18})([a-z]+)", text, re.ASCII)
+        found_ms = int(parts[1]) * UNITS_MS.get(parts[2], 0) if parts else 0
+    if not 1 <= found_ms <= LONGEST_MS:
+        raise ValueError(f'deadline: got {within!r}, want a duration with a unit, as in "90s", up to {LONGEST_MS}ms')
+    return found_ms
+
+
+@contextmanager
+def _property(name: str, value: str) -> Iterator[None]:
+    """A local property of this thread; it has its old value afterwards.  Raises RuntimeError without a SparkContext."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        raise RuntimeError("there is no SparkContext; start a session first")
+    before = context.getLocalProperty(PREFIX + name)
+    context.setLocalProperty(PREFIX + name, value)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(PREFIX + name, before)  # type: ignore[arg-type]  # None removes it

@@ -1,0 +1,77 @@
+"""Do deadline() and error_bound() set what the shim reads, for the time of the `with`, and refuse anything else?"""
+
+from datetime import timedelta
+
+import pytest
+from pyspark import SparkContext
+
+from spark_listener import deadline, error_bound
+
+pytestmark = pytest.mark.unit
+
+
+class Context:
+    """A SparkContext's local properties, of one thread."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, str | None] = {}
+
+    def getLocalProperty(self, name):  # noqa: N802  # PySpark's name
+        return self.properties.get(name)
+
+    def setLocalProperty(self, name, value):  # noqa: N802
+        self.properties[name] = value
+
+
+@pytest.fixture
+def properties(monkeypatch):
+    context = Context()
+    monkeypatch.setattr(SparkContext, "_active_spark_context", context)
+    return context.properties
+
+
+@pytest.mark.parametrize(
+    ("within", "want"),
+    [("90s", "90000ms"), (" 5MIN ", "300000ms"), ("1h", "3600000ms"), (timedelta(seconds=1.5), "1500ms")],
+)
+def test_a_deadline_holds_inside_and_is_gone_afterwards(properties, within, want):
+    with deadline(within):
+        assert properties["spark.grasshopper.deadline"] == want
+    assert properties["spark.grasshopper.deadline"] is None
+
+
+def test_an_inner_bound_gives_way_to_the_outer_one_even_if_the_job_fails(properties):
+    seen = []
+
+    def job():
+        with deadline("5s"):
+            seen.append(properties["spark.grasshopper.deadline"])
+            raise ZeroDivisionError
+
+    with deadline("90s"), error_bound(0.1):
+        with pytest.raises(ZeroDivisionError):
+            job()
+        assert seen == ["5000ms"]
+        assert properties == {"spark.grasshopper.deadline": "90000ms", "spark.grasshopper.error.bound": "0.100000"}
+
+
+@pytest.mark.parametrize(
+    "within", ["", "90", "1.5s", "-5s", "0s", "5parsecs", "99999999999999d", 90, None, timedelta(0)]
+)
+def test_a_deadline_that_is_none_is_refused_where_it_is_set(properties, within):
+    with pytest.raises(ValueError, match="deadline: got"), deadline(within):
+        pass
+    assert not properties
+
+
+@pytest.mark.parametrize("share", [-0.1, 1, 1.0, float("nan"), "0.1", True, None])
+def test_an_error_bound_that_is_none_is_refused_where_it_is_set(properties, share):
+    with pytest.raises(ValueError, match="error_bound: got"), error_bound(share):
+        pass
+    assert not properties
+
+
+def test_without_a_context_it_says_so(monkeypatch):
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    with pytest.raises(RuntimeError, match="no SparkContext"), deadline("90s"):
+        pass
