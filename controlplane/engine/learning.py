@@ -10,6 +10,7 @@ from msgspec import Struct
 from controlplane.engine.seeing import mean_s
 from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
+from controlplane.estimators.later_time import LaterTimes
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import NotNegative, fit
@@ -65,6 +66,7 @@ class Learning:
     def __init__(self, settings: EngineSettings) -> None:
         self.remaining = RemainingTimes(settings.startup_prior_s)
         self.transfer = TransferRatios()
+        self.later = LaterTimes()
         self.hosts = HostSlowness()
         self.accuracy = Accuracy()
         self._habits: dict[str, Habits] = {}
@@ -105,6 +107,20 @@ class Learning:
                 if any(parent == fact.stage for parent, _ in job.edges):
                     work_s = float(cluster.stages.net_sum_s[info.row])
                     self._output_seen(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
+        self._time_later_stages(cluster, changes, now_s)
+
+    def _time_later_stages(self, cluster: Cluster, changes: Changes, now_s: float) -> None:
+        """Learn of jobs that have ended how long they took after their input, and foretell it for others."""
+        jobs = cluster.jobs
+        for info, fact in changes.stages_ended:
+            job = int(cluster.stages.job[info.row])
+            if info.row in cluster.stage_infos and cluster.job_infos[job].reads_input(fact.stage):
+                jobs.input_ended_s[job] = now_s
+        for job in sorted(changes.jobs_ended & cluster.job_infos.keys()):
+            if not np.isnan(jobs.input_ended_s[job]):
+                self.later.observe(cluster.job_infos[job].name, now_s - float(jobs.input_ended_s[job]))
+        for job in changes.jobs & cluster.job_infos.keys():
+            jobs.later_s[job] = self.later.estimate_s(cluster.job_infos[job].name)
 
     def _attempt_ended(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
         fact, stages, stage = ended.fact, cluster.stages, ended.stage
@@ -263,6 +279,7 @@ class Learning:
         return {
             "stages": self.remaining.history.dump(),
             "transfer": self.transfer.dump(),
+            "later": self.later.dump(),
             "applications": {name: msgspec.to_builtins(habits.dump()) for name, habits in self._habits.items()},
         }
 
@@ -271,7 +288,8 @@ class Learning:
         stored, left_out = fit(state.get("applications", {}), StoredHabits)
         learned = {name for name, habits in self._habits.items() if habits.tail.seen}
         self._habits |= {name: Habits(habits) for name, habits in stored.items() if name not in learned}
-        for estimator, part in ((self.remaining.history, "stages"), (self.transfer, "transfer")):
+        parts = ((self.remaining.history, "stages"), (self.transfer, "transfer"), (self.later, "later"))
+        for estimator, part in parts:
             known = state.get(part, {})
             left_out += estimator.load(known) if isinstance(known, dict) else [part]
         return left_out

@@ -284,6 +284,7 @@ def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: f
         jobs.submitted_s[row], jobs.weight[row] = now_s - job.age_s, job.weight
         jobs.deadline_s[row] = inf if job.deadline_s is None else now_s + job.deadline_s
         jobs.error_bound[row], jobs.kill_late[row] = job.error_bound, job.kill_late
+        jobs.later_s[row] = job.later_s
         jobs.copies_enabled[row] = job.copies_enabled
         jobs.downstream_tasks[row], jobs.later_tasks[row] = job.downstream_tasks, job.later_tasks
         jobs.cap[row], jobs.fixed_target[row], jobs.fixed_cap[row] = job.cap, job.fixed_target, job.fixed_cap

@@ -241,13 +241,12 @@ def is_bounded(jobs: Jobs, rows: Any) -> Any:
 
 
 def _bound(info: JobInfo, cluster: Cluster, job: Record, seen_stages: Records) -> None:
-    """Note a job's bound at its open stages that read input: later ones run whole."""
-    fed = {child for _, child in info.edges}
+    """Note a job's bound at its open stages that read input: later ones run whole, and take time off its deadline."""
     for row in info.open_rows:
-        if cluster.stage_infos[row].fact.stage not in fed:
+        if info.reads_input(cluster.stage_infos[row].fact.stage):
             stage = seen_stages[row]
             stage["needed"] = needed_tasks(stage["tasks"], stage["done"], job["error_bound"])
-            stage["deadline_s"] = job["deadline_s"]
+            stage["deadline_s"] = job["deadline_s"] - cluster.jobs.later_s[info.row]
 
 
 @kernel

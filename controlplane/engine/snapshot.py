@@ -260,6 +260,7 @@ def _job(moment: Moment, source: SourceState, row: int, stage_rows: list[int], l
         weight=float(jobs.weight[row]),
         copies_enabled=bool(jobs.copies_enabled[row]),
         deadline_s=_known(jobs.deadline_s[row] - moment.now_s),
+        later_s=float(jobs.later_s[row]),
         error_bound=float(jobs.error_bound[row]),
         kill_late=bool(jobs.kill_late[row]),
         age_s=float(moment.now_s - jobs.submitted_s[row]),

@@ -123,6 +123,10 @@ class JobInfo:
     queued: f.QueuedApplication | None = None
     """Its queue's last report of it; None for a driver's jobs."""
 
+    def reads_input(self, stage: int) -> bool:
+        """Whether no stage of the job feeds this one."""
+        return all(child != stage for _, child in self.edges)
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:

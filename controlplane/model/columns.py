@@ -112,6 +112,10 @@ class Jobs(Table):
     """Share of its input tasks that its user can do without; 0 if all must be done."""
     kill_late = flags()
     """Whether its user lets it be ended once it cannot meet its deadline."""
+    input_ended_s = floats(by=Writer.ESTIMATOR)
+    """When the last of its stages that read input ended, as far as it has come; nan while none has."""
+    later_s = floats(0.0, by=Writer.ESTIMATOR)
+    """What its later stages will take, by earlier jobs of its name."""
     copies_enabled = flags(True)
     mode_rank = ints()
     copies_launched = ints()

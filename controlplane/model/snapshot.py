@@ -187,6 +187,8 @@ class JobState(Struct, frozen=True, kw_only=True):
     copies_enabled: bool
     """Whether its user allows copies."""
     deadline_s: float | None = None
+    later_s: float = 0.0
+    """What its stages that do not read input will take; it is taken off the deadline of those that do."""
     error_bound: float = 0.0
     kill_late: bool = False
     age_s: float

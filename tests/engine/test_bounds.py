@@ -1,9 +1,11 @@
 """Does a job's bound decide which of its tasks are copied, and which of its originals start first?"""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
+from controlplane.engine.seeing import view_groups
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy, RunNext
 from controlplane.model.parameters import EngineSettings
@@ -92,3 +94,23 @@ def test_a_copy_that_would_end_after_the_deadline_is_not_launched(speculator):
     late = Scenario(replace(CONTROL, speculator=speculator))
     late.tell([f.JobSubmitted(job="job", deadline_ms=60_000)])
     assert [type(order) for order in late.run_with_straggler()] == [LaunchCopy]
+
+
+def test_the_time_of_later_stages_is_taken_off_the_deadline():
+    """The first job ended 3 s after its input; so the next of its name has 4 of 7 s for its own, of which 1 is over."""
+    scenario = Scenario(replace(CONTROL, speculator="gs"), hosts=2, slots=1)
+    scenario.tell([f.JobSubmitted(job="before", name="report", edges=[(7, 8)])])
+    scenario.stage(1, job="before", stage=7)
+    scenario.now_s = 2.0
+    scenario.tell([f.StageEnded(stage=7, stage_attempt=0)])
+    scenario.now_s = 5.0
+    scenario.tell([f.JobEnded(job="before")])
+    scenario.tell([f.JobSubmitted(job="job", name="report", edges=[(1, 2)], deadline_ms=7000)])
+    scenario.stage(6)
+    scenario.stage(2, stage=2)
+    scenario.now_s = 6.0
+    scenario.tell()
+    cluster = scenario.scheduler.cluster
+    _, _, stages = view_groups(cluster, 6.0)
+    rows = [cluster.sources[SOURCE].stages[stage, 0] for stage in (1, 2)]
+    assert stages["deadline_s"][rows].tolist() == [5.0 + 7.0 - 3.0 - 6.0, inf]
