@@ -36,8 +36,8 @@ def ask_allocator(code: int, seen: Seen, settings: Floats, answer: Records) -> b
 def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> bool:
     """Ask a speculator; fills in `SPECULATION`, (n_tasks,). False if it wants a copy without a positive, finite gain.
 
-    A task with a `standing` gets no copy, and that as its reason; any other gets at most `copies_left`. The only
-    attempt of a task does not end.
+    A task with a `standing` gets no copy, and that as its reason; any other gets at most `copies_left`, and none while
+    attempts of it end. The only attempt of a task does not end.
     """
     speculate(code, seen, settings, answer)
     is_lawful = True
@@ -46,8 +46,12 @@ def ask_speculator(code: int, seen: Seen, settings: Floats, answer: Records) -> 
         most = 1 if one["kill"] else task["copies_left"]
         is_lawful &= one["copies"] <= 0 or 0.0 < one["score"] < inf
         one["end_last"] &= task["running_attempts"] > 1
+        if task["running_attempts"] == 1:
+            one["keep"] = 0
         if task["standing"] > 0:
             most, one["reason"] = 0, task["standing"]
+        if one["keep"] > 0:
+            most = 0
         one["copies"] = max(min(one["copies"], most), 0)
     return is_lawful
 

@@ -1,6 +1,6 @@
 """How do a task's live attempts add up to one record, and do they rule out a copy? For live and simulated tasks."""
 
-from math import inf
+from math import inf, nan
 
 from controlplane.compiled import rule
 from controlplane.model.columns import Record
@@ -14,20 +14,25 @@ TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
 def without_attempts(task: Record) -> None:
     """Reset a `RUNNING_TASK` before its first attempt."""
     task["elapsed_s"], task["progress_rate"], task["t_rem_s"], task["worst_rem_s"] = 0.0, 0.0, inf, 0.0
+    task["youngest_s"], task["progress"] = inf, nan
 
 
 @rule
-def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float) -> None:
-    """Add one attempt: a task has the oldest age, the least and the greatest time left, and the best rate.
+def see_attempt(task: Record, elapsed_s: float, t_rem_s: float, rate: float, progress: float) -> None:
+    """Add one attempt: a task has the oldest and the youngest age, the least and the greatest time left, the best rate,
+    and the progress of the attempt that ends first.
 
     >>> task = {}
     >>> without_attempts(task)
-    >>> see_attempt(task, elapsed_s=5.0, t_rem_s=9.0, rate=0.1)
-    >>> see_attempt(task, elapsed_s=2.0, t_rem_s=3.0, rate=0.2)
-    >>> task
-    {'elapsed_s': 5.0, 'progress_rate': 0.2, 't_rem_s': 3.0, 'worst_rem_s': 9.0}
+    >>> see_attempt(task, elapsed_s=5.0, t_rem_s=9.0, rate=0.1, progress=0.25)
+    >>> see_attempt(task, elapsed_s=2.0, t_rem_s=3.0, rate=0.2, progress=0.5)
+    >>> [task[name] for name in ("elapsed_s", "youngest_s", "t_rem_s", "worst_rem_s", "progress_rate", "progress")]
+    [5.0, 2.0, 3.0, 9.0, 0.2, 0.5]
     """
     task["elapsed_s"] = max(task["elapsed_s"], elapsed_s)
+    task["youngest_s"] = min(task["youngest_s"], elapsed_s)
+    if t_rem_s < task["t_rem_s"]:
+        task["progress"] = progress
     task["t_rem_s"] = min(task["t_rem_s"], t_rem_s)
     task["worst_rem_s"] = max(task["worst_rem_s"], t_rem_s)
     task["progress_rate"] = max(task["progress_rate"], rate)

@@ -115,7 +115,7 @@ def order_kill(
         refusal = Reason.MODE
     else:
         refusal = Admission.kill_refusal(cluster, source, row, len(dying))
-    if refusal and reason in (Reason.KILL_SWITCH, Reason.BEATEN):
+    if refusal and reason in (Reason.KILL_SWITCH, Reason.BEATEN, Reason.NOT_KEPT):
         return False
     record = cycle.record(
         source,

@@ -221,7 +221,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["startup_s"] = np.nan_to_num(pools.startup_mean_s[: pools.size])
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
     seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]
-    seen_jobs["waiting"] = jobs.waiting[: jobs.size]
+    seen_jobs["waiting"], seen_jobs["age_s"] = jobs.waiting[: jobs.size], now_s - jobs.submitted_s[: jobs.size]
     seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s
     seen_jobs["error_bound"] = jobs.error_bound[: jobs.size]
     seen_stages = np.zeros(stages.size, dtype=STAGE)
@@ -300,14 +300,15 @@ def view_tasks(
                     pools_estimated[task["pool"]]["tail_index"],
                     pools_estimated[task["pool"]]["foretold_error"],
                 )
-            see_attempt(seen, now_s - attempt["start_s"], estimates["t_rem_s"], estimates["rate"])
+            age_s, progress = now_s - attempt["start_s"], estimates["progress"]
+            see_attempt(seen, age_s, estimates["t_rem_s"], estimates["rate"], progress)
             seen["t_new_s"] = min(seen["t_new_s"], estimates["t_new_s"])
             seen["t_fresh_s"] = min(seen["t_fresh_s"], estimates["t_fresh_s"])
             seen["sibling_rate"] = max(seen["sibling_rate"], estimates["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], estimates["relative_size"])
             too_new |= estimates["too_new"]
             is_guessed |= np.isnan(estimates["progress"])
-            if estimates["too_new"] and now_s - attempt["start_s"] > judge_within_s:
+            if estimates["too_new"] and age_s > judge_within_s:
                 jobs_decided[task["job"]]["unjudged"] = True
             at = attempt["older"]
         if is_guessed:

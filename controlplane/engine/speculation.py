@@ -23,6 +23,7 @@ from controlplane.model.columns import Flags, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, priced
 from controlplane.model.writers import Decided, Reported, Scratch
+from controlplane.policies.answer import FURTHEST
 from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Load
 
@@ -208,22 +209,32 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
 
 
 def _end_beaten(cycle: Cycle) -> None:
-    """Order the end of attempts that another one of their task beats by far, if both can be judged.
+    """Order the end of attempts that another one of their task beats, if all can be judged.
 
     Not while the end of one of the task's attempts is on its way: it may be the one that is ahead.
     """
-    attempts, tasks, view, n_ended = cycle.cluster.attempts, cycle.cluster.tasks, cycle.view, 0
+    tasks, view, n_ended = cycle.cluster.tasks, cycle.view, 0
     judged = np.isin(view.tasks["standing"], _JUDGED)
-    for place in np.flatnonzero(view.answer["end_last"] & judged):
+    for place in np.flatnonzero((view.answer["end_last"] | (view.answer["keep"] > 0)) & judged):
         row = int(view.rows[place])
         source = cycle.cluster.source_of_pool[int(tasks.pool[row])]
         if cycle.ledger.dying(source.name, cycle.cluster.task_key(row), cycle.now_s):
             continue
-        last = max(cycle.cluster.attempts_of(row), key=lambda attempt: attempts.t_rem_s[attempt])
         inputs = {name: float(view.tasks[name][place]) for name in ("worst_rem_s", "t_rem_s")}
-        n_ended += order_kill(cycle, source, last, Reason.BEATEN, inputs=inputs)
-        if n_ended == ORDERS_PER_CYCLE:
+        keep = int(view.answer["keep"][place])
+        for attempt in _beaten(cycle, row, keep):
+            n_ended += order_kill(cycle, source, attempt, Reason.NOT_KEPT if keep else Reason.BEATEN, inputs=inputs)
+        if n_ended >= ORDERS_PER_CYCLE:
             return
+
+
+def _beaten(cycle: Cycle, task: int, keep: int) -> list[int]:
+    """Rows of the attempts to end: the one that ends last, or all but the one that `keep` names."""
+    attempts, live = cycle.cluster.attempts, cycle.cluster.attempts_of(task)
+    by_end = sorted(live, key=lambda attempt: attempts.t_rem_s[attempt])
+    if keep == FURTHEST:
+        by_end.sort(key=lambda attempt: -attempts.progress[attempt])
+    return by_end[1:] if keep else by_end[-1:]
 
 
 def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: Budgets, full: Ints) -> Ints:

@@ -85,6 +85,7 @@ class Reason(IntEnum):
     OPERATOR = 51
     REPLACED = 52
     BEATEN = 53
+    NOT_KEPT = 54
     # grants
     ALLOCATOR = 60
     TARGETS_BEYOND_SLOTS = 61
@@ -107,6 +108,14 @@ class Reason(IntEnum):
     BEYOND_DEADLINE = 100
     NOT_NEEDED = 101
     SHORTER_WAITS = 102
+    NO_DEADLINE = 103
+    IN_TIME = 104
+    HOPELESS = 105
+    NO_SPARE_SLOT = 106
+    BEFORE_FIRST_CHECK = 107
+    # why a copy was launched, from the job's bound
+    RAISES_POCD = 110
+    CLONED = 111
 
     @property
     def label(self) -> str:
@@ -125,13 +134,15 @@ WHY_COPIED = frozenset(
         Reason.RELAUNCHED,
         Reason.ENDS_SOONER_ANEW,
         Reason.WORTH_ITS_PRICE,
+        Reason.RAISES_POCD,
+        Reason.CLONED,
         Reason.OPERATOR,
     }
 )
 """The codes that speak for a copy."""
 
-PRICED = frozenset({Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH})
-"""The codes whose sentences tell what a copy gains and its price, in job-seconds."""
+PRICED = frozenset({Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH, Reason.RAISES_POCD, Reason.CLONED})
+"""The codes whose sentences tell what copies gain and their price: in job-seconds, or a probability and attempts."""
 
 STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
@@ -241,6 +252,10 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.BEATEN: ReasonText(
         "It needs {worst_rem_s:.1f} s more, another attempt of its task only {t_rem_s:.1f} s.", 3
     ),
+    Reason.NOT_KEPT: ReasonText(
+        "The policy has looked at its task again and keeps another attempt of it; the best needs {t_rem_s:.1f} s more.",
+        3,
+    ),
     Reason.ALLOCATOR: ReasonText(
         "Its virtual size is {virtual_size:.1f}; its target is {target:.0f} of the pool's {slots:.0f} slots.", 1
     ),
@@ -301,6 +316,24 @@ TEXTS: dict[Reason, ReasonText] = {
         "A copy would take {t_new_s:.1f} s, and so end after its job's deadline; it needs {t_rem_s:.1f} s.", 2
     ),
     Reason.NOT_NEEDED: ReasonText("Other tasks meet its job's error bound sooner.", 1),
+    Reason.NO_DEADLINE: ReasonText("Its job has no deadline, and this policy copies for deadlines only.", 0),
+    Reason.IN_TIME: ReasonText("It needs {t_rem_s:.1f} s more, and so ends before its job's deadline.", 0),
+    Reason.HOPELESS: ReasonText(
+        "Its job ends after its deadline whatever it gets; this task needs {t_rem_s:.1f} s more.", 2
+    ),
+    Reason.NO_SPARE_SLOT: ReasonText(
+        "It needs {t_rem_s:.1f} s more, beyond its job's deadline, and no slot is spare for a copy of it.", 2
+    ),
+    Reason.BEFORE_FIRST_CHECK: ReasonText("Its stage has not come far enough for its tasks to be judged.", 0),
+    Reason.RAISES_POCD: ReasonText(
+        "It needs {t_rem_s:.1f} s more, beyond its job's deadline; {price:.0f} further attempts raise the probability"
+        " that it is in time by {gain:.2f}.",
+        3,
+    ),
+    Reason.CLONED: ReasonText(
+        "Its job is late with a probability of {gain:.2f} if tasks have one attempt; so they start with {price:.0f}.",
+        3,
+    ),
     Reason.SHORTER_WAITS: ReasonText(
         "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1
     ),

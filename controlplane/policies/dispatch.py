@@ -45,7 +45,7 @@ def speculate(code, seen, settings, answer):
     """Which running tasks deserve further attempts, and how many? Fills in `answer`, shape (n_tasks,)."""
     for row in range(len(answer)):
         answer[row]["kill"] = answer[row]["end_last"] = False
-        answer[row]["copies"], answer[row]["score"] = 0, 0.0
+        answer[row]["copies"], answer[row]["keep"], answer[row]["score"] = 0, 0, 0.0
         answer[row]["gain"] = answer[row]["price"] = 0.0
 '''
 ORDER_WAITING = '''

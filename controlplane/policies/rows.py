@@ -8,11 +8,23 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 
 from controlplane.compiled import OTHERS
-from controlplane.policies.baselines import budgeted, fair, fifo, fixed, late, mantri, none, srpt, stock_spark
+from controlplane.policies.baselines import (
+    budgeted,
+    fair,
+    fifo,
+    fixed,
+    late,
+    mantri,
+    none,
+    srpt,
+    stock_mapreduce,
+    stock_spark,
+)
 from controlplane.policies.grass import gs, ras
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
 from controlplane.policies.row import FORESEES, Kind, Row
+from controlplane.policies.shed_plus import dolly, shed, speculating
 from controlplane.policies.unified import index
 
 _OURS: tuple[Row, ...] = (
@@ -27,11 +39,15 @@ _OURS: tuple[Row, ...] = (
     late.ROW,
     mantri.ROW,
     stock_spark.ROW,
+    stock_mapreduce.ROW,
     gs.ROW,
     ras.ROW,
     redundant.REDUNDANT_ALL,
     redundant.REDUNDANT_SMALL,
     relaunch.ROW,
+    speculating.ROW,
+    shed.ROW,
+    dolly.ROW,
     index.ALLOCATOR,
     index.ROW,
 )

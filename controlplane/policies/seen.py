@@ -50,6 +50,7 @@ POOL = np.dtype(
         ("kept_slowness", np.float64),  # share of a straggler's own slowness that a copy shows again, 0 to 1
         ("startup_s", np.float64),  # from an attempt's launch to its first progress
         ("tell_s", np.float64),  # from an attempt's launch to the cycle that can go by its own pace
+        ("resumes", np.bool_),  # a copy begins where the attempt that has done most will stand once the copy works
     ],
     align=True,
 )
@@ -60,6 +61,7 @@ JOB = np.dtype(
         ("tasks", np.int64),  # of stages that run now, done or not
         ("room", np.int64),  # of its target: slots that no attempt holds and no original of it waits for
         ("waiting", np.int64),  # originals that have no attempt yet
+        ("age_s", np.float64),  # since it came
         ("deadline_s", np.float64),  # as a claimant's
         ("error_bound", np.float64),  # as a claimant's
     ],
@@ -86,6 +88,8 @@ RUNNING_TASK = np.dtype(
         ("stage", np.int64),  # row of its `STAGE`; tasks of a stage are siblings
         ("running_attempts", np.int64),  # live attempts (GRASS's c)
         ("elapsed_s", np.float64),  # age of the oldest live attempt
+        ("youngest_s", np.float64),  # age of the newest live attempt
+        ("progress", np.float64),  # share of its work that the attempt that ends first has done; nan where unknown
         ("t_rem_s", np.float64),  # to the end of the attempt that ends first; inf where nothing is known
         ("t_new_s", np.float64),  # duration of a fresh attempt, launch to end; inf where nothing is known
         ("t_fresh_s", np.float64),  # the same if it keeps nothing of the best attempt's own slowness

@@ -171,11 +171,14 @@ class DemoPlay(Play):
             phase_tasks=np.array([tasks for job in self._demo_jobs for tasks in (job.tasks, 1)]),
             original_s=np.empty(0),
             first_original=np.zeros(n_jobs + 1, dtype=np.int64),
+            deadline_s=np.full(n_jobs, inf),
+            input_deadline_s=np.full(n_jobs, inf),
+            error_bound=np.zeros(n_jobs),
         )
         machines = cluster.World(
             seed=world.seed, machines=len(HOSTS), tail_index=inf, tail_share=1.0, shared_share=0.0,
             slow_machine_share=0.0, slow_machine_factor=1.0, noise=0.0, detect_s=0.0, launch_s=overhead.attempt_s,
-            kill_s=0.0, replicas=0, remote_factor=1.0,
+            kill_s=0.0, replicas=0, remote_factor=1.0, resumes=False, gives_up=False,
         )  # fmt: skip
         self._placement = placement
         super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)

@@ -85,6 +85,9 @@ def running_tasks(draw):
     jobs["tasks"], jobs["room"] = draw(column(3, st.integers(1, 40), np.int64)), draw(column(3, st.integers(0, 2)))
     prepared = st.one_of(st.floats(0.5, 100.0), st.sampled_from([0.0, np.inf, np.nan]))
     stages["prepared"], stages["finished_from"] = draw(column(3, prepared)), -1
+    stages["deadline_s"] = draw(column(3, st.one_of(st.just(np.inf), times_s)))
+    view["progress"] = draw(column(n, st.one_of(st.just(np.nan), st.floats(0, 1))))
+    view["youngest_s"] = np.maximum(view["elapsed_s"] * draw(column(n, st.floats(0, 1))), 1e-9)
     return Seen(pools=pools, jobs=jobs, stages=stages, tasks=view)
 
 
@@ -186,7 +189,7 @@ def test_speculators_want_only_eligible_tasks_and_always_say_why(policy, data, v
     wanted, reason = speculation["copies"] > 0, speculation["reason"]
     assert not (wanted & ~view.tasks["eligible"]).any()
     assert not (speculation["kill"] & ~wanted).any()
-    assert not (speculation["end_last"] & (view.tasks["running_attempts"] < 2)).any()
+    assert not ((speculation["end_last"] | (speculation["keep"] > 0)) & (view.tasks["running_attempts"] < 2)).any()
     assert np.isfinite(speculation["score"]).all()
     assert {Reason(code) for code in reason.tolist()} <= set(Reason) - {Reason.NONE}
     np.testing.assert_array_equal(wanted, np.isin(reason, list(WHY_COPIED)) & view.tasks["eligible"])
@@ -213,7 +216,7 @@ def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view
     tasks = scaled(scaled(view.tasks, 1 / KILO, *seconds), KILO, "progress_rate", "sibling_rate")
     prepared = ("prepared",) if policy.name == "redundant-small" else ()
     pools = scaled(view.pools, 1 / KILO, "startup_s", "tell_s")
-    in_ks = view._replace(pools=pools, tasks=tasks, stages=scaled(view.stages, 1 / KILO, *prepared))
+    in_ks = view._replace(pools=pools, tasks=tasks, stages=scaled(view.stages, 1 / KILO, "deadline_s", *prepared))
     chosen_in_ks = {
         each.name: max(chosen[each.name] / KILO, each.low) if each.name.endswith("_s") else chosen[each.name]
         for each in policy.settings
@@ -221,7 +224,7 @@ def test_speculators_answer_the_same_again_and_in_kiloseconds(policy, data, view
     once, again = (policy.speculate(view, chosen) for _ in range(2))
     other = policy.speculate(in_ks, chosen_in_ks)
     np.testing.assert_array_equal(once, again)
-    for name in ("copies", "reason", "kill", "end_last"):
+    for name in ("copies", "reason", "kill", "end_last", "keep"):
         np.testing.assert_array_equal(once[name], other[name])
 
 
@@ -230,7 +233,7 @@ def most_attempts(policy, chosen):
     for name in ("max_attempts", "attempts_at_start"):
         if name in chosen:
             return np.ceil(chosen[name])
-    return 2 if policy.name in ("late", "stock-spark", "relaunch") else np.inf
+    return 2 if policy.name in ("late", "stock-spark", "stock-mapreduce", "relaunch") else np.inf
 
 
 @every_speculator

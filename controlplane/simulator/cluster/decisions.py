@@ -9,6 +9,7 @@ from math import exp, inf, nan, pi, sqrt
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
+from controlplane.deciding.bounds import needed_tasks
 from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.shared_slowness import LEAST_LOG, kept_share, pair_evidence
@@ -17,7 +18,8 @@ from controlplane.model.columns import Floats, Record
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import share_copies
 from controlplane.policies.seen import NO_WAITING, Seen
-from controlplane.simulator.cluster.originals import order_originals
+from controlplane.simulator.cluster.offsets import done_at, next_offset
+from controlplane.simulator.cluster.originals import order_originals, see_originals
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.races import slowness_log, typical_s
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
@@ -50,13 +52,13 @@ def review(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     view_groups(work, world, policy, state)
     n_tasks = view_tasks(work, world, policy, state)
     pools, jobs, stages, weights = state.seen_pools, state.seen_jobs, state.seen_stages, policy.speculator_weights
-    tasks, finished = state.tasks[:n_tasks], state.finished
-    seen = Seen(0, state.claimants[:0], pools, jobs, stages, tasks, finished, weights, NO_WAITING)
+    tasks, finished, shown = state.tasks[:n_tasks], state.finished, see_originals(work, world, policy, state)
+    seen = Seen(0, state.claimants[:0], pools, jobs, stages, tasks, finished, weights, shown)
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
     keep_wanted(state, n_tasks)
     if policy.orders_waiting:
-        order_originals(work, world, policy, state)
+        order_originals(work, policy, state, seen)
 
 
 @rule
@@ -113,16 +115,19 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     pool["tail_index"] = policy.tail_index
     pool["kept_slowness"] = kept_share(counts["seen_log"], counts["kept_log"])
     pool["startup_s"], pool["tell_s"] = world.launch_s, world.launch_s + world.detect_s + policy.cycle_s
-    pool["waiting_jobs"] = 0
+    pool["waiting_jobs"], pool["resumes"] = 0, world.resumes
     for place in range(counts["n_active"]):
         row = state.active[place]
         job, seen, stage = state.jobs[row], state.seen_jobs[row], state.seen_stages[row]
-        seen["tasks"], seen["deadline_s"] = job["n_tasks"], inf
+        age_s, is_input = counts["now_s"] - job["arrival_s"], job["phase"] == 0
+        seen["tasks"], seen["error_bound"] = job["n_tasks"], work.error_bound[job["id"]]
+        seen["age_s"], seen["deadline_s"] = age_s, work.deadline_s[job["id"]] - age_s
         seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         seen["waiting"] = waiting(job)
         pool["waiting_jobs"] += waiting(job) > 0
-        stage["tasks"], stage["done"], stage["deadline_s"] = job["n_tasks"], job["n_done"], inf
-        stage["needed"] = job["n_tasks"] - job["n_done"]
+        stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
+        stage["needed"] = needed_tasks(job["n_tasks"], job["n_done"], seen["error_bound"] if is_input else 0.0)
+        stage["deadline_s"] = work.input_deadline_s[job["id"]] - age_s if is_input else inf
         stage["prepared"] = policy.prepared[work.first_phase[job["id"]] + job["phase"]]
         stage["finished_from"] = row * MOST_FINISHED if is_known else -1
         stage["finished_to"] = stage["finished_from"] + job["n_finished"]
@@ -145,6 +150,9 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
         if policy.foresees_attempts:
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
+        if world.resumes:
+            left = 1.0 - next_offset(world, state, slot)
+            task["t_new_s"] = world.launch_s + left * (task["t_new_s"] - world.launch_s)
         task["t_fresh_s"], task["likeness"] = task["t_new_s"], original["likeness"]
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(
             world.tail_index, world.tail_share
@@ -164,7 +172,7 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
     """
     now_s, original = state.counts[0]["now_s"], state.slots[slot]
     without_attempts(task)
-    is_too_new, last, oldest_log = False, slot, nan
+    is_too_new, last, oldest_log, most_done = False, slot, nan, -1.0
     seen, can_judge, at = True, True, original["newest"]
     while seen or at >= 0:
         attempt = state.slots[slot if seen else at]
@@ -175,9 +183,15 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
             t_rem_s = (attempt["end_s"] - now_s) * attempt["noise"]
         else:
             t_rem_s, is_too_new = max(fresh_s - elapsed_s, 0.0), True
-        is_readable, own_log = now_s >= attempt["readable_s"], slowness_log(world, elapsed_s + t_rem_s, fresh_s)
+        is_readable, offset = now_s >= attempt["readable_s"], attempt["offset"]
+        own_log, done = (
+            slowness_log(world, elapsed_s + t_rem_s, fresh_s, offset),
+            done_at(attempt, world.launch_s, now_s),
+        )
         if t_rem_s < task["t_rem_s"]:
-            task["slowness"] = max(exp(own_log), 1.0)
+            task["slowness"], original["soonest"] = max(exp(own_log), 1.0), slot if seen else at
+        if done > most_done:
+            most_done, original["furthest"] = done, slot if seen else at
         if t_rem_s > task["worst_rem_s"]:
             last = slot if seen else at
         if seen:
@@ -185,7 +199,8 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
         elif at == original["newest"] and is_readable and oldest_log >= LEAST_LOG:
             error = state.seen_pools[0]["foretold_error"]
             original["likeness"] = pair_evidence(oldest_log, own_log, policy.tail_index, error)
-        see_attempt(task, elapsed_s, t_rem_s, 1.0 / max(elapsed_s + t_rem_s, 1e-9))
+        rate = (1.0 - offset) / max(elapsed_s + t_rem_s, 1e-9)
+        see_attempt(task, elapsed_s, t_rem_s, rate, done)
         can_judge &= is_readable
         at = at if seen else attempt["older"]
         seen = False
@@ -233,7 +248,8 @@ def view_claimants(work: Workload, world: World, policy: PolicyPair, state: Stat
         claimant["tail_index"] = policy.tail_index
         claimant["fixed_target"] = claimant["fixed_cap"] = -1
         claimant["pool"], claimant["pool_slots"], claimant["copies"] = 0, len(state.slots), job["copies"]
-        claimant["deadline_s"] = inf
+        claimant["deadline_s"] = work.deadline_s[job["id"]] - (now_s - job["arrival_s"])
+        claimant["error_bound"] = work.error_bound[job["id"]]
         n_claimants += 1
     return n_claimants
 

@@ -5,13 +5,13 @@ from math import inf
 import numpy as np
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record
+from controlplane.model.columns import Record, Records
 from controlplane.policies.answer import PRECEDENCE
 from controlplane.policies.dispatch import order_waiting
 from controlplane.policies.seen import WAITING_TASK, Seen
 from controlplane.simulator.cluster.inputs import reads_input
 from controlplane.simulator.cluster.pair import PolicyPair
-from controlplane.simulator.cluster.state import State, waiting
+from controlplane.simulator.cluster.state import State
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor
 
 
@@ -24,40 +24,45 @@ def restore_order(state: State, job: Record) -> None:
 
 
 @kernel
-def order_originals(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
-    """Ask the speculator about the originals that wait, of phases with more than one.
-
-    The named ones start first, by descending score, then by number; the rest follow by number.
-    """
-    shown, n_shown, order = np.zeros(state.counts[0]["n_waiting"], dtype=WAITING_TASK), 0, state.start_order
-    for place in range(state.counts[0]["n_active"]):
+def see_originals(work: Workload, world: World, policy: PolicyPair, state: State) -> Records:
+    """A `WAITING_TASK` for each original that waits and that the speculator sees; none if it orders none."""
+    shown, n_shown = np.zeros(state.counts[0]["n_waiting"] * policy.orders_waiting, dtype=WAITING_TASK), 0
+    for place in range(state.counts[0]["n_active"] if policy.orders_waiting else 0):
         row = state.active[place]
-        first, end = waiting_places(state, state.jobs[row])
-        for task in np.sort(order[first:end]):
+        first, end = waiting_places(work, policy, state, state.jobs[row])
+        for task in np.sort(state.start_order[first:end]):
             view_original(work, world, policy, state, row, task, shown[n_shown])
             n_shown += 1
-    answer, weights = np.zeros(n_shown, dtype=PRECEDENCE), policy.speculator_weights
-    pools, jobs, stages, finished = state.seen_pools, state.seen_jobs, state.seen_stages, state.finished
-    seen = Seen(0, state.claimants[:0], pools, jobs, stages, state.tasks[:0], finished, weights, shown[:n_shown])
+    return shown[:n_shown]
+
+
+@kernel
+def order_originals(work: Workload, policy: PolicyPair, state: State, seen: Seen) -> None:
+    """Ask the speculator about the originals that it sees.
+
+    The named ones of a phase start first, by descending score, then by number; the rest follow by number.
+    """
+    answer = np.zeros(len(seen.waiting), dtype=PRECEDENCE)
     order_waiting(policy.speculator, seen, policy.speculator_settings, answer)
     rank, start = np.where(answer["named"], -answer["score"], inf), 0
     for place in range(state.counts[0]["n_active"]):
-        first, end = waiting_places(state, state.jobs[state.active[place]])
+        first, end = waiting_places(work, policy, state, state.jobs[state.active[place]])
         stop = start + end - first
         best_first = np.argsort(rank[start:stop], kind="mergesort")
-        order[first:end] = shown["index"][start:stop][best_first]
+        state.start_order[first:end] = seen.waiting["index"][start:stop][best_first]
         start = stop
 
 
 @rule
-def waiting_places(state: State, job: Record) -> tuple[int, int]:
+def waiting_places(work: Workload, policy: PolicyPair, state: State, job: Record) -> tuple[int, int]:
     """Where the originals of the job's phase that wait begin in `start_order`, and where they end.
 
-    They are the same place if a single one waits: there is nothing to order.
+    They are the same place if the speculator sees none of them.
     """
     first = state.first_order[job["id"]]
     end = first + job["n_tasks"]
-    return (first + job["n_started"] if waiting(job) > 1 else end), end
+    has_bound = work.error_bound[job["id"]] > 0 or work.deadline_s[job["id"]] < inf
+    return (end if policy.orders_bounded and not has_bound else first + job["n_started"]), end
 
 
 @rule

@@ -34,6 +34,8 @@ class PolicyPair(NamedTuple):
     """Transfer ratio that counts as 1, others relative to it; 0 where they count as they are."""
     orders_waiting: bool
     """Whether the speculator orders waiting originals."""
+    orders_bounded: bool
+    """Whether only those of jobs with a deadline or an error bound."""
     at_start: bool
     """Whether the speculator copies attempts whose rate cannot be read yet."""
     prepared: Floats

@@ -16,9 +16,12 @@ def typical_s(work: Workload, world: World, job: Record) -> float:
 
 
 @rule
-def slowness_log(world: World, duration_s: float, fresh_s: float) -> float:
-    """Log of an attempt's duration over the typical one of its siblings, both without the launch."""
-    return log(max(duration_s - world.launch_s, 1e-9) / (fresh_s - world.launch_s))
+def slowness_log(world: World, duration_s: float, fresh_s: float, offset: float) -> float:
+    """Log of an attempt's pace over the typical one of its siblings; it has begun at a share of its task's work.
+
+    Durations count from the launch on, the attempt's for what it does, the siblings' for all.
+    """
+    return log(max(duration_s - world.launch_s, 1e-9) / (1.0 - offset) / (fresh_s - world.launch_s))
 
 
 @rule
@@ -46,4 +49,5 @@ def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tupl
     one, now_s = state.slots[slot], state.counts[0]["now_s"]
     left_s = (one["end_s"] - now_s) * one["noise"]
     whole_s = now_s - one["started_s"] + left_s
-    return slowness_log(world, whole_s, typical_s(work, world, state.jobs[one["job"]])), left_s / whole_s
+    fresh_s = typical_s(work, world, state.jobs[one["job"]])
+    return slowness_log(world, whole_s, fresh_s, one["offset"]), left_s / whole_s

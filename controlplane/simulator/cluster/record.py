@@ -1,7 +1,7 @@
 """What does a cluster scenario come to over several seeds? Means with errors, and a record of all that went in."""
 
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import msgspec
@@ -13,6 +13,8 @@ from controlplane.simulator.statistics import QUANTILES, Estimate, estimate
 
 MEASURES = {
     "response_s": "response time, s",
+    "on_time_share": "jobs that kept their deadline",
+    "accuracy": "tasks done of jobs with a bound",
     "slowdown": "slowdown",
     "cost_s": "slot time of a job, s",
     "busy_share": "busy slots",
@@ -28,13 +30,14 @@ MEASURES = {
 
 def means(runs: Sequence[ClusterSummary]) -> dict[str, Estimate]:
     """By what is measured, in words; the slowdown's tail and response times by job size, too."""
-    found = {words: estimate([getattr(run, name) for run in runs]) for name, words in MEASURES.items()}
+    seen = {words: [getattr(run, name) for run in runs] for name, words in MEASURES.items()}
+    found = {words: estimate(numbers) for words, numbers in seen.items() if not all(map(isnan, numbers))}
     for place, share in enumerate(QUANTILES):
         found[f"slowdown, {100 * share:g} % of the jobs"] = estimate([run.slowdown_quantiles[place] for run in runs])
     for size, one in enumerate(runs[0].bins):
-        seen = [run.bins[size].response_s for run in runs if run.bins[size].jobs]
+        times_s = [run.bins[size].response_s for run in runs if run.bins[size].jobs]
         tasks = f"{one.from_tasks}-{one.to_tasks}" if one.to_tasks < 10**6 else f"{one.from_tasks} or more"
-        found[f"response time, s, {tasks} tasks"] = estimate(seen or [nan])
+        found[f"response time, s, {tasks} tasks"] = estimate(times_s or [nan])
     return found
 
 

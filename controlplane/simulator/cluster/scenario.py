@@ -4,8 +4,8 @@ Slots on machines, jobs of phases that run in waves, copies, and the engine's ow
 an attempt takes, `events` for what happens, `decisions` for targets and copies, and `turns` for who gets a slot.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from math import inf, nan
 from typing import Any
@@ -19,12 +19,14 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.policies.policy import Policy
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
-from controlplane.simulator.cluster.events import JobResults, play
+from controlplane.simulator.cluster.bounds import STOCK, Bounds, kept, with_bounds
+from controlplane.simulator.cluster.events import play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.pair import PolicyPair
+from controlplane.simulator.cluster.phases import JobResults, no_results
 from controlplane.simulator.cluster.state import empty_log, empty_state
 from controlplane.simulator.cluster.workloads import Source, Synthetic
-from controlplane.simulator.cluster.world import Workload, World, mean_factor
+from controlplane.simulator.cluster.world import Workload, World, factor, mean_factor
 from controlplane.simulator.statistics import QUANTILES, estimate
 
 BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9), (2, 10**9))
@@ -90,6 +92,10 @@ class ClusterScenario:
     locality_percent: float | None = None
     """Share of the jobs that may be served first for a task with its input at hand. None for what the allocator's row
     says."""
+    resumes: bool = False
+    """Whether copies begin where the attempt of their task that has done most will stand once they work."""
+    bounds: Bounds = field(default_factory=Bounds)
+    """Deadlines and error bounds of the jobs."""
     cycle_s: float = 0.1
     """Time between reviews of all that runs; 0 for one at every event. New work is allocated for at once."""
 
@@ -133,14 +139,10 @@ class ClusterScenario:
 
     def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, JobResults]":
         work = self.work(seed)
-        results = JobResults(
-            response_s=np.full(self.jobs, nan),
-            cost_s=np.full(self.jobs, nan),
-            met_short=np.zeros(self.jobs, dtype=np.bool_),
-        )
+        results = no_results(self.jobs)
         speculator, world = parse_policy(self.policy, ROWS)[1], self.world(seed)
         state = empty_state(self.slots, min(self.jobs, MOST_LIVE_JOBS), speculator.by_finished)
-        state = with_inputs(state, work, world, _orders_waiting(speculator))
+        state = with_inputs(state, work, world, self._orders_waiting(speculator))
         state = state._replace(log=log)
         typical = typical_transfer(work) if self.relative_transfer else 0.0
         finished = play(work, world, self._policy(work.phase_tasks, typical), state, window_of(work), results)
@@ -157,7 +159,8 @@ class ClusterScenario:
         """The seed's jobs, which arrive at the offered load."""
         mean = mean_factor(self.slowdown_tail_index, self.tail_share)
         work = _sped_up_workload(self.workload, seed, self.jobs, mean, self.launch_s)
-        return work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
+        work = work._replace(arrival_s=work.arrival_s / (self.offered_load * self.slots))
+        return with_bounds(work, self._fixed_bounds(seed), seed, self._median_s(work))
 
     def world(self, seed: int) -> World:
         """The laws by which its attempts take their time."""
@@ -175,7 +178,28 @@ class ClusterScenario:
             kill_s=float(self.kill_s),
             replicas=self.replicas,
             remote_factor=float(self.remote_factor),
+            resumes=self.resumes,
+            gives_up=self.bounds.gives_up,
         )
+
+    def _fixed_bounds(self, seed: int) -> Bounds:
+        """The bounds, with a number for a deadline that goes by stock's response times."""
+        if self.bounds.stock_times is None:
+            return self.bounds
+        stock = replace(
+            self, policy=STOCK, allocator_settings={}, speculator_settings={}, copy_budget="", copy_budget_settings={},
+            bounds=Bounds(), resumes=False,
+        )  # fmt: skip
+        median_s = float(np.nanmedian(stock.run(seed)[1].response_s))
+        return replace(self.bounds, stock_times=None, deadline_s=self.bounds.stock_times * median_s)
+
+    def _median_s(self, work: Workload) -> Floats:
+        """Median duration of each job's tasks, from launch to end."""
+        return self.launch_s + work.service_s * factor(0.5, float(self.slowdown_tail_index), float(self.tail_share))
+
+    def _orders_waiting(self, speculator: Policy) -> bool:
+        """Whether it orders originals of these jobs."""
+        return speculator.order_waiting is not None and (self.bounds.any or not speculator.orders_bounded)
 
     def _policy(self, phase_tasks: Ints, typical: float = 0.0) -> PolicyPair:
         allocator, speculator = parse_policy(self.policy, ROWS)
@@ -199,7 +223,8 @@ class ClusterScenario:
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),
             typical_transfer=typical,
-            orders_waiting=_orders_waiting(speculator),
+            orders_waiting=self._orders_waiting(speculator),
+            orders_bounded=speculator.orders_bounded,
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
             foresees_jobs=allocator in FORESEEING,
@@ -249,6 +274,8 @@ class ClusterBin:
     to_tasks: int
     jobs: int
     response_s: float
+    on_time_share: float
+    accuracy: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +286,10 @@ class ClusterSummary:
     response_s: float
     response_error_s: float
     """By batches of consecutive jobs; heavy tails make it a rough one."""
+    on_time_share: float
+    """Of jobs with a deadline, those that have kept it; nan where none has one."""
+    accuracy: float
+    """Share of a first phase's tasks that were done, of jobs with a bound."""
     slowdown: float
     """Response time over the job's ideal time, see `ideal_s`."""
     slowdown_quantiles: tuple[float, ...]
@@ -318,11 +349,6 @@ def window_of(work: Workload) -> Floats:
     return work.arrival_s[[rows.start, rows.stop - 1]]
 
 
-def _orders_waiting(speculator: Policy) -> bool:
-    """Whether it orders the originals of jobs without a bound, of which all are here."""
-    return speculator.order_waiting is not None and not speculator.orders_bounded
-
-
 def _counted_rows(jobs: int) -> slice:
     first = int(COUNTED[0] * jobs)
     return slice(first, max(int(COUNTED[1] * jobs), first + 1))
@@ -346,11 +372,14 @@ def _summary(
     known = ~np.isnan(response_s)
     slowdown = slowdown[rows][known]
     batches = [float(np.nanmean(part)) for part in np.array_split(response_s, BATCHES) if not np.isnan(part).all()]
+    on_time, accuracy = (each[rows][known] for each in kept(work, results))
     window_slot_s = slots * float(window_s[1] - window_s[0])
     return ClusterSummary(
         jobs=int(known.sum()),
         response_s=_mean(response_s[known]),
         response_error_s=estimate(batches).error if batches else nan,
+        on_time_share=_mean(on_time),
+        accuracy=_mean(accuracy),
         slowdown=_mean(slowdown),
         slowdown_quantiles=tuple(
             np.quantile(slowdown, QUANTILES).tolist() if len(slowdown) else [nan] * len(QUANTILES)
@@ -366,14 +395,22 @@ def _summary(
         finished=bool(finished),
         events=int(counts["events"]),
         cycles=int(counts["cycles"]),
-        bins=tuple(_bin(low, high, tasks[known], response_s[known]) for low, high in BINS),
+        bins=tuple(
+            ClusterBin(
+                from_tasks=low,
+                to_tasks=high,
+                jobs=int(chosen.sum()),
+                response_s=_mean(response_s[known][chosen]),
+                on_time_share=_mean(on_time[chosen]),
+                accuracy=_mean(accuracy[chosen]),
+            )
+            for low, high in BINS
+            for chosen in [(tasks[known] >= low) & (tasks[known] <= high)]
+        ),
     )
 
 
-def _bin(low: int, high: int, tasks: Ints, response_s: Floats) -> ClusterBin:
-    chosen = response_s[(tasks >= low) & (tasks <= high)]
-    return ClusterBin(from_tasks=low, to_tasks=high, jobs=len(chosen), response_s=_mean(chosen))
-
-
-def _mean(values: Sequence[float] | Floats) -> float:
-    return float(np.mean(values)) if len(values) else nan
+def _mean(values: Floats) -> float:
+    """Of the known ones."""
+    known = values[~np.isnan(values)]
+    return float(np.mean(known)) if len(known) else nan

@@ -8,11 +8,13 @@ import msgspec
 
 from controlplane.model.errors import BadSetting
 from controlplane.policies.row import Kind
+from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)
-KINDS = ", ".join(f"{kind}.NAME" for kind in Kind)
-"""Settings of policies, by kind."""
+BOUND_HINTS = get_type_hints(Bounds)
+GROUPS = ", ".join(f"{group}.NAME" for group in (*Kind, "bounds"))
+"""Settings of policies, by kind, and of the jobs' bounds."""
 NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING)
 """Fields of a ClusterScenario that hold one value."""
 
@@ -25,21 +27,26 @@ def parse_set(given: Sequence[str]) -> dict[str, Any]:
 
     >>> parse_set(["kill_s=2", "wanted_only=false", "allocator.fairness_epsilon=0"])
     {'kill_s': 2.0, 'wanted_only': False, 'allocator_settings': {'fairness_epsilon': 0.0}}
+    >>> parse_set(["bounds.slack=0.02,0.2"])["bounds"].slack
+    (0.02, 0.2)
     """
     found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for pair in given:
         name, _, text = pair.partition("=")
         kind, dot, setting = name.partition(".")
         if dot and kind in list(Kind):
             found.setdefault(f"{kind}_settings", {})[setting] = _value(name, text, float)
+        elif kind == "bounds" and setting in BOUND_HINTS:
+            bounds[setting] = _value(name, text.split(",") if "," in text else text, BOUND_HINTS[setting])
         elif name in NAMES:
             found[name] = _value(name, text, HINTS[name])
         else:
-            raise BadSetting("set", got=pair, want=f"{KINDS} or {', '.join(NAMES)}")
-    return found
+            raise BadSetting("set", got=pair, want=f"{GROUPS} or {', '.join(NAMES)}")
+    return found | ({"bounds": Bounds(**bounds)} if bounds else {})
 
 
-def _value(name: str, text: str, hint: Any) -> Any:
+def _value(name: str, text: str | list[str], hint: Any) -> Any:
     try:
         return msgspec.convert(text, hint, strict=False)
     except msgspec.ValidationError:

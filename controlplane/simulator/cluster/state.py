@@ -29,6 +29,8 @@ SLOT = np.dtype(
         ("attempts", np.int64),  # of an original, as are all up to `restarts`: live attempts of its task
         ("n_started", np.int64),  # attempts of its task, live or not
         ("last", np.int64),  # slot of the one that seems to end last; -1 where one cannot be judged yet
+        ("soonest", np.int64),  # slot of the one that seems to end first
+        ("furthest", np.int64),  # slot of the one that has done most
         ("wanted", np.int64),  # further attempts that are wanted
         ("restarts", np.bool_),  # one more attempt is wanted in place of this one
         ("is_copy", np.bool_),  # it stays one when its original is killed
@@ -38,6 +40,7 @@ SLOT = np.dtype(
         ("readable_s", np.float64),  # from here on its rate can be read
         ("end_s", np.float64),
         ("noise", np.float64),  # factor on the estimate of its remaining time
+        ("offset", np.float64),  # share of its task's work at which it begins
         ("likeness", np.float64),  # of an original: log odds that its task's attempts share their slowness
     ],
     align=True,
@@ -219,7 +222,7 @@ def empty_log(most: int) -> Records:
 
 @rule
 def job_leaf(state: State, row: int) -> int:
-    """Of the event that opens the job's next phase."""
+    """Of the event that opens the job's next phase, or of its first one's deadline."""
     return len(state.slots) + row
 
 

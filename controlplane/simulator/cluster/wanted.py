@@ -7,6 +7,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.deciding.choice import line_up, take_best
 from controlplane.deciding.room import free_for_copies, restart_room
 from controlplane.model.columns import Record
+from controlplane.policies.answer import FURTHEST
 from controlplane.simulator.cluster.state import State
 
 NO_TASK = -1
@@ -28,7 +29,10 @@ def keep_wanted(state: State, n_tasks: int) -> None:
     for row in range(n_tasks):
         answer, original = state.speculation[row], state.slots[state.task_slots[row]]
         original["wanted"], original["restarts"] = 0, False
-        if answer["end_last"] and original["last"] >= 0:
+        if answer["keep"] > 0 and original["last"] >= 0:
+            kept = original["furthest"] if answer["keep"] == FURTHEST else original["soonest"]
+            end_all_but(state, original["original"], kept)
+        elif answer["end_last"] and original["last"] >= 0:
             state.slots[original["last"]]["beaten"] = True
             counts["n_beaten"] += 1
         if answer["copies"] > 0:
@@ -49,6 +53,17 @@ def keep_wanted(state: State, n_tasks: int) -> None:
         job = state.jobs[state.active[place]]
         line_up(state.queue, job["first_copy"], job["copies_queued"], score)
         line_up(state.queue, job["first_restart"], job["restarts_queued"], score)
+
+
+@rule
+def end_all_but(state: State, original: int, kept: int) -> None:
+    """Mark all attempts of a task but one for their end."""
+    at = original
+    while at >= 0:
+        if at != kept:
+            state.slots[at]["beaten"] = True
+            state.counts[0]["n_beaten"] += 1
+        at = state.slots[at]["newest"] if at == original else state.slots[at]["older"]
 
 
 @rule

@@ -168,7 +168,7 @@ def bounded_pareto(tail_index: float, least: int, most: int, share: Floats) -> I
 def workload(
     arrival_s: Floats, service_s: Floats, phases: Ints, phase_tasks: Ints, transfer_ratio: Floats | float = 0.0
 ) -> Workload:
-    """Jobs of equal weight whose originals' durations are drawn."""
+    """Jobs of equal weight, without bounds, whose originals' durations are drawn."""
     n_jobs = len(arrival_s)
     return Workload(
         arrival_s=np.asarray(arrival_s, dtype=float),
@@ -179,4 +179,7 @@ def workload(
         phase_tasks=np.asarray(phase_tasks, dtype=np.int64),
         original_s=np.zeros(0),
         first_original=np.zeros(n_jobs + 1, dtype=np.int64),
+        deadline_s=np.full(n_jobs, inf),
+        input_deadline_s=np.full(n_jobs, inf),
+        error_bound=np.zeros(n_jobs),
     )

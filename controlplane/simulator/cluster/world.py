@@ -9,6 +9,8 @@
   time but for a lognormal factor of its own; before, all that is known is what siblings take.
 - A killed attempt holds its slot for `kill_s` more.
 - A task's input may lie on a few machines only; elsewhere it takes `remote_factor` times as long.
+- A job may have a deadline, or an error bound: a share of its first phase's tasks that may stay undone. Later phases
+  run whole.
 """
 
 import math
@@ -45,6 +47,12 @@ class Workload(NamedTuple):
     """(n_tasks,): what originals take, job by job; empty to draw it."""
     first_original: Ints
     """(n_jobs + 1,): where the job's tasks begin in it."""
+    deadline_s: Floats
+    """Time from its arrival within which the job must end; infinite for none."""
+    input_deadline_s: Floats
+    """The same for the tasks of its first phase."""
+    error_bound: Floats
+    """Share of these tasks that may stay undone; 0 for an exact job."""
 
 
 class World(NamedTuple):
@@ -67,6 +75,10 @@ class World(NamedTuple):
     replicas: int
     """Machines that hold the input of a task of a first phase; 0 for all."""
     remote_factor: float
+    resumes: bool
+    """Whether copies begin where the attempt of their task that has done most will stand once they work."""
+    gives_up: bool
+    """Whether a job gives up, at their deadline, the tasks of its first phase that are not done."""
 
 
 @rule

@@ -16,7 +16,7 @@ from controlplane.model import facts as f
 from controlplane.model.columns import Floats, Records
 from controlplane.model.decisions import Report
 from controlplane.model.orders import AnyOrder, AvoidHosts, ContainerGrant, KillAttempt, LaunchCopy, RunNext
-from controlplane.simulator.cluster.events import JobResults
+from controlplane.simulator.cluster.phases import JobResults
 from controlplane.simulator.cluster.turns import turn
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor
 from controlplane.simulator.draws import job_key

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from controlplane.engine.scheduler import Scheduler
 from controlplane.model.columns import Floats
 from controlplane.model.decisions import Report
 from controlplane.model.parameters import EngineSettings
-from controlplane.simulator.cluster.events import JobResults
+from controlplane.simulator.cluster.phases import no_results
 from controlplane.simulator.cluster.world import Workload, World, machine_factor
 from controlplane.simulator.live.driver import Driver
 
@@ -52,8 +51,7 @@ class Play:
         draw_machines(world, self.factor)
         self._events: list[tuple[float, int, Any]] = []
         self._numbers = count()
-        n_jobs = len(work.arrival_s)
-        self.results = JobResults(np.full(n_jobs, nan), np.full(n_jobs, nan), np.zeros(n_jobs, dtype=np.bool_))
+        self.results = no_results(len(work.arrival_s))
         self.counts: dict[str, float] = dict.fromkeys(
             ("busy_s", "copy_s", "launched", "won", "restarted", "inputs", "local", "events", "cycles"), 0
         )

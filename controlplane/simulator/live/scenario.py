@@ -11,7 +11,7 @@ from controlplane.model.columns import Records
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
-from controlplane.simulator.cluster.events import JobResults
+from controlplane.simulator.cluster.phases import JobResults
 from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary, window_of
 from controlplane.simulator.live.play import Play
 
@@ -37,6 +37,8 @@ class EngineScenario(ClusterScenario):
             raise BadSetting("cycle_s", got=self.cycle_s, want=f"at least {LEAST_REPORT_S:g} between two reports")
         if self.pools < 1 or self.machines % self.pools:
             raise BadSetting("pools", got=self.pools, want=f"a number that divides {self.machines}, the machines")
+        if self.bounds.any:
+            raise BadSetting("bounds", got=self.bounds, want="none with estimates of the engine")
         if self.replicas:
             raise BadSetting("replicas", got=self.replicas, want="0 with estimates of the engine")
         for name in ("wanted_only", "allocator_tail_index", "locality_percent"):

@@ -17,6 +17,7 @@ from controlplane.simulator.cluster.state import empty_state
 from controlplane.simulator.cluster.turns import is_over_budget
 from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster.world import Workload
+from tests.simulator.cluster.replacing import replaced
 from tests.simulator.cluster.test_scenario import Later
 
 pytestmark = pytest.mark.unit
@@ -44,9 +45,7 @@ class Watch:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.most = self.most_of_job = 0
         self.core_s = {"total_core_s": 0.0, "losing_core_s": 0.0}
-        self.plain = {name: getattr(events, name) for name in ("start_beside", "end_attempt")}
-        for name in self.plain:
-            monkeypatch.setattr(events, name, getattr(self, name))
+        self.plain = replaced(monkeypatch, {"start_beside": self.start_beside, "end_attempt": self.end_attempt})
         monkeypatch.setattr(scenarios, "play", getattr(events.play, "py_func", events.play))
         monkeypatch.setattr(scenarios, "with_inputs", self.with_inputs)
         self.live: dict[int, int] = {}

@@ -17,6 +17,7 @@ design is taken out of the comparison, and listed here:
   that they refuse nothing.
 """
 
+from math import inf
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,12 +32,15 @@ from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.seen import CLAIMANT, Load
 from controlplane.simulator.cluster import events
+from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.decisions import run_cycle
+from controlplane.simulator.cluster.offsets import done_at
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.cluster.world import machine_of, mean_factor, typical_factor
 from tests.scenario import SOURCE, Scenario
+from tests.simulator.cluster.replacing import replaced
 
 pytestmark = pytest.mark.unit
 
@@ -46,6 +50,8 @@ NUMBERED = {"pool", "job", "stage", "finished_from", "finished_to"}
 """Fields of records that point to other rows."""
 BY_ORDERS = {"eligible", "standing", "copies", "idle", "room"}
 """Those that an open order changes: the engine counts its copy already."""
+BY_DEADLINE = ("gs", "shed-plus", "shed", "dolly")
+"""Speculators whose jobs have a deadline here."""
 
 
 class Twin:
@@ -73,9 +79,8 @@ class Twin:
         learning.remaining.net_s = lambda cluster, ended, duration_s: duration_s
         self.facts, self.slot_of, self.next_attempt, self.state, self.work = [], {}, 1, None, None
         self.open, self.started, self.cycles, self.overtook, self.compared = {}, [], 0, 0, 0
-        self.plain = {name: getattr(events, name) for name in ("arrive", "start", "end_attempt", "end_job")}
-        for name in self.plain:
-            monkeypatch.setattr(events, name, getattr(self, name))
+        watched = ("arrive", "start", "end_attempt", "end_job")
+        self.plain = replaced(monkeypatch, {name: getattr(self, name) for name in watched})
         monkeypatch.setattr(events, "run_cycle", self.run_cycle)
         monkeypatch.setattr(speculation, "OBSERVED_S", DETECT_S - settings.review_interval_ms / 1000)
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
@@ -91,13 +96,15 @@ class Twin:
         self.plain["arrive"](work, world, policy, state)
         job = int(state.counts[0]["next_job"]) - 1
         n_tasks = int(work.phase_tasks[job])
-        self.facts.append(f.JobSubmitted(job=f"job-{job}"))
+        within_s = float(work.deadline_s[job])
+        deadline_ms, error_bound = round(1000 * within_s) if within_s < inf else -1, round(1e6 * work.error_bound[job])
+        self.facts.append(f.JobSubmitted(job=f"job-{job}", deadline_ms=deadline_ms, error_bound=error_bound))
         self.facts.append(
             f.StageSubmitted(job=f"job-{job}", stage=job, stage_attempt=0, n_tasks=n_tasks, kind="shuffle_map")
         )
 
-    def start(self, work, world, policy, state, row, slot, attempt):
-        self.plain["start"](work, world, policy, state, row, slot, attempt)
+    def start(self, work, world, policy, state, row, slot, attempt, offset):
+        self.plain["start"](work, world, policy, state, row, slot, attempt, offset)
         key = int(state.jobs[row]["id"]), int(state.slots[slot]["task"])
         if attempt and self.starts_are_compared:
             # The slot of a beaten attempt goes by the review that ended it; the engine hears of it in the next cycle.
@@ -137,7 +144,7 @@ class Twin:
             elapsed_s = now_s - one["started_s"]
             attempts.too_new[row] = now_s < one["readable_s"]
             unseen_s = max(typical_s - elapsed_s, 0.0)
-            attempts.progress[row] = 0.5
+            attempts.progress[row] = done_at(one, LAUNCH_S, now_s)
             attempts.t_rem_s[row] = unseen_s if attempts.too_new[row] else (one["end_s"] - now_s) * one["noise"]
             attempts.t_new_s[row] = self.mean_s if self.goes_by_means else typical_s
             attempts.t_fresh_s[row] = typical_s
@@ -253,10 +260,16 @@ class Twin:
         ("fair+redundant-all", {}, {}),
         ("fair+redundant-small", {}, {"max_tasks": 20.0, "min_service_s": 1.0}),
         ("fair+relaunch", {}, {"relaunch_factor": 2.0}),
+        ("fair+stock-mapreduce", {}, {"pause_s": 1.0}),
+        ("fair+gs", {}, {}),
+        ("fair+shed-plus", {}, {}),
+        ("fair+shed-plus", {}, {"keep_furthest": 1.0, "fairness": -1.0}),
+        ("fair+shed", {}, {}),
+        ("fair+dolly", {}, {}),
     ],
 )
 def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculator_settings, monkeypatch):
-    """Every target, every wanted copy or restart, and every one that starts."""
+    """Every target, every wanted copy or restart, and every one that starts; with deadlines, where those decide."""
     twin = Twin(policy, allocator_settings, speculator_settings, monkeypatch)
     monkeypatch.setattr("controlplane.simulator.cluster.scenario.play", getattr(events.play, "py_func", events.play))
     scenario = ClusterScenario(
@@ -274,6 +287,7 @@ def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculato
         detect_s=DETECT_S,
         launch_s=LAUNCH_S,
         cycle_s=0.0,
+        bounds=Bounds(deadline_s=4.0) if policy.partition("+")[2] in BY_DEADLINE else Bounds(),
     )
     with np.errstate(over="ignore"):
         ended = scenario.run(5)[1]

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from controlplane.policies.seen import Seen
 from controlplane.simulator.cluster import events, originals
 from controlplane.simulator.cluster.inputs import with_inputs
-from controlplane.simulator.cluster.originals import order_originals
+from controlplane.simulator.cluster.originals import order_originals, see_originals
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import empty_state
 from tests.simulator.cluster.test_scenario import Later
@@ -20,12 +21,17 @@ SCENARIO = ClusterScenario(
 )  # fmt: skip
 
 
+def plain(kernel):
+    """It as plain Python."""
+    return getattr(kernel, "py_func", kernel)
+
+
 class Waiting:
     """Two jobs of four and of two tasks, of which the first two of the one have started."""
 
     def __init__(self, scenario: ClusterScenario, monkeypatch: pytest.MonkeyPatch) -> None:
         self.work, self.world = scenario.workload.workload(1, scenario.jobs), scenario.world(1)
-        self.policy = scenario._policy(self.work.phase_tasks)
+        self.policy = scenario._policy(self.work.phase_tasks)._replace(orders_waiting=True, orders_bounded=False)
         with np.errstate(over="ignore"):
             self.state = with_inputs(empty_state(4, 2), self.work, self.world, is_ordered=True)
             for _ in range(2):
@@ -38,7 +44,8 @@ class Waiting:
         """What the two jobs' orders are, where a speculator gives these answers, by row of what it is shown."""
         self.named, self.score = named, score
         with np.errstate(over="ignore"):
-            getattr(order_originals, "py_func", order_originals)(self.work, self.world, self.policy, self.state)
+            shown = plain(see_originals)(self.work, self.world, self.policy, self.state)
+            plain(order_originals)(self.work, self.policy, self.state, Seen(waiting=shown))
         return [part.tolist() for part in np.split(self.state.start_order, self.state.first_order[1:-1])]
 
     def order_waiting(self, _code, seen, _settings, answer):
@@ -58,10 +65,11 @@ def test_of_equal_scores_the_lower_number_goes_first(monkeypatch):
     assert Waiting(SCENARIO, monkeypatch).order(named=[0, 1, 2, 3], score=[1.0] * 4) == [[0, 1, 2, 3], [0, 1]]
 
 
-def test_a_single_original_that_waits_is_not_shown(monkeypatch):
-    """There is nothing to order; the other job's tasks are the first that are shown."""
+def test_originals_of_jobs_without_a_bound_are_not_shown_to_who_orders_bounded_ones(monkeypatch):
+    """The second job has a deadline; its tasks are the only ones that are shown."""
     waiting = Waiting(SCENARIO, monkeypatch)
-    waiting.state.jobs["n_started"][waiting.state.active[0]] = 3
+    waiting.policy = waiting.policy._replace(orders_bounded=True)
+    waiting.work.deadline_s[1] = 9.0
     assert waiting.order(named=[1], score=[0.0, 1.0]) == [[0, 1, 2, 3], [1, 0]]
     assert waiting.seen["job"].tolist() == [waiting.state.active[1]] * 2
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from controlplane.policies.answer import FURTHEST, SOONEST
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL, State, empty_state
 from controlplane.simulator.cluster.turns import next_restart
@@ -29,6 +30,21 @@ def reviewed(score: list[float], kill: bool, target: int = 5, jobs: tuple[int, .
     keep_wanted(state, len(jobs))
     note_restart_room(state)
     return state
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(SOONEST, 1), (FURTHEST, 0)])
+def test_all_attempts_but_the_one_that_is_kept_are_marked_for_their_end(keep, kept):
+    """Of three: the original is ahead, the older copy ends first. None is while one of them cannot be judged."""
+    for last, marked in ((2, {0, 1, 2} - {kept}), (-1, set())):
+        state = empty_state(8, 1)
+        state.counts["n_active"] = 1
+        one = state.slots
+        one["use"][0], one["newest"][0], one["older"][2], one["older"][1] = ORIGINAL, 2, 1, -1
+        one["last"][0], one["soonest"][0], one["furthest"][0] = last, 1, 0
+        state.speculation["keep"][0] = keep
+        keep_wanted(state, 1)
+        assert set(np.flatnonzero(one["beaten"]).tolist()) == marked
+        assert state.counts["n_beaten"][0] == len(marked)
 
 
 def restarted(state: State) -> list[int]:

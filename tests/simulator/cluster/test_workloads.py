@@ -36,7 +36,7 @@ def test_the_largest_job_has_1500_tasks(monkeypatch):
 def test_every_job_has_its_place_in_every_column():
     """Those of begins have one more for the end."""
     work = Synthetic(phases=3).workload(1, 4)
-    assert [len(column) for column in work] == [4, 4, 4, 4, 5, 12, 0, 5]
+    assert [len(column) for column in work] == [4, 4, 4, 4, 5, 12, 0, 5, 4, 4, 4]
 
 
 def test_more_phases_spread_the_same_tasks():
