@@ -6,6 +6,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from enum import StrEnum
 from functools import partial
 from inspect import signature
@@ -27,6 +28,7 @@ from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.experiment import Experiment, Scale
 from controlplane.simulator.experiments.report import page
+from controlplane.simulator.experiments.shed_plus.world import BASE, TEN_TASKS
 from controlplane.simulator.live.scenario import EngineScenario
 from controlplane.simulator.masterworker import record as masterworker_record
 from controlplane.simulator.masterworker.scenario import MasterWorkerScenario
@@ -61,6 +63,8 @@ class Model(StrEnum):
 
     MASTERWORKER = "masterworker"
     CLUSTER = "cluster"
+    DEADLINE = "deadline"
+    """A cluster as Shed+ has it, whose jobs have deadlines."""
 
 
 class Estimates(StrEnum):
@@ -83,11 +87,16 @@ WORKLOADS: dict[WorkloadName, Source] = {
     WorkloadName.FACEBOOK: Facebook(),
     WorkloadName.BING_LIKE: bing_like(),
 }
-TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5}
+TAIL_INDEX = {Model.MASTERWORKER: 3.0, Model.CLUSTER: 1.5, Model.DEADLINE: 1.5}
 """Tail index of slowdowns if none is given."""
-POLICY = {Model.MASTERWORKER: "none", Model.CLUSTER: "hopper+late"}
+POLICY = {Model.MASTERWORKER: "none", Model.CLUSTER: "hopper+late", Model.DEADLINE: "fifo+shed-plus"}
 """Policy if none is given."""
-PANELS = {model: f"Only with --model {model}" for model in Model}
+NODES = {Model.MASTERWORKER: (20, 10), Model.CLUSTER: (20, 10), Model.DEADLINE: (138, 1)}
+"""Nodes, and slots of each, if none are given."""
+PANELS = {
+    Model.MASTERWORKER: "Only with --model masterworker",
+    Model.CLUSTER: "Only with --model cluster and --model deadline",
+}
 """Headings of the help, each above a model's own options."""
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
 of_cluster = partial(typer.Option, rich_help_panel=PANELS[Model.CLUSTER])
@@ -114,8 +123,8 @@ def simulate(
     w: Annotated[float | None, typer.Option(help="relaunch: its time in service times; else the best.")] = None,
     jobs: Annotated[int, typer.Option(help="Jobs counted per seed, after a warm-up.")] = 100_000,
     seeds: Annotated[str, typer.Option(help='Seeds, as in "1..20" or "1,5,9".')] = "1..10",
-    nodes: Annotated[int, typer.Option(help="Worker nodes.")] = 20,
-    slots: Annotated[int, typer.Option(help="Slots of a node.")] = 10,
+    nodes: Annotated[int | None, typer.Option(help="Worker nodes: 20, or 138 with deadlines.")] = None,
+    slots: Annotated[int | None, typer.Option(help="Slots of a node: 10, or 1 with deadlines.")] = None,
     max_tasks: Annotated[int, of_masterworker(help="Tasks of the largest job; sizes follow Zipf's law.")] = 10,
     max_task_slots: Annotated[int, of_masterworker(help="Slots of a task: 1 to this, each equally likely.")] = 1,
     min_service_s: Annotated[float, of_masterworker(help="Least service time of a task.")] = 10.0,
@@ -124,7 +133,9 @@ def simulate(
     slowdown_tail_index: Annotated[float | None, typer.Option(help="Pareto tail index of slowdowns.")] = None,
     service_noise: Annotated[float, of_masterworker(help="Noise of service times as the master knows them.")] = 0.0,
     cancel_s: Annotated[float, of_masterworker(help="How long a cancelled task holds its slots.")] = 0.0,
-    workload: Annotated[WorkloadName, of_cluster(help="Its jobs.")] = WorkloadName.SYNTHETIC,
+    workload: Annotated[
+        WorkloadName | None, of_cluster(help="Its jobs: synthetic, or ten tasks each with deadlines.")
+    ] = None,
     shared: Annotated[float, of_cluster(help="Share of tasks slow because of their data.")] = 0.0,
     estimates: Annotated[
         Estimates, of_cluster(help="exact: the truth, with --noise; engine: the live engine's own.")
@@ -158,12 +169,17 @@ def simulate(
     _refuse_others(context, model)
     policy = policy or POLICY[model]
     tail_index = TAIL_INDEX[model] if slowdown_tail_index is None else slowdown_tail_index
+    usual_nodes, usual_slots = NODES[model]
+    nodes, slots = usual_nodes if nodes is None else nodes, usual_slots if slots is None else slots
     with _refusals():
         numbers = run.parse_seeds(seeds)
-        if model is Model.CLUSTER:
+        if model is not Model.MASTERWORKER:
+            is_usual = workload is None and trace is None and weights is None
             given: dict[str, Any] = {
                 "policy": policy,
-                "workload": _source(workload, trace, weights),
+                "workload": TEN_TASKS
+                if is_usual and model is Model.DEADLINE
+                else _source(workload or WorkloadName.SYNTHETIC, trace, weights),
                 "offered_load": rho,
                 "jobs": jobs,
                 "machines": nodes,
@@ -179,8 +195,11 @@ def simulate(
             given |= parse_set([*factor, *(set_ or ())])
             if estimates is Estimates.EXACT and pools != 1:
                 raise BadSetting("pools", got=pools, want="1 with exact estimates")
+            base = {one.name: getattr(BASE, one.name) for one in fields(BASE)} if model is Model.DEADLINE else {}
             scenario: Any = (
-                EngineScenario(**given, pools=pools) if estimates is Estimates.ENGINE else ClusterScenario(**given)
+                EngineScenario(**base | given, pools=pools)
+                if estimates is Estimates.ENGINE
+                else ClusterScenario(**base | given)
             )
         else:
             scenario = MasterWorkerScenario(
@@ -207,7 +226,7 @@ def simulate(
     done, runs = _run_seeds(scenario, numbers, on)
     record, tell = (
         (cluster_record.record, _tell_cluster)
-        if model is Model.CLUSTER
+        if model is not Model.MASTERWORKER
         else (masterworker_record.record, _tell_masterworker)
     )
     found = record(scenario, done, runs)
@@ -377,7 +396,8 @@ def _refusals() -> Iterator[None]:
 
 def _refuse_others(context: typer.Context, model: Model) -> None:
     """Exits with code 2 if an option of another model was given: it would change nothing."""
-    of_others = {panel: other for other, panel in PANELS.items() if other is not model}
+    own = Model.CLUSTER if model is Model.DEADLINE else model
+    of_others = {panel: other for other, panel in PANELS.items() if other is not own}
     for option in context.command.params:
         other = of_others.get(getattr(option, "rich_help_panel", None) or "")
         source = context.get_parameter_source(option.name or "")

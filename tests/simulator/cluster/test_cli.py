@@ -78,6 +78,7 @@ def test_budgets_hold_copies_to_the_engines_limits_or_to_those_that_are_set():
     [
         ("cluster", "masterworker", ("--d", "35")),
         ("cluster", "masterworker", ("--max-service-s", "60")),
+        ("deadline", "masterworker", ("--d", "35")),
         ("masterworker", "cluster", ("--locality", "0")),
         ("masterworker", "cluster", ("--budgets",)),
         ("masterworker", "cluster", ("--set", "detect_s=1")),
@@ -89,6 +90,23 @@ def test_an_option_of_the_other_model_is_refused(model, other, arguments):
     told = grasshopper("--model", model, *arguments)
     assert (told.exit_code, told.stdout) == (2, "")
     assert told.stderr.strip().endswith(f"{arguments[0]} belongs to --model {other}, not to {model}")
+
+
+def test_the_model_with_deadlines_has_shed_plus_cluster_unless_it_is_changed():
+    """Its numbers, its policy and its jobs; what is given holds, also of its bounds."""
+
+    def simulated(*given: str):
+        arguments = ["simulate", "--model", "deadline", "--jobs", "20", "--seeds", "1", "-o", "json", *given]
+        return json.loads(CliRunner().invoke(app, arguments).stdout)
+
+    usual = simulated()
+    scenario = usual["scenario"]
+    assert (scenario["policy"], scenario["machines"], scenario["launch_s"]) == ("fifo+shed-plus", 138, 60.0)
+    assert scenario["bounds"]["stock_times"] == 0.95
+    assert "jobs that kept their deadline" in usual["means"]
+    changed = simulated("--nodes", "50", "--set", "bounds.deadline_s=900", "--workload", "synthetic")["scenario"]
+    assert (changed["machines"], changed["bounds"]["deadline_s"]) == (50, 900.0)
+    assert changed["workload"]["service_s"] == 1.0
 
 
 def test_jobs_come_from_any_trace_in_swim_format(tmp_path):
