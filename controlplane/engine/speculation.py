@@ -229,8 +229,13 @@ def _end_beaten(cycle: Cycle) -> None:
 
 
 def _beaten(cycle: Cycle, task: int, keep: int) -> list[int]:
-    """Rows of the attempts to end: the one that ends last, or all but the one that `keep` names."""
-    attempts, live = cycle.cluster.attempts, cycle.cluster.attempts_of(task)
+    """Rows of the attempts to end: the one that ends last, or all but the one that `keep` names.
+
+    The latter end only if all have come some way: one of which nothing is seen may be the best.
+    """
+    attempts, live = cycle.cluster.attempts, list(cycle.cluster.attempts_of(task))
+    if keep and not (attempts.progress[live] > 0).all():
+        return []
     by_end = sorted(live, key=lambda attempt: attempts.t_rem_s[attempt])
     if keep == FURTHEST:
         by_end.sort(key=lambda attempt: -attempts.progress[attempt])
