@@ -13,6 +13,8 @@ from pathlib import Path
 from pyspark import InheritableThread, TaskContext
 from pyspark.traceback_utils import SCCallSiteSync
 
+from spark_listener import deadline
+
 LIMIT_S = 120.0
 """A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
 
@@ -40,6 +42,12 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     _enter(context, group, properties)
     body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+
+
+def bounded(spark, *, within, **how):
+    """The same with a deadline."""
+    with deadline(within):
+        return squares(spark, **how)
 
 
 def together(spark, *, group, gate, tasks=2):
