@@ -11,13 +11,15 @@ from spark_listener.shim_settings import PREFIX
 
 UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 """Spark's units of durations."""
+MOST_UNDONE = 0.999999
+"""Shares are reported in parts per million."""
 LONGEST_MS = 10**12
 """The longest deadline that a driver reports."""
 
 
 @contextmanager
 def deadline(within: str | timedelta) -> Iterator[None]:
-    """Jobs that this thread starts inside shall end within this time, each from its own submission on.
+    """Jobs that this thread starts inside should end within this time, each from its own submission on.
 
     `within` is a duration as Spark writes it, with a unit: "90s", "5min", "2h"; or a timedelta. It binds the stages
     that read input, and steers speculators that go by deadlines; it ends no job.
@@ -33,12 +35,12 @@ def deadline(within: str | timedelta) -> Iterator[None]:
 def error_bound(share: float) -> Iterator[None]:
     """Jobs that this thread starts inside may leave this share of their input tasks to the last.
 
-    It steers speculators that go by error bounds, and never leaves a task undone. A share is at least 0 and below 1; 0
-    is an exact job.
+    It steers speculators that go by error bounds, and never leaves a task undone. 0 is an exact job, and `MOST_UNDONE`
+    the most.
     Raises ValueError for anything else, RuntimeError where there is no SparkContext.
     """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise ValueError(f"error_bound: got {share!r}, want a share of at least 0 and below 1")
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST_UNDONE:
+        raise ValueError(f"error_bound: got {share!r}, want a share from 0 to {MOST_UNDONE}")
     with _property("error.bound", f"{share:.6f}"):
         yield
 

@@ -95,7 +95,7 @@ NODES = {Model.MASTERWORKER: (20, 10), Model.CLUSTER: (20, 10), Model.DEADLINE: 
 """Nodes, and slots of each, if none are given."""
 PANELS = {
     Model.MASTERWORKER: "Only with --model masterworker",
-    Model.CLUSTER: "Only with --model cluster and --model deadline",
+    Model.CLUSTER: "Only with --model cluster or --model deadline",
 }
 """Headings of the help, each above a model's own options."""
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
@@ -158,7 +158,8 @@ def simulate(
     set_: Annotated[
         list[str] | None,
         of_cluster(
-            "--set", help="name=value, also allocator.NAME, speculator.NAME and copy_budget.NAME; may be repeated."
+            "--set",
+            help="name=value, also allocator.NAME, speculator.NAME, copy_budget.NAME and bounds.NAME; may be repeated.",
         ),
     ] = None,
     on: OnMaster = None,
@@ -192,10 +193,12 @@ def simulate(
                 "budgets": budgets,
             }
             factor = [] if w is None else [f"speculator.relaunch_factor={w}"]
-            given |= parse_set([*factor, *(set_ or ())])
+            base = {one.name: getattr(BASE, one.name) for one in fields(BASE)} if model is Model.DEADLINE else {}
+            given |= parse_set([*factor, *(set_ or ())], base.get("bounds"))
             if estimates is Estimates.EXACT and pools != 1:
                 raise BadSetting("pools", got=pools, want="1 with exact estimates")
-            base = {one.name: getattr(BASE, one.name) for one in fields(BASE)} if model is Model.DEADLINE else {}
+            if estimates is Estimates.ENGINE and model is Model.DEADLINE:
+                raise BadSetting("estimates", got=str(estimates), want="exact with --model deadline")
             scenario: Any = (
                 EngineScenario(**base | given, pools=pools)
                 if estimates is Estimates.ENGINE

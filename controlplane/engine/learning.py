@@ -110,13 +110,13 @@ class Learning:
         self._time_later_stages(cluster, changes, now_s)
 
     def _time_later_stages(self, cluster: Cluster, changes: Changes, now_s: float) -> None:
-        """Learn of jobs that have ended how long they took after their input, and foretell it for others."""
+        """Learn of jobs that have succeeded how long they took after their input, and foretell it for others."""
         jobs = cluster.jobs
         for info, fact in changes.stages_ended:
             job = int(cluster.stages.job[info.row])
             if info.row in cluster.stage_infos and cluster.job_infos[job].reads_input(fact.stage):
                 jobs.input_ended_s[job] = now_s
-        for job in sorted(changes.jobs_ended & cluster.job_infos.keys()):
+        for job in sorted(changes.jobs_done & cluster.job_infos.keys()):
             if not np.isnan(jobs.input_ended_s[job]):
                 self.later.observe(cluster.job_infos[job].name, now_s - float(jobs.input_ended_s[job]))
         for job in changes.jobs & cluster.job_infos.keys():

@@ -294,6 +294,7 @@ def _write_jobs(cluster: Cluster, source: SourceState, pool: PoolState, now_s: f
             at = source.stages[stage_key(stage)]
             stages.n_done[at], stages.cores[at] = stage.n_done, stage.cores
             stages.prior_duration_s[at] = nan if stage.mean_s is None else stage.mean_s
+            stages.reads_input[at] = cluster.job_infos[row].reads_input(stage.stage)
             stages.verdict[at] = _reason(stage.refusal, f"{place}.jobs.stages.refusal")
             if stage_key(stage) in waiting:
                 ordered, info = waiting[stage_key(stage)], cluster.stage_infos[at]

@@ -13,7 +13,7 @@ from controlplane.deciding.standing import attempts_reason, forbidden_reason, se
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
-from controlplane.model.columns import Flags, Floats, Ints, Jobs, Record, Records, Stages
+from controlplane.model.columns import Flags, Floats, Ints, Jobs, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
@@ -124,10 +124,12 @@ def follow_pools(cluster: Cluster, due: list[SourceState], sums: JobSums, now_s:
 
 def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
     """Count the tasks of these jobs' stages that have not been submitted: of those that open ones feed, and of all that
-    depend on open ones.
+    depend on open ones. Note which of their stages read input.
     """
     for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
         info = cluster.job_infos[job]
+        for row in info.stage_rows:
+            cluster.stages.reads_input[row] = info.reads_input(cluster.stage_infos[row].fact.stage)
         submitted = {cluster.stage_infos[row].fact.stage for row in info.stage_rows}
         next_ones = _children(info, {cluster.stage_infos[row].fact.stage for row in info.open_rows}) - submitted
         later = set(next_ones)
@@ -228,9 +230,10 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_stages["tasks"], seen_stages["done"] = stages.n_tasks[: stages.size], stages.n_done[: stages.size]
     seen_stages["prepared"] = stages.prepared[: stages.size]
     seen_stages["needed"], seen_stages["deadline_s"] = seen_stages["tasks"] - seen_stages["done"], np.inf
-    for row in np.flatnonzero(is_bounded(jobs, slice(jobs.size))).tolist():
-        if row in cluster.job_infos:
-            _bound(cluster.job_infos[row], cluster, seen_jobs[row], seen_stages)
+    has_bound = is_bounded(jobs, stages.job[: stages.size]) & stages.reads_input[: stages.size]
+    bound_stages(
+        np.flatnonzero(has_bound & stages.alive[: stages.size]), stages.job, jobs.later_s, seen_jobs, seen_stages
+    )
     seen_stages["finished_from"] = seen_stages["finished_to"] = -1
     return seen_pools, seen_jobs, seen_stages
 
@@ -240,13 +243,13 @@ def is_bounded(jobs: Jobs, rows: Any) -> Any:
     return (jobs.error_bound[rows] > 0) | (jobs.deadline_s[rows] < np.inf)
 
 
-def _bound(info: JobInfo, cluster: Cluster, job: Record, seen_stages: Records) -> None:
-    """Note a job's bound at its open stages that read input: later ones run whole, and take time off its deadline."""
-    for row in info.open_rows:
-        if info.reads_input(cluster.stage_infos[row].fact.stage):
-            stage = seen_stages[row]
-            stage["needed"] = needed_tasks(stage["tasks"], stage["done"], job["error_bound"])
-            stage["deadline_s"] = job["deadline_s"] - cluster.jobs.later_s[info.row]
+@kernel
+def bound_stages(rows: Ints, stage_job: Ints, later_s: Floats, seen_jobs: Records, seen_stages: Records) -> None:
+    """Note their jobs' bounds at these stages, which read input: later ones run whole, and take time off a deadline."""
+    for row in rows:
+        stage, job = seen_stages[row], seen_jobs[stage_job[row]]
+        stage["needed"] = needed_tasks(stage["tasks"], stage["done"], job["error_bound"])
+        stage["deadline_s"] = job["deadline_s"] - later_s[stage_job[row]]
 
 
 @kernel

@@ -188,6 +188,8 @@ def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
 def _job_ended(now: Intake, fact: f.JobEnded) -> None:
     if fact.job in now.source.jobs:
         _end_job(now, fact.job, now.at_s(fact))
+        if fact.outcome is f.Outcome.SUCCESS:
+            now.changes.jobs_done.add(now.source.jobs[fact.job])
 
 
 def _end_job(now: Intake, job: str, at_s: float) -> None:

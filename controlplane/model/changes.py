@@ -65,6 +65,8 @@ class Changes:
     """Rows of jobs whose stages, or what is known of them, changed."""
     jobs_ended: set[int] = field(default_factory=set)
     """Rows of jobs that are over; the same keys may come again."""
+    jobs_done: set[int] = field(default_factory=set)
+    """Those among them of which their host has said that they succeeded."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached, or started again."""

@@ -174,6 +174,8 @@ class Stages(Table):
     closing = flags()
     """The stage is over; it stays until its last attempt has ended."""
     closed_s = floats()
+    reads_input = flags(True, by=Writer.CYCLE)
+    """Whether no stage of its job feeds it."""
     n_finished = ints(by=Writer.ESTIMATOR)
     net_sum_s = floats(0.0, by=Writer.ESTIMATOR)
     """Time that finished attempts took from their first sign of life on."""

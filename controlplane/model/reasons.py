@@ -113,6 +113,9 @@ class Reason(IntEnum):
     HOPELESS = 105
     NO_SPARE_SLOT = 106
     BEFORE_FIRST_CHECK = 107
+    COPY_TOO_LATE = 108
+    LOOKED_AT_LATER = 109
+    ENOUGH_CLONES = 112
     # why a copy was launched, from the job's bound
     RAISES_POCD = 110
     CLONED = 111
@@ -316,18 +319,25 @@ TEXTS: dict[Reason, ReasonText] = {
         "A copy would take {t_new_s:.1f} s, and so end after its job's deadline; it needs {t_rem_s:.1f} s.", 2
     ),
     Reason.NOT_NEEDED: ReasonText("Other tasks meet its job's error bound sooner.", 1),
-    Reason.NO_DEADLINE: ReasonText("Its job has no deadline, and this policy copies for deadlines only.", 0),
+    Reason.NO_DEADLINE: ReasonText(
+        "Its job has no deadline, or its stage reads no input; this policy copies for deadlines only.", 0
+    ),
     Reason.IN_TIME: ReasonText("It needs {t_rem_s:.1f} s more, and so ends before its job's deadline.", 0),
     Reason.HOPELESS: ReasonText(
         "Its job ends after its deadline whatever it gets; this task needs {t_rem_s:.1f} s more.", 2
     ),
     Reason.NO_SPARE_SLOT: ReasonText(
-        "It needs {t_rem_s:.1f} s more, beyond its job's deadline, and no slot is spare for a copy of it.", 2
+        "It needs {t_rem_s:.1f} s more, and may miss its job's deadline; no slot is spare for a copy of it.", 2
     ),
+    Reason.COPY_TOO_LATE: ReasonText(
+        "It needs {t_rem_s:.1f} s more, and a copy would not end before its job's deadline either.", 2
+    ),
+    Reason.LOOKED_AT_LATER: ReasonText("It has a copy, and is looked at again later.", 0),
+    Reason.ENOUGH_CLONES: ReasonText("It has as many attempts as its job's deadline asks for.", 0),
     Reason.BEFORE_FIRST_CHECK: ReasonText("Its stage has not come far enough for its tasks to be judged.", 0),
     Reason.RAISES_POCD: ReasonText(
-        "It needs {t_rem_s:.1f} s more, beyond its job's deadline; {price:.0f} further attempts raise the probability"
-        " that it is in time by {gain:.2f}.",
+        "It needs {t_rem_s:.1f} s more, and may miss its job's deadline; the probability that it is in time rises by"
+        " {gain:.2f} with {price:.0f} more attempts at once.",
         3,
     ),
     Reason.CLONED: ReasonText(

@@ -97,7 +97,7 @@ def test_a_copy_that_would_end_after_the_deadline_is_not_launched(speculator):
 
 
 def test_the_time_of_later_stages_is_taken_off_the_deadline():
-    """The first job ended 3 s after its input; so the next of its name has 4 of 7 s for its own, of which 1 is over."""
+    """The first job ended 3 s after its input, and one that failed teaches nothing; so the next has 4 of 7 s."""
     scenario = Scenario(replace(CONTROL, speculator="gs"), hosts=2, slots=1)
     scenario.tell([f.JobSubmitted(job="before", name="report", edges=[(7, 8)])])
     scenario.stage(1, job="before", stage=7)
@@ -105,6 +105,9 @@ def test_the_time_of_later_stages_is_taken_off_the_deadline():
     scenario.tell([f.StageEnded(stage=7, stage_attempt=0)])
     scenario.now_s = 5.0
     scenario.tell([f.JobEnded(job="before")])
+    scenario.tell([f.JobSubmitted(job="failed", name="report", edges=[(17, 18)])])
+    scenario.stage(1, job="failed", stage=17)
+    scenario.tell([f.StageEnded(stage=17, stage_attempt=0), f.JobEnded(job="failed", outcome=f.Outcome.FAILED)])
     scenario.tell([f.JobSubmitted(job="job", name="report", edges=[(1, 2)], deadline_ms=7000)])
     scenario.stage(6)
     scenario.stage(2, stage=2)

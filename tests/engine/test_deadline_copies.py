@@ -57,8 +57,8 @@ def test_the_decision_tells_what_the_copies_are_worth():
     record = next(one for one in scenario.records() if one.action is Action.LAUNCH_COPY)
     assert record.reason is Reason.RAISES_POCD
     assert 0.0 < record.inputs["gain"] < 1.0
-    assert record.inputs["price"] == 4.0
-    assert "further attempts raise the probability that it is in time" in sentence(record.reason, record.inputs)
+    assert record.inputs["price"] == 3.0
+    assert "with 3 more attempts at once" in sentence(record.reason, record.inputs)
 
 
 def test_a_task_in_time_gets_none():

@@ -64,7 +64,7 @@ def test_a_deadline_that_is_none_is_refused_where_it_is_set(properties, within):
     assert not properties
 
 
-@pytest.mark.parametrize("share", [-0.1, 1, 1.0, float("nan"), "0.1", True, None])
+@pytest.mark.parametrize("share", [-0.1, 1, 1.0, 0.9999996, float("nan"), "0.1", True, None])
 def test_an_error_bound_that_is_none_is_refused_where_it_is_set(properties, share):
     with pytest.raises(ValueError, match="error_bound: got"), error_bound(share):
         pass

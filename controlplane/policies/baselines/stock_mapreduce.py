@@ -12,9 +12,9 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.baselines.stock_spark import least_finished
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
+from controlplane.policies.whole_slots import whole_up
 
 
 @rule
@@ -53,13 +53,14 @@ def stock_mapreduce(seen: Seen, settings: Record, answer: Records) -> None:
     for row in range(len(tasks)):
         at = tasks[row]["stage"]
         running[at] += 1
-        if tasks[row]["running_attempts"] > 1:
+        is_ordered = tasks[row]["standing"] == Reason.ORDER_PENDING
+        if tasks[row]["running_attempts"] > 1 or is_ordered:
             copied[at] += 1
-            newest_s[at] = min(newest_s[at], tasks[row]["youngest_s"])
+            newest_s[at] = 0.0 if is_ordered else min(newest_s[at], tasks[row]["youngest_s"])
     for row in range(len(tasks)):
         task, one, at = tasks[row], answer[row], tasks[row]["stage"]
         stage, new_s = seen.stages[at], mean_finished_s(seen.stages[at], seen.finished, tasks[row]["t_new_s"])
-        if stage["done"] < least_finished(stage_tasks=stage["tasks"], quantile=settings["least_done"]):
+        if stage["done"] < max(whole_up(slots=settings["least_done"] * stage["tasks"]), 1):
             one["reason"] = Reason.TOO_FEW_FINISHED
         elif task["running_attempts"] > 1:
             one["reason"] = Reason.ALREADY_COPIED

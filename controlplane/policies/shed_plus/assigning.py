@@ -15,11 +15,14 @@ AS_PRINTED, LEAST_FIRST = -1.0, 10.0
 """The `fairness` by which Algorithm 1 decides as printed, as any below 0 does, and the one that stands for infinity."""
 LARGEST = 700.0
 """The largest number whose exponential is finite, nearly."""
+LARGEST_COUNT = 10**9
+"""More attempts than any task may have."""
 STRAGGLER = np.dtype(
     [
         ("job", np.int64),  # row of its job
         ("miss", np.float64),  # as in `FORECAST`
         ("copy_miss", np.float64),
+        ("most", np.int64),  # further attempts that it may have
     ],
     align=True,
 )
@@ -50,8 +53,8 @@ def pocd_with(straggler: Record, further: int) -> float:
 
 
 @kernel
-def assign(stragglers: Records, others_log: Floats, spare: int, most: int, fairness: float, one_each: bool) -> Ints:
-    """Further attempts of each straggler, (n,): at most `most`, and `spare` in all.
+def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float, one_each: bool) -> Ints:
+    """Further attempts of each straggler, (n,): `spare` in all, and of each as many as it may have.
 
     `others_log` (n_jobs,) is the logarithm of the PoCD of each job's other tasks. The next attempt goes where it adds
     the most utility; as printed, to the job least likely to be in time, and there to the straggler least likely to.
@@ -61,68 +64,69 @@ def assign(stragglers: Records, others_log: Floats, spare: int, most: int, fairn
     further, job_log = np.zeros(len(stragglers), dtype=np.int64), others_log.copy()
     for row in range(len(stragglers)):
         job_log[stragglers[row]["job"]] += log_of(pocd_with(stragglers[row], 0))
-    limit, left = min(1, most) if one_each else most, spare
+    worth, limit = np.empty(len(stragglers)), 1 if one_each else LARGEST_COUNT
+    for row in range(len(stragglers)):
+        worth[row] = worth_of(stragglers[row], 0, job_log, fairness)
+    left = spare
     while left > 0:
-        if fairness < 0.0:
-            best = neediest(stragglers, further, job_log, limit)
-        else:
-            best = most_useful(stragglers, further, job_log, limit, fairness)
-        if best >= 0:
-            job = stragglers[best]["job"]
-            job_log[job] += log_gain(stragglers[best], further[best])
-            further[best] += 1
-            left -= 1
-        elif limit < most:
-            limit = most
-        else:
+        best = next_straggler(stragglers, further, job_log, worth, limit, fairness)
+        if best < 0 and limit == LARGEST_COUNT:
             break
+        if best < 0:
+            limit = LARGEST_COUNT
+            continue
+        job = stragglers[best]["job"]
+        job_log[job] += log_gain(stragglers[best], further[best])
+        further[best] += 1
+        left -= 1
+        for row in range(len(stragglers)):
+            if stragglers[row]["job"] == job:
+                worth[row] = worth_of(stragglers[row], further[row], job_log, fairness)
     return further
 
 
 @rule
 def log_gain(straggler: Record, further: int) -> float:
-    """What one more attempt adds to the logarithm of a straggler's PoCD, and so of its job's."""
-    return math.log(pocd_with(straggler, further + 1)) - math.log(pocd_with(straggler, further))
+    """What one more attempt adds to the logarithm of a straggler's PoCD, and so of its job's; 0 if it is lost."""
+    before = pocd_with(straggler, further)
+    return math.log(pocd_with(straggler, further + 1)) - math.log(before) if before > 0.0 else 0.0
 
 
 @rule
-def is_open(stragglers: Records, further: Ints, job_log: Floats, limit: int, row: int) -> bool:
-    """Whether a straggler may get one more attempt."""
-    return further[row] < limit and job_log[stragglers[row]["job"]] > -math.inf
+def worth_of(straggler: Record, further: int, job_log: Floats, fairness: float) -> float:
+    """What one more attempt of a straggler is worth beside others of its job, or of any; 0 if it helps nothing.
+
+    As printed, the one least likely to be in time is worth most in its job.
+    """
+    before, gain = job_log[straggler["job"]], log_gain(straggler, further)
+    if before == -math.inf or gain <= 0.0:
+        return 0.0
+    if fairness < 0.0:
+        return 1.0 / pocd_with(straggler, further)
+    return gain if fairness >= LEAST_FIRST else utility(before + gain, fairness) - utility(before, fairness)
 
 
 @rule
-def neediest(stragglers: Records, further: Ints, job_log: Floats, limit: int) -> int:
-    """The straggler least likely to be in time, of the job least likely to be; -1 if there is none.
+def next_straggler(
+    stragglers: Records, further: Ints, job_log: Floats, worth: Floats, limit: int, fairness: float
+) -> int:
+    """The straggler that gets the next attempt, the first of equal ones; -1 if none may have one that helps.
 
+    Below a fairness of 0 and from `LEAST_FIRST` on it is one of the job least likely to be in time.
     Source: Shed+, Algorithm 1, lines 15 and 16.
     """
-    best, job_least, least = -1, 0.0, 0.0
+    best, by_job = -1, fairness < 0.0 or fairness >= LEAST_FIRST
     for row in range(len(stragglers)):
-        if is_open(stragglers, further, job_log, limit, row):
-            job, pocd = stragglers[row]["job"], pocd_with(stragglers[row], further[row])
-            is_of_best = best >= 0 and job == stragglers[best]["job"]
-            if best < 0 or (pocd < least if is_of_best else job_log[job] < job_least):
-                best, job_least, least = row, job_log[job], pocd
-    return best
-
-
-@rule
-def most_useful(stragglers: Records, further: Ints, job_log: Floats, limit: int, fairness: float) -> int:
-    """The straggler whose further attempt adds most utility; -1 if none adds any.
-
-    `LEAST_FIRST` serves the job least likely to be in time.
-    """
-    best, most, least = -1, 0.0, math.inf
-    for row in range(len(stragglers)):
-        before = job_log[stragglers[row]["job"]]
-        if not is_open(stragglers, further, job_log, limit, row):
+        if worth[row] <= 0.0 or further[row] >= min(limit, stragglers[row]["most"]):
             continue
-        gain = log_gain(stragglers[row], further[row])
-        if fairness < LEAST_FIRST:
-            gain = utility(before + gain, fairness) - utility(before, fairness)
-        elif before < least and gain > 0.0:
-            least, most = before, 0.0
-        if gain > most and (fairness < LEAST_FIRST or before == least):
-            best, most = row, gain
+        if best < 0:
+            best = row
+            continue
+        log, best_log = job_log[stragglers[row]["job"]], job_log[stragglers[best]["job"]]
+        if by_job and stragglers[row]["job"] != stragglers[best]["job"]:
+            is_first = log < best_log
+        else:
+            is_first = worth[row] > worth[best]
+        if is_first:
+            best = row
     return best

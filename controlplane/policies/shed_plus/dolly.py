@@ -7,7 +7,7 @@ from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
-from controlplane.policies.shed_plus.forecast import is_usual, least_s
+from controlplane.policies.shed_plus.forecast import is_usual, least_s, unknown_reason
 from controlplane.policies.shed_plus.pocd import dolly_attempts, new_job_pocd
 
 BY_FORMULA = -1.0
@@ -26,15 +26,15 @@ def dolly(seen: Seen, settings: Record, answer: Records) -> None:
         stage, pool = seen.stages[task["stage"]], seen.pools[task["pool"]]
         deadline_s, miss = stage["deadline_s"] + seen.jobs[task["job"]]["age_s"], settings["job_miss"]
         if not deadline_s < math.inf or not is_usual(task, pool):
-            one["reason"] = Reason.UNKNOWN_DEMAND if deadline_s < math.inf else Reason.NO_DEADLINE
+            one["reason"] = unknown_reason(deadline_s)
             continue
         if miss < 0.0:
             work_s = deadline_s - pool["startup_s"]
             miss = 1.0 - new_job_pocd(stage["tasks"], least_s(task, seen), work_s, pool["tail_index"])
         attempts = dolly_attempts(stage["tasks"], miss, settings["late_share"], 1 + int(settings["most_copies"]))
         one["gain"], one["price"], one["score"] = miss, attempts, 1.0 / max(task["running_attempts"], 1)
-        one["copies"] = max(attempts - task["running_attempts"], 0) if task["eligible"] else 0
-        one["reason"] = Reason.CLONED if one["copies"] > 0 else Reason.ALREADY_COPIED
+        one["copies"] = max(min(attempts - task["running_attempts"], task["copies_left"]), 0) * task["eligible"]
+        one["reason"] = Reason.CLONED if one["copies"] > 0 else Reason.ENOUGH_CLONES
 
 
 ROW = Row(

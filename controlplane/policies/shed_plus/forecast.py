@@ -9,6 +9,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.reasons import Reason
 from controlplane.policies.seen import Seen
 from controlplane.policies.shed_plus.pocd import attempts_pocd, done_after, is_straggler, tail_index_of_attempt
 
@@ -43,7 +44,9 @@ def forecast(seen: Seen) -> Records:
         if pool["resumes"]:
             whole_s *= 1.0 - done_after(progress=progress, t_rem_s=t_rem_s, launch_s=launch_s)
         one["is_straggler"] = is_straggler(t_rem_s=t_rem_s, time_left_s=left_s)
-        one["copy_miss"] = 1.0 - attempts_pocd(whole_s, left_s - launch_s, pool["tail_index"], 1)
+        one["copy_miss"] = 1.0
+        if left_s > launch_s:
+            one["copy_miss"] = 1.0 - attempts_pocd(whole_s, left_s - launch_s, pool["tail_index"], 1)
         one["miss"] = 1.0 - attempts_pocd(least_left_s, left_s, tail_index, 1)
         one["miss"] *= one["copy_miss"] ** float(max(task["running_attempts"] - 1, 0))
     return found
@@ -53,6 +56,16 @@ def forecast(seen: Seen) -> Records:
 def is_usual(task: Record, pool: Record) -> bool:
     """Whether it is known what a fresh attempt takes, to launch and to work, and how its times spread."""
     return task["t_fresh_s"] < math.inf and pool["startup_s"] < math.inf and pool["tail_index"] > 0.0
+
+
+@rule
+def unknown_reason(deadline_s: float) -> Reason:
+    """Why nothing is foretold of a task of a stage with this deadline.
+
+    >>> unknown_reason(math.inf).label, unknown_reason(5.0).label
+    ('no_deadline', 'unknown_demand')
+    """
+    return Reason.UNKNOWN_DEMAND if deadline_s < math.inf else Reason.NO_DEADLINE
 
 
 @rule
@@ -71,7 +84,7 @@ def least_s(task: Record, seen: Seen) -> float:
 
 @rule
 def progress_of(task: Record) -> float:
-    """Share of its work that a task has done: of its best attempt, or at an even pace where that is unknown."""
+    """Share of its work that a task's first attempt to end has done; at an even pace where that is unknown."""
     if not math.isnan(task["progress"]):
         return min(max(task["progress"], 0.0), 1.0)
     whole_s = task["elapsed_s"] + task["t_rem_s"]

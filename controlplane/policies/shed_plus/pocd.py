@@ -7,7 +7,7 @@ least duration of a whole attempt, and has the same tail index.
 import math
 
 from controlplane.compiled import rule
-from controlplane.policies.whole_slots import forgiven
+from controlplane.policies.whole_slots import whole, whole_up
 
 
 @rule
@@ -100,8 +100,7 @@ def spare_slots(share: float, slots: int, held: int, masters: int) -> int:
     >>> spare_slots(share=0.29, slots=100, held=20, masters=2), spare_slots(0.29, 100, 30, 0)
     (7, 0)
     """
-    allowed = share * slots
-    return max(math.floor(allowed + forgiven(allowed)) - held - masters, 0)
+    return max(whole(slots=share * slots) - held - masters, 0)
 
 
 @rule
@@ -121,4 +120,4 @@ def dolly_attempts(tasks: int, miss: float, late_share: float, most: int) -> int
     if miss >= 1.0:
         return most
     wanted = math.log(-math.expm1(math.log1p(-late_share) / tasks)) / math.log(miss)
-    return min(max(math.ceil(wanted - forgiven(wanted)), 1), most)
+    return min(max(whole_up(slots=wanted), 1), most)

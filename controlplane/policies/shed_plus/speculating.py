@@ -11,7 +11,7 @@ from controlplane.policies.answer import FURTHEST, SOONEST
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.shed_plus.assigning import AS_PRINTED, LEAST_FIRST, STRAGGLER, assign, pocd_with
-from controlplane.policies.shed_plus.forecast import forecast, log_of, stage_progress
+from controlplane.policies.shed_plus.forecast import forecast, log_of, stage_progress, unknown_reason
 from controlplane.policies.shed_plus.pocd import check_every_s, spare_slots
 
 SPARE = (
@@ -69,7 +69,9 @@ def straggler_reason(
     if miss >= 1.0 and copy_miss >= 1.0:
         return Reason.HOPELESS
     if running_attempts > 1:
-        return Reason.ALREADY_COPIED
+        return Reason.LOOKED_AT_LATER
+    if copy_miss >= 1.0:
+        return Reason.COPY_TOO_LATE
     return Reason.BEFORE_FIRST_CHECK if progress < first_check else Reason.NO_SPARE_SLOT
 
 
@@ -87,8 +89,7 @@ def shed_plus(seen: Seen, settings: Record, answer: Records) -> None:
     for row in range(len(seen.tasks)):
         task, one, mine = seen.tasks[row], answer[row], found[row]
         if not mine["is_known"]:
-            has_deadline = seen.stages[task["stage"]]["deadline_s"] < math.inf
-            one["reason"] = Reason.UNKNOWN_DEMAND if has_deadline else Reason.NO_DEADLINE
+            one["reason"] = unknown_reason(seen.stages[task["stage"]]["deadline_s"])
             continue
         if task["running_attempts"] > 1 and task["youngest_s"] >= every_s(task, seen, settings):
             one["keep"] = kept(settings)
@@ -127,10 +128,11 @@ def share_out(seen: Seen, settings: Record, found: Records, others_log: Floats, 
     """Share a pool's spare slots out to its stragglers, which stand in these rows of the tasks, the longest first."""
     asked = np.zeros(len(rows), dtype=STRAGGLER)
     for place in range(len(rows)):
-        asked[place]["job"] = seen.tasks[rows[place]]["job"]
-        asked[place]["miss"], asked[place]["copy_miss"] = found[rows[place]]["miss"], found[rows[place]]["copy_miss"]
-    spare, most = spare_in_pool(seen, settings, seen.tasks[rows[0]]["pool"]), int(settings["most_copies"])
-    further = assign(asked, others_log, spare, most, settings["fairness"], settings["one_each"] > 0)
+        task, one = seen.tasks[rows[place]], asked[place]
+        one["job"], one["most"] = task["job"], min(int(settings["most_copies"]), task["copies_left"])
+        one["miss"], one["copy_miss"] = found[rows[place]]["miss"], found[rows[place]]["copy_miss"]
+    spare = spare_in_pool(seen, settings, seen.tasks[rows[0]]["pool"])
+    further = assign(asked, others_log, spare, settings["fairness"], settings["one_each"] > 0)
     for place in range(len(rows)):
         one, straggler = answer[rows[place]], asked[place]
         one["copies"], one["price"] = further[place], further[place]

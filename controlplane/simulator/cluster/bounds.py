@@ -14,7 +14,7 @@ SLACKS, ERRORS = 4, 5
 """Streams of a seed's draws; those before are the workload's."""
 ROUNDING = 1e-9
 STOCK = "fifo+stock-mapreduce"
-"""The policies whose response times deadlines may be multiples of."""
+"""Deadlines may be multiples of the response times under these policies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,7 +151,7 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
             next_s = attempt_work_s(work, world, job, original["task"], original["n_started"])
             task["t_new_s"] = world.launch_s + next_s
         if world.resumes:
-            left = 1.0 - next_offset(world, state, slot)
+            left = 1.0 - next_offset(world, state, slot, state.counts[0]["now_s"] + world.launch_s)
             task["t_new_s"] = world.launch_s + left * (task["t_new_s"] - world.launch_s)
         task["t_fresh_s"], task["likeness"] = task["t_new_s"], original["likeness"]
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(
@@ -184,10 +184,8 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
         else:
             t_rem_s, is_too_new = max(fresh_s - elapsed_s, 0.0), True
         is_readable, offset = now_s >= attempt["readable_s"], attempt["offset"]
-        own_log, done = (
-            slowness_log(world, elapsed_s + t_rem_s, fresh_s, offset),
-            done_at(attempt, world.launch_s, now_s),
-        )
+        own_log = slowness_log(world, elapsed_s + t_rem_s, fresh_s, offset)
+        done = done_at(attempt, world.launch_s, now_s)
         if t_rem_s < task["t_rem_s"]:
             task["slowness"], original["soonest"] = max(exp(own_log), 1.0), slot if seen else at
         if done > most_done:

@@ -29,10 +29,10 @@ def done_at(attempt: Record, launch_s: float, at_s: float) -> float:
 
 
 @rule
-def next_offset(world: World, state: State, original: int) -> float:
-    """Share of its work at which a further attempt of the task would begin that started now."""
+def next_offset(world: World, state: State, original: int, at_s: float) -> float:
+    """Share of its work at which a further attempt of the task begins: where the best one will stand at that time."""
     offset, at = 0.0, original if world.resumes else -1
     while at >= 0:
-        offset = max(offset, done_at(state.slots[at], world.launch_s, state.counts[0]["now_s"] + world.launch_s))
+        offset = max(offset, done_at(state.slots[at], world.launch_s, at_s))
         at = state.slots[at]["newest"] if at == original else state.slots[at]["older"]
     return min(offset, MOST)

@@ -99,8 +99,10 @@ def open_phase(work: Workload, world: World, state: State, row: int) -> None:
         job["first_task"] += work.phase_tasks[at]
     job["phase"] += 1
     job["n_tasks"] = work.phase_tasks[at + 1]
-    gives_up = world.gives_up and job["phase"] == 0
-    set_due(state, job_leaf(state, row), job["arrival_s"] + work.input_deadline_s[job["id"]] if gives_up else inf)
+    due_s = inf
+    if world.gives_up and job["phase"] == 0:
+        due_s = max(job["arrival_s"] + work.input_deadline_s[job["id"]], state.counts[0]["now_s"])
+    set_due(state, job_leaf(state, row), due_s)
     job["n_started"] = job["n_done"] = job["n_finished"] = job["originals"] = 0
     job["finished_every"] = 1
     restore_order(state, job)

@@ -1,7 +1,8 @@
 """Which parts of a cluster scenario can be set by name? Its numbers, and its policies' settings, as `name=value`."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
+from math import inf
 from typing import Any, get_type_hints
 
 import msgspec
@@ -13,14 +14,18 @@ from controlplane.simulator.cluster.scenario import ClusterScenario
 
 HINTS = get_type_hints(ClusterScenario)
 BOUND_HINTS = get_type_hints(Bounds)
+DEADLINES = {"deadline_s": inf, "stock_times": None, "slack": None}
+"""Kinds of deadlines, none of which is given."""
 GROUPS = ", ".join(f"{group}.NAME" for group in (*Kind, "bounds"))
 """Settings of policies, by kind, and of the jobs' bounds."""
 NAMES = tuple(one.name for one in fields(ClusterScenario) if one.default is not MISSING)
 """Fields of a ClusterScenario that hold one value."""
 
 
-def parse_set(given: Sequence[str]) -> dict[str, Any]:
+def parse_set(given: Sequence[str], usual: Bounds | None = None) -> dict[str, Any]:
     """The scenario's fields for these pairs, as in "detect_s=1" or "allocator.fairness_epsilon=0"; later ones win.
+
+    Bounds that are not given are the usual ones; a deadline of one kind takes the place of one of another kind.
 
     Raises BadSetting for a name that there is none of, and for what is no value for it; whether the value is in range,
     and whether a policy knows the setting, the scenario says itself.
@@ -43,7 +48,9 @@ def parse_set(given: Sequence[str]) -> dict[str, Any]:
             found[name] = _value(name, text, HINTS[name])
         else:
             raise BadSetting("set", got=pair, want=f"{GROUPS} or {', '.join(NAMES)}")
-    return found | ({"bounds": Bounds(**bounds)} if bounds else {})
+    if bounds.keys() & DEADLINES.keys():
+        bounds = DEADLINES | bounds
+    return found | ({"bounds": replace(usual or Bounds(), **bounds)} if bounds else {})
 
 
 def _value(name: str, text: str | list[str], hint: Any) -> Any:

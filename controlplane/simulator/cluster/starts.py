@@ -49,7 +49,7 @@ def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, r
     job["n_wanted"] -= 1
     state.counts[0]["n_wanted"] -= 1
     state.counts[0]["launched"] += 1
-    start_beside(work, world, policy, state, at)
+    start_beside(work, world, policy, state, at, state.counts[0]["now_s"] + world.launch_s)
 
 
 @rule
@@ -59,16 +59,17 @@ def restart(work: Workload, world: World, policy: PolicyPair, state: State, at: 
     state.slots[at]["restarts"] = False
     state.counts[0]["n_restarts"] -= 1
     state.counts[0]["restarted"] += 1
-    start_beside(work, world, policy, state, at)
+    start_beside(work, world, policy, state, at, state.counts[0]["now_s"])
     state.slots[state.slots[at]["newest"]]["anew"] = True
     drop(world, state, at)
 
 
 @rule
-def start_beside(work: Workload, world: World, policy: PolicyPair, state: State, at: int) -> None:
+def start_beside(work: Workload, world: World, policy: PolicyPair, state: State, at: int, resumes_s: float) -> None:
     """Start a copy of the original on this slot, on another machine if one has a free slot.
 
-    If one of those with its input has one, then there.
+    If one of those with its input has one, then there. Where copies resume, it begins where the task will stand at
+    `resumes_s`.
     """
     row, counts = state.slots[at]["job"], state.counts[0]
     job = state.jobs[row]
@@ -86,7 +87,7 @@ def start_beside(work: Workload, world: World, policy: PolicyPair, state: State,
     one = state.slots[slot]
     one["use"], one["original"], one["task"] = COPY, at, original["task"]
     one["older"], one["is_copy"] = original["newest"], True
-    offset, original["newest"] = next_offset(world, state, at), slot
+    offset, original["newest"] = next_offset(world, state, at, resumes_s), slot
     job["copies"] += 1
     counts["copies"] += 1
     counts["copies_started_s"] += counts["now_s"]

@@ -37,9 +37,9 @@ def test_the_task_that_a_copy_helps_most_is_copied_and_no_other(running):
         Reason.ON_SCHEDULE, Reason.ENDS_SOONER, Reason.SPECULATOR_CAP]  # fmt: skip
 
 
-@pytest.mark.parametrize(("finished_s", "tasks", "copies"), [((), 4, 0), ((5.0,), 20, 1), ((5.0,), 40, 0)])
+@pytest.mark.parametrize(("finished_s", "tasks", "copies"), [((), 4, 0), ((5.0,), 20, 1), ((5.0,), 21, 0)])
 def test_one_task_and_a_twentieth_must_have_finished(running, finished_s, tasks, copies):
-    """Of forty tasks two."""
+    """Of twenty-one tasks two, since one is less than a twentieth."""
     assert judge(running, [9.0], finished_s, tasks=tasks)["copies"].tolist() == [copies]
 
 
@@ -53,6 +53,12 @@ def test_after_a_copy_it_pauses(running, youngest_s, copies):
     """For a quarter of a minute."""
     answer = judge(running, [9.0, 9.0], running_attempts=[1, 2], youngest_s=youngest_s)
     assert answer["copies"].tolist() == [copies, 0]
+
+
+def test_a_copy_that_is_ordered_counts_as_the_newest(running):
+    """It has not started yet."""
+    answer = judge(running, [9.0, 9.0], standing=[0, Reason.ORDER_PENDING], eligible=[True, False])
+    assert answer["copies"].tolist() == [0, 0]
 
 
 def test_ten_tasks_may_have_a_copy_and_more_in_a_large_stage(running):

@@ -18,7 +18,8 @@ def stragglers(job, miss, copy_miss=None):
 
 
 def shares(asked, others, spare, most, fairness=AS_PRINTED, *, one_each=False):
-    return assign(asked, np.log(others), spare, most, fairness, one_each).tolist()
+    asked["most"] = most
+    return assign(asked, np.log(others), spare, fairness, one_each).tolist()
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,21 @@ def test_a_hopeless_job_takes_nothing_from_the_others():
     hopeless = stragglers([0, 0, 1], [1.0, 0.4, 0.4])
     for fairness in (AS_PRINTED, 0.0, 1.0, LEAST_FIRST):
         assert shares(hopeless, np.ones(2), 3, 4, fairness) == [0, 0, 3]
+
+
+@pytest.mark.parametrize("fairness", [AS_PRINTED, 0.0, 1.0, LEAST_FIRST])
+def test_a_straggler_that_no_copy_helps_takes_nothing(fairness):
+    """It is the least likely one, and copies of it would all be too late."""
+    assert shares(stragglers([0, 1], [0.9, 0.8], [1.0, 0.3]), np.ones(2), 5, 5, fairness) == [0, 5]
+    assert shares(stragglers([0, 0], [0.9, 0.8], [1.0, 0.3]), np.ones(1), 5, 5, fairness) == [0, 5]
+
+
+def test_what_one_straggler_may_not_have_goes_to_another():
+    """Its host allows it one more attempt."""
+    both = stragglers([0, 1], [0.5, 0.4])
+    both["most"] = [1, 9]
+    for fairness in (AS_PRINTED, 0.0, LEAST_FIRST):
+        assert assign(both, np.zeros(2), 4, fairness, False).tolist() == [1, 3]
 
 
 def test_by_gain_and_as_printed_differ():

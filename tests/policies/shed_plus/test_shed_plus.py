@@ -97,8 +97,20 @@ def test_a_task_with_copies_is_looked_at_again_after_a_while_and_keeps_one_attem
 
 
 def test_a_copy_that_could_not_start_in_time_is_none(late):
-    """Launching takes as long as there is left."""
-    assert reasons(shed_plus.speculate(late([130.0], pools={"startup_s": 120.0}))) == [Reason.NO_SPARE_SLOT]
+    """Launching takes as long as there is left, also where there would be nothing left to do."""
+    for policy in (shed_plus, shed):
+        for resumes in (False, True):
+            answer = policy.speculate(
+                late([121.0], pools={"startup_s": 125.0, "resumes": resumes}, progress=0.8, t_fresh_s=200.0)
+            )
+            assert reasons(answer) == [Reason.COPY_TOO_LATE]
+
+
+def test_slots_that_a_task_may_not_have_go_to_another(late):
+    """Of three spare ones the first may have one."""
+    answer = shed_plus.speculate(late([131.0, 130.0], copies_left=[1, 9]))
+    assert answer["copies"].tolist() == [1, 2]
+    assert answer["price"].tolist() == [1.0, 2.0]
 
 
 def test_a_copy_that_goes_on_where_its_original_stands_helps_more(late):
@@ -125,6 +137,21 @@ def test_shed_gives_all_tasks_of_a_job_as_many(late):
     assert reasons(answer)[:2] == [Reason.NO_SPARE_SLOT] * 2
 
 
+def test_shed_spends_nothing_on_a_task_that_cannot_miss_nor_on_a_lost_job(late):
+    """The second task of the first job ends at once; the second job has a task that needs ten minutes at least."""
+    answer = shed.speculate(late([130.0, 10.0], pools={"idle": 2}))
+    assert answer["copies"].tolist() == [2, 0]
+    assert reasons(answer)[1] is Reason.IN_TIME
+    lost = late([900.0, 130.0], t_fresh_s=[2000.0, 60.0], progress=0.1)
+    assert reasons(shed.speculate(lost)) == [Reason.HOPELESS] * 2
+
+
+def test_shed_gives_each_task_what_all_of_its_job_may_have(late):
+    """One of the two may have one more."""
+    answer = shed.speculate(late([130.0, 131.0], copies_left=[1, 9], pools={"idle": 8}))
+    assert answer["copies"].tolist() == [1, 1]
+
+
 def test_shed_looks_at_a_job_with_copies_again_when_another_one_has_come(late):
     """One that came 5 s ago, where the newest copy is 8 s old, and not where it is 3 s old."""
     for youngest_s, keep in ((8.0, [SOONEST, 0]), (3.0, [0, 0])):
@@ -139,7 +166,8 @@ def test_dolly_clones_from_the_start_as_many_as_the_risk_asks_for(late):
     answer = dolly.speculate(view, {"job_miss": 0.1})
     assert answer["copies"].tolist() == [2] * 10
     assert set(reasons(answer)) == {Reason.CLONED}
-    assert dolly.speculate(late([inf] * 10, running_attempts=3), {"job_miss": 0.1})["copies"].tolist() == [0] * 10
+    enough = dolly.speculate(late([inf] * 10, running_attempts=3), {"job_miss": 0.1})
+    assert (enough["copies"].tolist(), set(reasons(enough))) == ([0] * 10, {Reason.ENOUGH_CLONES})
 
 
 def test_dolly_clones_more_where_the_deadline_is_nearer(late):

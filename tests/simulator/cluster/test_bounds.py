@@ -75,6 +75,12 @@ def test_later_phases_run_whole_and_their_time_is_taken_off_the_deadline():
     assert (response_s, done_share) == ([3.0], [pytest.approx(2 / 3)])
 
 
+def test_a_job_whose_later_phases_take_all_of_its_deadline_ends_at_once():
+    """Two seconds for three of ideal time; the clock goes on."""
+    response_s, done_share, _ = ran(Bounds(deadline_s=0.5, gives_up=True), workload=Chain((2, 2), 0.0), machines=2)
+    assert (response_s, done_share) == ([0.0], [0.0])
+
+
 def test_an_error_bound_is_of_the_first_phase_alone():
     """Half of four tasks, and both of two."""
     response_s, done_share, _ = ran(Bounds(error=(0.5, 0.5)), workload=Chain((4, 2), 0.0), machines=2)

@@ -107,6 +107,10 @@ def test_the_model_with_deadlines_has_shed_plus_cluster_unless_it_is_changed():
     changed = simulated("--nodes", "50", "--set", "bounds.deadline_s=900", "--workload", "synthetic")["scenario"]
     assert (changed["machines"], changed["bounds"]["deadline_s"]) == (50, 900.0)
     assert changed["workload"]["service_s"] == 1.0
+    kept = simulated("--set", "bounds.error=0.1,0.2", "--set", "bounds.gives_up=true")["scenario"]["bounds"]
+    assert (kept["stock_times"], kept["error"], kept["gives_up"]) == (0.95, [0.1, 0.2], True)
+    told = CliRunner().invoke(app, ["simulate", "--model", "deadline", "--estimates", "engine"])
+    assert (told.exit_code, "--estimates = 'engine', want exact" in told.stderr) == (2, True)
 
 
 def test_jobs_come_from_any_trace_in_swim_format(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.simulator.cluster.bounds import Bounds
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Results, Scale
 from controlplane.simulator.experiments.points.cluster import ClusterRuns
@@ -49,7 +49,8 @@ BASE = ClusterScenario(
 METHOD = (
     "138 machines of a slot, jobs of one wave whose tasks take 120 s at least, 60 s to launch; deadlines are 0.95 "
     "times the median time of the same jobs under stock MapReduce unless they vary; every policy may have six attempts "
-    "of a task; jobs past their deadline run on. Estimates are exact, or off by a lognormal factor (0.3)."
+    "of a task; jobs past their deadline run on. Slowness is independent, or half of the tasks share it with all their "
+    "attempts; estimates are exact, or off by a lognormal factor (0.3)."
 )
 STAND_IN = "Pareto task times stand for the five benchmarks, and for the background noise on the machines"
 
@@ -63,7 +64,11 @@ def runs(scale: Scale, *fields: Fields, tasks: int = 10, tail_index: float = 1.5
     return ClusterRuns(scenario=replace(BASE, workload=jobs, **merged), runs=RUNS[scale])
 
 
+def by_seed(results: Results, name: str, *fields: Fields, tasks: int = 10, tail_index: float = 1.5) -> list[float]:
+    """A field of `ClusterSummary`, for each seed."""
+    return [one[name] for one in results(runs(results.scale, *fields, tasks=tasks, tail_index=tail_index))]
+
+
 def measured(results: Results, name: str, *fields: Fields, tasks: int = 10, tail_index: float = 1.5) -> Estimate:
-    """The mean over seeds of a field of `ClusterSummary`."""
-    assert name in ClusterSummary.__annotations__
-    return estimate([one[name] for one in results(runs(results.scale, *fields, tasks=tasks, tail_index=tail_index))])
+    """Its mean over seeds."""
+    return estimate(by_seed(results, name, *fields, tasks=tasks, tail_index=tail_index))
