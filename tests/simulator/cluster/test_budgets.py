@@ -55,8 +55,8 @@ class Watch:
         self.state = with_inputs(*given)
         return self.state
 
-    def start_beside(self, work, world, policy, state, at):
-        self.plain["start_beside"](work, world, policy, state, at)
+    def start_beside(self, work, world, policy, state, at, resumes_s):
+        self.plain["start_beside"](work, world, policy, state, at, resumes_s)
         self.live[int(state.slots[at]["newest"])] = int(state.slots[at]["job"])
         of_jobs = list(self.live.values())
         self.most = max(self.most, len(of_jobs))
