@@ -7,7 +7,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
-from controlplane.policies.grass.bounds import bound_reason, shortest_waiting_s, windows_s
+from controlplane.policies.grass.bounds import LEAST_CHANCE, bound_reason, chance_in_time, shortest_waiting_s, windows_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
@@ -75,7 +75,8 @@ def gs(seen: Seen, settings: Record, answer: Records) -> None:
     for row in range(len(tasks)):
         task, one = tasks[row], answer[row]
         t_rem_s, t_new_s, deadline_s = task["t_rem_s"], task["t_new_s"], seen.stages[task["stage"]]["deadline_s"]
-        reason = bound_reason(t_rem_s=t_rem_s, t_new_s=t_new_s, deadline_s=deadline_s, last_s=last_s[task["stage"]])
+        is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
+        reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
         if reason == Reason.NONE:
             gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
             reason = gs_reason(gain_s, t_rem_s, t_new_s, has_more[row], shortest_s[task["stage"]])
@@ -110,6 +111,6 @@ ROW = Row(
     about="Tasks whose copy ends sooner than they do, whatever it costs.",
     source="GRASS (NSDI'14), section 3.1",
     needs=COPYING,
-    settings=(*SOONER, replace(END_BEATEN, default=1.0)),
+    settings=(*SOONER, LEAST_CHANCE, replace(END_BEATEN, default=1.0)),
     before_waiting=True,
 )

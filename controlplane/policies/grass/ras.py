@@ -8,7 +8,7 @@ from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.grass.bounds import bound_reason, windows_s
+from controlplane.policies.grass.bounds import LEAST_CHANCE, bound_reason, chance_in_time, windows_s
 from controlplane.policies.grass.gs import SOONER, gs_gain_s, order_bounded
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -75,7 +75,8 @@ def ras(seen: Seen, settings: Record, answer: Records) -> None:
             saving_s = min(saving_s, 0.0)
         gain_s = gs_gain_s(t_rem_s=t_rem_s, t_new_s=t_new_s, margin_s=margin_s, margin_times=margin_times)
         deadline_s = seen.stages[stage]["deadline_s"]
-        reason = bound_reason(t_rem_s=t_rem_s, t_new_s=t_new_s, deadline_s=deadline_s, last_s=last_s[stage])
+        is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
+        reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[stage])
         if reason == Reason.NONE:
             reason = ras_reason(saving_s, gain_s, t_rem_s, t_new_s, has_more[row], is_free)
         answer["reason"][row] = reason
@@ -105,6 +106,7 @@ ROW = Row(
             switch=True,
         ),
         *SOONER,
+        LEAST_CHANCE,
         COPY_PRIORITY,
         replace(END_BEATEN, default=1.0),
     ),

@@ -112,7 +112,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
     pool["idle"] = max(counts["n_free"] - counts["n_waiting"], 0)
     pool["executor_slots"] = len(state.slots) // world.machines
     pool["foretold_error"] = 0.0 if policy.foresees_attempts else world.noise * sqrt(2.0 / pi)
-    pool["tail_index"] = policy.tail_index
+    pool["tail_index"] = inf if policy.foresees_attempts else policy.tail_index
     pool["kept_slowness"] = kept_share(counts["seen_log"], counts["kept_log"])
     pool["startup_s"], pool["tell_s"] = world.launch_s, world.launch_s + world.detect_s + policy.cycle_s
     pool["waiting_jobs"], pool["resumes"] = 0, world.resumes

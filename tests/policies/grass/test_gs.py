@@ -50,6 +50,16 @@ def test_a_copy_that_ends_at_the_deadline_is_in_time_and_a_later_one_is_not_laun
     assert reasons(answer)[1] is Reason.BEYOND_DEADLINE
 
 
+@pytest.mark.parametrize("policy", [gs, ras])
+@pytest.mark.parametrize(("least_chance", "copies"), [(0.25, 1), (0.3, 0)])
+def test_a_copy_that_is_usually_too_late_is_launched_if_it_is_in_time_often_enough(
+    running, policy, least_chance, copies
+):
+    """Of a Pareto time with tail index 1, half of the geometric mean is exceeded with a probability of 2 / e."""
+    view = running([9.0], [4.0], pools={"tail_index": 1.0}, stages={"deadline_s": 2.01})
+    assert policy.speculate(view, EXACT | {"least_chance": least_chance})["copies"].tolist() == [copies]
+
+
 def test_before_a_deadline_a_shorter_original_goes_before_a_copy(running):
     """But not one that would end after the deadline."""
     view = running([9.0, 9.0], [2.0, 4.0], stages={"deadline_s": 5.0}, waiting_s=[3.0, 6.0])
