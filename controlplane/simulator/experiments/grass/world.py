@@ -1,0 +1,111 @@
+"""In which world is GRASS compared? Its clusters, jobs, bounds and rivals, as scenarios."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from controlplane.simulator.cluster.bounds import Bounds
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.workloads import Synthetic
+from controlplane.simulator.experiments.experiment import Results, Scale
+from controlplane.simulator.experiments.points.cluster import ClusterRuns
+from controlplane.simulator.statistics import Estimate, estimate
+
+Fields = Mapping[str, Any]
+
+JOBS = {Scale.SMOKE: 60, Scale.FULL: 400}
+RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
+POLICIES: dict[str, Fields] = {
+    "LATE": {"policy": "fair+late"},
+    "Mantri": {"policy": "fair+mantri"},
+    "GS": {"policy": "fair+gs"},
+    "RAS": {"policy": "fair+ras"},
+    "clairvoyant": {"policy": "fair+clairvoyant"},
+}
+OURS, BASELINES = ("GS", "RAS"), ("LATE", "Mantri")
+WORLDS: dict[str, Fields] = {
+    "independent": {},
+    "independent, noise 0.3": {"noise": 0.3},
+    "half shared": {"shared_share": 0.5},
+}
+FRAMEWORKS: dict[str, Fields] = {
+    "Spark": {},
+    "Hadoop": {
+        "workload": Synthetic(least_tasks=10, most_tasks=3000, service_s=20.0),
+        "launch_s": 2.0,
+        "detect_s": 2.0,
+        "cycle_s": 1.0,
+    },
+}
+"""Tasks of a second or more, and of twenty with slower starts and reports."""
+SLACK, ERROR = (0.02, 0.2), (0.05, 0.3)
+IDEAL_SLOTS = 100
+"""A job's slots in its ideal time: a quarter of the cluster."""
+DEADLINES: Fields = {"bounds": Bounds(slack=SLACK, ideal_slots=IDEAL_SLOTS, gives_up=True)}
+ERRORS: Fields = {"bounds": Bounds(error=ERROR)}
+BASE = ClusterScenario(
+    policy="fair+none",
+    workload=Synthetic(least_tasks=10, most_tasks=3000),
+    max_copies=2,
+    machines=100,
+    slots_per_machine=4,
+    offered_load=0.7,
+)
+SMALL, MEDIUM, LARGE = (0,), (1, 2), (3,)
+"""Places in `scenario.BINS` of the paper's job sizes: up to 50 tasks, to 500, and more."""
+SIZES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
+METHOD = (
+    "400 slots shared fairly at an offered load of 0.7, jobs of 10 to 3,000 tasks, tail index 1.5; a job's ideal time "
+    "is that of its waves on 100 slots if every task takes the job's median; deadlines are 2 to 20 % more, at which a "
+    "job gives up what is not done; error bounds are 5 to 30 %; every policy may have three attempts of a task."
+)
+STAND_IN = "GS and RAS alone stand for GRASS, whose switching between them is not there; synthetic jobs for both traces"
+
+
+def runs(scale: Scale, *fields: Fields) -> ClusterRuns:
+    """A scenario's runs; later fields win."""
+    merged: dict[str, Any] = {"jobs": JOBS[scale]}
+    for one in fields:
+        merged |= one
+    return ClusterRuns(scenario=replace(BASE, **merged), runs=RUNS[scale])
+
+
+def by_seed(results: Results, name: str, size: tuple[int, ...], *fields: Fields) -> list[float]:
+    """A field of `ClusterSummary`, for each seed; of jobs in some of the bins only, unless `size` is empty."""
+    found = results(runs(results.scale, *fields))
+    if not size:
+        return [one[name] for one in found]
+    return [_of_bins([one["bins"][place] for place in size], name) for one in found]
+
+
+def _of_bins(bins: list[Mapping[str, Any]], name: str) -> float:
+    """The mean over the jobs of several bins; nan if there are none."""
+    jobs = sum(one["jobs"] for one in bins)
+    return sum(one["jobs"] * one[name] for one in bins if one["jobs"]) / jobs if jobs else float("nan")
+
+
+def more(results: Results, ours: str, theirs: str, *fields: Fields, size: tuple[int, ...] = ()) -> Estimate:
+    """By how much more accurate, as a share of theirs, over paired seeds."""
+    pairs = _pairs(results, "accuracy", ours, theirs, fields, size)
+    return estimate([mine / other - 1.0 for mine, other in pairs])
+
+
+def faster(results: Results, ours: str, theirs: str, *fields: Fields, size: tuple[int, ...] = ()) -> Estimate:
+    """By how much sooner jobs end, as a share of their time, over paired seeds."""
+    pairs = _pairs(results, "response_s", ours, theirs, fields, size)
+    return estimate([1.0 - mine / other for mine, other in pairs])
+
+
+def _pairs(
+    results: Results, name: str, ours: str, theirs: str, fields: tuple[Fields, ...], size: tuple[int, ...]
+) -> list[tuple[float, float]]:
+    """Both numbers for each seed on which both are known."""
+    mine, others = (by_seed(results, name, size, *fields, POLICIES[policy]) for policy in (ours, theirs))
+    known = [(a, b) for a, b in zip(mine, others, strict=True) if a == a and b == b]
+    return known or [(float("nan"), float("nan"))]
+
+
+def mean(results: Results, name: str, *fields: Fields) -> float:
+    """The mean over seeds."""
+    return fmean(by_seed(results, name, (), *fields))
