@@ -162,6 +162,15 @@ def test_a_copy_that_resumes_has_less_to_do(resumes, response_s):
     assert found == [pytest.approx(response_s)]
 
 
+def test_a_restart_resumes_where_the_old_attempt_is_and_not_where_it_would_have_been():
+    """After 3 s, one of them to launch, a tenth of 20 s is done; the new attempt takes 1 s to launch and 0.9 of 4 s."""
+    found, _, _ = ran(
+        Bounds(), policy="fifo+relaunch", speculator_settings={"relaunch_factor": 0.55}, machines=2, resumes=True,
+        workload=Listed(original_s=((20.0,),), copy_s=4.0), launch_s=1.0, cycle_s=0.5,
+    )  # fmt: skip
+    assert found == [pytest.approx(3.0 + 1.0 + 0.9 * 4.0)]
+
+
 def test_shed_plus_meets_a_deadline_that_stock_misses():
     """One of four tasks needs 40 s; Shed+ copies the one that is late, on an idle slot."""
     listed = Listed(original_s=((10.0, 10.0, 10.0, 40.0),), copy_s=10.0)
