@@ -38,7 +38,7 @@ class LaterTimes:
             del self._by_name[next(iter(self._by_name))]
 
     def estimate_s(self, job_name: str) -> float:
-        """What it will be for a job of this name, in seconds; 0 if none has been seen."""
+        """Estimate for a job of this name, in seconds; 0 if none has been seen."""
         known = self._by_name.get(job_name)
         return known.sum_s / known.jobs if known else 0.0
 

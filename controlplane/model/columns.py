@@ -115,7 +115,7 @@ class Jobs(Table):
     input_ended_s = floats(by=Writer.ESTIMATOR)
     """When the last of its stages that read input ended, as far as it has come; nan while none has."""
     later_s = floats(0.0, by=Writer.ESTIMATOR)
-    """What its later stages will take, by earlier jobs of its name."""
+    """Time that the stages after its input will take, by earlier jobs of its name; 0 where none is known."""
     copies_enabled = flags(True)
     mode_rank = ints()
     copies_launched = ints()

@@ -188,7 +188,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     """Whether its user allows copies."""
     deadline_s: float | None = None
     later_s: float = 0.0
-    """What its stages that do not read input will take; it is taken off the deadline of those that do."""
+    """Time that the stages after its input will take, in seconds; the deadline of its input is as much earlier."""
     error_bound: float = 0.0
     kill_late: bool = False
     age_s: float

@@ -28,7 +28,7 @@ SPECULATION = np.dtype(
         ("copies", np.int64),  # further attempts wanted at once, each on its own host
         ("kill", np.bool_),  # once the one copy runs, the attempt that it was made of ends; only where it is wanted
         ("end_last", np.bool_),  # its attempt that would end last is ended now; it has another
-        ("keep", np.int64),  # all of its attempts but one are ended now: the one of `KEPT`; 0 to end none
+        ("keep", np.int64),  # all of its attempts are ended now but the `SOONEST` or the `FURTHEST`; 0 to end none
         ("score", np.float64),  # the gain: higher first within a job; finite, and > 0 for copies (a law)
         ("reason", np.int64),  # why, or why not, as a `Reason`; meaningless if a task was not eligible
         ("gain", np.float64),  # what further attempts are worth, in the unit of `reason`, which is one of `PRICED`
@@ -38,7 +38,7 @@ SPECULATION = np.dtype(
 )
 """One for each `RUNNING_TASK`, by a speculator."""
 
-SOONEST, FURTHEST = KEPT = (1, 2)
+SOONEST, FURTHEST = 1, 2
 """Values of `keep`: the attempt that ends first, and the one that has done most."""
 
 PRECEDENCE = np.dtype(

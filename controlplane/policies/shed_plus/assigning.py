@@ -31,7 +31,7 @@ STRAGGLER = np.dtype(
 
 @rule
 def utility(log_pocd: float, fairness: float) -> float:
-    """What a job's PoCD is worth, by alpha-fairness: 0 for the sum, 1 for the sum of logarithms.
+    """Worth of a job's PoCD by alpha-fairness: alpha is 0 for the sum, 1 for the sum of logarithms.
 
     Source: Shed+, equation (10).
 
@@ -70,9 +70,9 @@ def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float,
     left = spare
     while left > 0:
         best = next_straggler(stragglers, further, job_log, worth, limit, fairness)
-        if best < 0 and limit == LARGEST_COUNT:
-            break
         if best < 0:
+            if limit == LARGEST_COUNT:
+                break
             limit = LARGEST_COUNT
             continue
         job = stragglers[best]["job"]
@@ -87,16 +87,16 @@ def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float,
 
 @rule
 def log_gain(straggler: Record, further: int) -> float:
-    """What one more attempt adds to the logarithm of a straggler's PoCD, and so of its job's; 0 if it is lost."""
+    """Gain of a straggler's log PoCD, and so of its job's, by one more attempt; 0 for a straggler that is lost."""
     before = pocd_with(straggler, further)
     return math.log(pocd_with(straggler, further + 1)) - math.log(before) if before > 0.0 else 0.0
 
 
 @rule
 def worth_of(straggler: Record, further: int, job_log: Floats, fairness: float) -> float:
-    """What one more attempt of a straggler is worth beside others of its job, or of any; 0 if it helps nothing.
+    """Worth of one more attempt of a straggler, by which those of a job or of all jobs compete; 0 if it helps nothing.
 
-    As printed, the one least likely to be in time is worth most in its job.
+    As printed, the straggler of a job that is least likely to be in time has the highest.
     """
     before, gain = job_log[straggler["job"]], log_gain(straggler, further)
     if before == -math.inf or gain <= 0.0:

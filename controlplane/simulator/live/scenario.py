@@ -39,6 +39,8 @@ class EngineScenario(ClusterScenario):
             raise BadSetting("pools", got=self.pools, want=f"a number that divides {self.machines}, the machines")
         if self.bounds.any:
             raise BadSetting("bounds", got=self.bounds, want="none with estimates of the engine")
+        if self.resumes:
+            raise BadSetting("resumes", got=True, want="false with estimates of the engine")
         if self.replicas:
             raise BadSetting("replicas", got=self.replicas, want="0 with estimates of the engine")
         for name in ("wanted_only", "allocator_tail_index", "locality_percent"):

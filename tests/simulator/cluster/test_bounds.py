@@ -140,10 +140,11 @@ def test_a_deadline_may_be_a_multiple_of_stocks_median():
     assert ran(Bounds(stock_times=0.5, gives_up=True), workload=listed)[0] == [4.5]
 
 
-def test_the_engines_own_estimates_know_no_bounds():
+@pytest.mark.parametrize(("field", "value"), [("bounds", Bounds(deadline_s=3.0)), ("resumes", True)])
+def test_the_engines_own_estimates_know_no_bounds_and_no_offsets(field, value):
     """Nor are they silently left out."""
-    with pytest.raises(BadSetting, match="bounds"):
-        EngineScenario(policy="fair+none", bounds=Bounds(deadline_s=3.0))
+    with pytest.raises(BadSetting, match=field):
+        EngineScenario(policy="fair+none", **{field: value})
 
 
 def test_a_summary_without_bounds_does_not_tell_of_any():
