@@ -216,15 +216,15 @@ def simulate(arguments: Annotated[list[str] | None, typer.Argument()] = None) ->
     """Simulate jobs under a policy. `grasshopper simulate --help` says more."""
     from controlplane.cli import simulator
 
-    simulator.app(["simulate", *(arguments or ["--help"])], prog_name="grasshopper")
+    simulator.app(arguments or ["--help"], prog_name="grasshopper simulate")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Try the papers' figures and tables: list, run, report. `grasshopper experiment --help` says more."""
-    from controlplane.cli import simulator
+    from controlplane.cli import experiments
 
-    simulator.app(["experiment", *(arguments or ["--help"])], prog_name="grasshopper")
+    experiments.app(arguments or ["--help"], prog_name="grasshopper experiment")
 
 
 @app.command()

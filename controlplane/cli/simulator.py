@@ -1,6 +1,6 @@
-"""What can be simulated from a terminal? `grasshopper simulate`, and `grasshopper experiment list|run|report`.
+"""What can be simulated from a terminal? `grasshopper simulate`.
 
-`controlplane.cli` imports this when one of the two is called.
+`controlplane.cli` imports this when it is called, or `experiments.py`, which shares what computes and shows progress.
 """
 
 import json
@@ -25,9 +25,6 @@ from controlplane.simulator.cluster import record as cluster_record
 from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
 from controlplane.simulator.cluster.settings import parse_set
 from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic, bing_like, facebook_trace
-from controlplane.simulator.experiments import EXPERIMENTS, journal
-from controlplane.simulator.experiments.experiment import Experiment, Scale
-from controlplane.simulator.experiments.report import page
 from controlplane.simulator.experiments.shed_plus.world import BASE, TEN_TASKS
 from controlplane.simulator.live.scenario import EngineScenario
 from controlplane.simulator.masterworker import record as masterworker_record
@@ -36,8 +33,6 @@ from controlplane.simulator.statistics import Estimate, Summary
 from controlplane.terminal import REFUSED, UNREACHABLE, USAGE, AsOption, Output, fail, note, print_json, print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-experiment = typer.Typer(help="Can the papers' figures and tables be reproduced here?", no_args_is_help=True)
-app.add_typer(experiment, name="experiment")
 
 OPTIONS = {
     "offered_load": "--rho",
@@ -55,7 +50,6 @@ OPTIONS = {
     "engine.speculator": "--policy",
 }
 """Options whose name differs from the field they fill."""
-REPORTS = Path("build/experiments")
 
 
 class Model(StrEnum):
@@ -101,9 +95,6 @@ PANELS = {
 of_masterworker = partial(typer.Option, rich_help_panel=PANELS[Model.MASTERWORKER])
 of_cluster = partial(typer.Option, rich_help_panel=PANELS[Model.CLUSTER])
 
-FolderOption = Annotated[Path, typer.Option("--folder", help="Where results are kept.")]
-ScaleChoice = Annotated[Scale, typer.Option("--scale", help="smoke: seconds; full: as many jobs as the paper.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Papers or experiments, for example redundancy/figure-6.")]
 OnMaster = Annotated[
     str | None, typer.Option("--on", help="Compute on Spark: local[2], spark://host:7077. By default in this process.")
 ]
@@ -240,7 +231,7 @@ def simulate(
             tell(runs, found)
     finally:
         if to:
-            _write(to, json.dumps(found, indent=2) + "\n")
+            write(to, json.dumps(found, indent=2) + "\n")
     if len(runs) < len(numbers):
         raise typer.Exit(REFUSED)
 
@@ -250,7 +241,7 @@ def _run_seeds(scenario: Any, seeds: list[int], on: str | None) -> tuple[list[in
     cells = [partial(scenario.simulate, seed) for seed in seeds]
     found: dict[int, Any] = {}
     try:
-        with _computing(on) as compute, _progress(f"simulating {scenario.policy}", len(cells)) as advance:
+        with computing(on) as compute, progress(f"simulating {scenario.policy}", len(cells)) as advance:
             for position, summary in compute(cells):
                 found[position] = summary
                 advance(f"seed {seeds[position]}")
@@ -259,63 +250,6 @@ def _run_seeds(scenario: Any, seeds: list[int], on: str | None) -> tuple[list[in
             fail("stopped before a seed was done", REFUSED)
         note(f"stopped; this is the result of {len(found)} of {len(cells)} seeds")
     return [seeds[position] for position in sorted(found)], [found[position] for position in sorted(found)]
-
-
-@experiment.command("list")
-def list_experiments(output: AsOption = Output.TABLE) -> None:
-    """List the experiments with what each paper claims."""
-    rows = [(one.id, one.source, one.statement) for one in EXPERIMENTS]
-    if output is Output.JSON:
-        print_json([dict(zip(("id", "source", "statement"), row, strict=True)) for row in rows])
-    else:
-        print_table(("id", "source", "statement"), rows)
-
-
-@experiment.command("run")
-def run_experiments(
-    names: Names = None, scale: ScaleChoice = Scale.SMOKE, folder: FolderOption = REPORTS, on: OnMaster = None
-) -> None:
-    """Compute experiments, all by default; a killed run's results are kept. Ends with the verdicts."""
-    chosen = _chosen(names)
-    try:
-        if missing := journal.missing(chosen, scale, folder):
-            with _computing(on) as compute, _progress("computing", len(missing)) as advance:
-                for position, result in compute([partial(point.measure, seed) for point, seed in missing]):
-                    journal.keep(*missing[position], result, scale, folder)
-                    advance()
-            journal.sort(scale, folder)
-        findings = journal.findings(chosen, scale, folder)
-    except KeyboardInterrupt:
-        fail("stopped; results are kept, run again to continue", REFUSED)
-    except OSError as error:
-        fail(f"{error}; earlier results are kept, run again to continue", REFUSED)
-    print_table(("id", "verdict", "ours"), [(one.id, str(found.verdict), found.ours) for one, found in findings])
-
-
-@experiment.command("report")
-def report_experiments(
-    names: Names = None,
-    scale: ScaleChoice = Scale.SMOKE,
-    folder: FolderOption = REPORTS,
-    to: Annotated[Path | None, typer.Option(help="The page to write; in the folder by default.")] = None,
-) -> None:
-    """Write the results as one HTML page that needs no other file."""
-    chosen = _chosen(names)
-    if left := len(journal.missing(chosen, scale, folder)):
-        fail(f"{left} runs are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
-    path = to or folder / f"{scale}.html"
-    _write(path, page(journal.findings(chosen, scale, folder), scale))
-    typer.echo(path)
-
-
-def _chosen(names: list[str] | None) -> list[Experiment]:
-    """The experiments of these ids or papers, or exit code 2 with the existing ones."""
-    chosen = [one for one in EXPERIMENTS if not names or one.id in names or one.paper in names]
-    known = {known for one in EXPERIMENTS for known in (one.id, one.paper)}
-    if unknown := set(names or ()) - known:
-        known_ids = ", ".join(one.id for one in EXPERIMENTS)
-        fail(f"no experiment {', '.join(sorted(unknown))}; there are {known_ids}", USAGE)
-    return chosen
 
 
 def _source(workload: WorkloadName, trace: Path | None, weights: str | None) -> Source:
@@ -373,7 +307,7 @@ def _short(value: float | str) -> str:
 
 
 @contextmanager
-def _computing(on: str | None) -> Iterator[sweep.Compute]:
+def computing(on: str | None) -> Iterator[sweep.Compute]:
     """The executor of cells, or an exit code with the reason why there is none."""
     try:
         with _refusals(), sweep.computing(on) as compute:
@@ -418,7 +352,7 @@ def _option(field: str) -> str:
 
 
 @contextmanager
-def _progress(title: str, total: int) -> Iterator[Any]:
+def progress(title: str, total: int) -> Iterator[Any]:
     """A bar with the time left on stderr while something runs; yields the function that advances it.
 
     If stderr is no terminal, each step whose name is passed to it gets a line instead.
@@ -441,7 +375,7 @@ def _progress(title: str, total: int) -> Iterator[Any]:
         yield advance
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Writes a file and the folders it needs, or exits with code 2."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from time import process_time
 import pytest
 from typer.testing import CliRunner
 
-from controlplane.cli.simulator import app
+from controlplane.cli.experiments import app
 from controlplane.simulator.experiments import EXPERIMENTS, journal
 from controlplane.simulator.experiments.drawing import svg
 from controlplane.simulator.experiments.experiment import (
@@ -197,7 +197,7 @@ def smoke() -> Iterator[tuple[Path, float]]:
     with TemporaryDirectory() as folder:
         run([BY_ID["hopper/table-1"], BY_ID["redundancy/equation-4"]], Path(folder))
         before_s = process_time()
-        told = CliRunner().invoke(app, ["experiment", "run", "--scale", "smoke", "--folder", folder])
+        told = CliRunner().invoke(app, ["run", "--scale", "smoke", "--folder", folder])
         assert told.exit_code == 0, told.output
         yield Path(folder), process_time() - before_s
 
@@ -207,7 +207,7 @@ def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, reco
     """Warm, that is, once the kernels are compiled; by processor time, for others may run on the machine, too."""
     folder, took_s = smoke
     record_property("smoke_cpu_s", round(took_s))
-    told = CliRunner().invoke(app, ["experiment", "report", "--scale", "smoke", "--folder", str(folder)])
+    told = CliRunner().invoke(app, ["report", "--scale", "smoke", "--folder", str(folder)])
     assert told.exit_code == 0, told.output
     text = (folder / "smoke.html").read_text()
     found = journal.findings(EXPERIMENTS, Scale.SMOKE, folder)

@@ -10,7 +10,7 @@ from controlplane.simulator.cluster.scenario import ClusterScenario
 
 pytestmark = pytest.mark.unit
 
-SIMULATE = ["simulate", "--model", "cluster", "--jobs", "60", "--seeds", "1,2", "--nodes", "10", "--slots", "4"]
+SIMULATE = ["--model", "cluster", "--jobs", "60", "--seeds", "1,2", "--nodes", "10", "--slots", "4"]
 
 
 def grasshopper(*arguments: str):
@@ -96,7 +96,7 @@ def test_the_model_with_deadlines_has_shed_plus_cluster_unless_it_is_changed():
     """Its numbers, its policy and its jobs; what is given holds, also of its bounds."""
 
     def simulated(*given: str):
-        arguments = ["simulate", "--model", "deadline", "--jobs", "20", "--seeds", "1", "-o", "json", *given]
+        arguments = ["--model", "deadline", "--jobs", "20", "--seeds", "1", "-o", "json", *given]
         return json.loads(CliRunner().invoke(app, arguments).stdout)
 
     usual = simulated()
@@ -109,7 +109,7 @@ def test_the_model_with_deadlines_has_shed_plus_cluster_unless_it_is_changed():
     assert changed["workload"]["service_s"] == 1.0
     kept = simulated("--set", "bounds.error=0.1,0.2", "--set", "bounds.gives_up=true")["scenario"]["bounds"]
     assert (kept["stock_times"], kept["error"], kept["gives_up"]) == (0.95, [0.1, 0.2], True)
-    told = CliRunner().invoke(app, ["simulate", "--model", "deadline", "--estimates", "engine"])
+    told = CliRunner().invoke(app, ["--model", "deadline", "--estimates", "engine"])
     assert (told.exit_code, "--estimates = 'engine', want exact" in told.stderr) == (2, True)
 
 
