@@ -13,7 +13,7 @@ from controlplane.model.errors import LawBroken
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
 from controlplane.policies import registry
-from controlplane.policies.answer import SPECULATION
+from controlplane.policies.answer import SOONEST, SPECULATION
 from controlplane.policies.policy import Policy
 from controlplane.policies.seen import RUNNING_TASK, Seen
 from tests.scenario import SOURCE, Scenario
@@ -148,6 +148,20 @@ def test_the_only_attempt_of_a_task_does_not_end(monkeypatch):
     tasks["running_attempts"] = [1, 2]
     ask_speculator(0, Seen(tasks=tasks), np.zeros(0), answer)
     assert answer["end_last"].tolist() == [False, True]
+
+
+def test_a_task_gets_no_copy_while_all_but_one_of_its_attempts_end(monkeypatch):
+    """The copy would be one of those that end; and the only attempt of a task is the one that is kept."""
+
+    def speculate(code, seen, settings, answer):
+        answer["score"], answer["copies"], answer["keep"] = 1.0, 1, SOONEST
+
+    monkeypatch.setattr("controlplane.deciding.asking.speculate", speculate)
+    tasks, answer = np.zeros(2, dtype=RUNNING_TASK), np.zeros(2, dtype=SPECULATION)
+    tasks["running_attempts"], tasks["copies_left"] = [1, 2], 3
+    ask_speculator(0, Seen(tasks=tasks), np.zeros(0), answer)
+    assert answer["keep"].tolist() == [0, SOONEST]
+    assert answer["copies"].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
