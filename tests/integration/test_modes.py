@@ -13,8 +13,8 @@ SQUARES = [n * n for n in range(8)]
 
 @pytest.fixture
 def ras(plane, driver):
-    """The driver's pool with a speculator that copies by itself; the mode is back at control afterwards."""
-    with plane.policy(driver.source, "fair+ras"):
+    """A speculator that copies by itself, whatever copies have lost before; the mode is back at control afterwards."""
+    with plane.policy(driver.source, "fair+ras"), plane.engine(losing_share=1.0):
         yield
         plane.set_mode("control")
 

@@ -14,7 +14,7 @@ from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
 
-JOBS = {Scale.SMOKE: 60, Scale.FULL: 400}
+JOBS = {Scale.SMOKE: 30, Scale.FULL: 400}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
 POLICIES: dict[str, Fields] = {
     "LATE": {"policy": "fair+late"},
