@@ -9,7 +9,7 @@ from controlplane.engine.seeing import TaskView
 from controlplane.engine.steering import Steering
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.model.cluster import Cluster, SourceState, TaskKey
-from controlplane.model.columns import Records
+from controlplane.model.columns import Floats, Records
 from controlplane.model.decisions import Decision, DecisionRecord
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder
@@ -30,6 +30,8 @@ class Cycle:
     view: TaskView
     health: HostHealth
     """Estimates for every host, after this cycle's facts and before it reviews running attempts."""
+    samples: Floats
+    """What jobs achieved that tried a policy wholly, as `seen.weights` of speculators that explore."""
     now_s: float
     decision: Decision
     waiting: dict[int, Records] = field(default_factory=dict)

@@ -163,6 +163,7 @@ def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
         ids=loaded.ids,
         view=TaskView(),
         health=loaded.health,
+        samples=loaded.samples.seen,
         now_s=snapshot.now_s,
         decision=Decision(cycle=snapshot.cycle),
     )

@@ -12,6 +12,7 @@ from controlplane.estimators.accuracy import Accuracy
 from controlplane.estimators.host_slowness import FinishedCosts, HostHealth, HostSlowness, compare_running
 from controlplane.estimators.later_time import LaterTimes
 from controlplane.estimators.remaining import RemainingTimes
+from controlplane.estimators.samples import Samples
 from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import NotNegative, fit
 from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, relative_ages
@@ -67,6 +68,7 @@ class Learning:
         self.remaining = RemainingTimes(settings.startup_prior_s)
         self.transfer = TransferRatios()
         self.later = LaterTimes()
+        self.samples = Samples()
         self.hosts = HostSlowness()
         self.accuracy = Accuracy()
         self._habits: dict[str, Habits] = {}
@@ -108,6 +110,27 @@ class Learning:
                     work_s = float(cluster.stages.net_sum_s[info.row])
                     self._output_seen(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
         self._time_later_stages(cluster, changes, now_s)
+        self._take_samples(cluster, changes)
+
+    def _take_samples(self, cluster: Cluster, changes: Changes) -> None:
+        """Tally what has ended of the input of jobs whose speculator explores, and make samples of those that end."""
+        self.samples.forget(changes.forgotten)
+        jobs, pools = cluster.jobs, cluster.pools
+        for ended in changes.ended:
+            info, explores = cluster.job_infos.get(ended.job), int(jobs.explores[ended.job])
+            if info is None or explores < 0 or not cluster.stages.reads_input[ended.stage]:
+                continue
+            tally = self.samples.tally((info.source, info.key), explores, int(jobs.open_tasks[ended.job]))
+            duration_s = ended.fact.duration_ms / 1000
+            tally.slot_s += duration_s
+            task_s = ended.t_new_s if 0.0 < ended.t_new_s < np.inf else duration_s
+            if ended.won and task_s > 0.0:
+                used = 1.0 - pools.idle[ended.pool] / max(pools.slots[ended.pool], 1)
+                tally.task_ended(ended.ended_s - float(jobs.submitted_s[ended.job]), task_s, used)
+        for job in sorted(changes.jobs_ended & cluster.job_infos.keys()):
+            info, within_s = cluster.job_infos[job], jobs.deadline_s[job] - jobs.later_s[job] - jobs.submitted_s[job]
+            error = float(pools.foretold_error[jobs.pool[job]])
+            self.samples.job_ended((info.source, info.key), float(within_s), error)
 
     def _time_later_stages(self, cluster: Cluster, changes: Changes, now_s: float) -> None:
         """Learn of jobs that have succeeded how long they took after their input, and foretell it for others."""
@@ -280,6 +303,7 @@ class Learning:
             "stages": self.remaining.history.dump(),
             "transfer": self.transfer.dump(),
             "later": self.later.dump(),
+            "samples": self.samples.dump(),
             "applications": {name: msgspec.to_builtins(habits.dump()) for name, habits in self._habits.items()},
         }
 
@@ -288,8 +312,13 @@ class Learning:
         stored, left_out = fit(state.get("applications", {}), StoredHabits)
         learned = {name for name, habits in self._habits.items() if habits.tail.seen}
         self._habits |= {name: Habits(habits) for name, habits in stored.items() if name not in learned}
-        parts = ((self.remaining.history, "stages"), (self.transfer, "transfer"), (self.later, "later"))
-        for estimator, part in parts:
+        parts = {
+            "stages": self.remaining.history.load,
+            "transfer": self.transfer.load,
+            "later": self.later.load,
+            "samples": self.samples.load,
+        }
+        for part, recall in parts.items():
             known = state.get(part, {})
-            left_out += estimator.load(known) if isinstance(known, dict) else [part]
+            left_out += recall(known) if isinstance(known, dict) else [part]
         return left_out

@@ -14,6 +14,7 @@ import numpy as np
 
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.estimators.host_slowness import HostHealth
+from controlplane.estimators.samples import Samples
 from controlplane.hosts import KINDS
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_TASKS, apply
@@ -47,6 +48,7 @@ class Loaded:
     health: HostHealth
     ledger: Ledger
     """Launches on named hosts, and kills, that were on their way."""
+    samples: Samples
     ids: Iterator[int]
     """Ids of further orders."""
 
@@ -71,7 +73,11 @@ def load(snapshot: Snapshot) -> Loaded:
     slowness, sick = np.ones(cluster.hosts.size), np.zeros(cluster.hosts.size, dtype=bool)
     for host in snapshot.hosts:
         slowness[cluster.host_rows[host.host]], sick[cluster.host_rows[host.host]] = host.slowness, host.sick
-    return Loaded(cluster=cluster, health=HostHealth(slowness, sick), ledger=ledger, ids=ids)
+    samples = Samples()
+    if left_out := samples.load(snapshot.samples):
+        place = f"snapshot.samples.{left_out[0]}"
+        raise BadSetting(place, got=snapshot.samples[left_out[0]], want="weights and sums of a curve, all 0 or more")
+    return Loaded(cluster=cluster, health=HostHealth(slowness, sick), ledger=ledger, samples=samples, ids=ids)
 
 
 def stage_key(of: StageState | TaskState | AttemptState | FinishedState | WaitingState) -> StageKey:

@@ -125,6 +125,7 @@ class Scheduler:
             ids=self._ids,
             view=self._view,
             health=self.learning.host_health(self.cluster, now_s),
+            samples=self.learning.samples.seen,
             now_s=now_s,
             decision=decision,
         )

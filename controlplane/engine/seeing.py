@@ -225,7 +225,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]
     seen_jobs["waiting"], seen_jobs["age_s"] = jobs.waiting[: jobs.size], now_s - jobs.submitted_s[: jobs.size]
     seen_jobs["deadline_s"] = jobs.deadline_s[: jobs.size] - now_s
-    seen_jobs["error_bound"] = jobs.error_bound[: jobs.size]
+    seen_jobs["error_bound"], seen_jobs["explores"] = jobs.error_bound[: jobs.size], jobs.explores[: jobs.size]
     seen_stages = np.zeros(stages.size, dtype=STAGE)
     seen_stages["tasks"], seen_stages["done"] = stages.n_tasks[: stages.size], stages.n_done[: stages.size]
     seen_stages["prepared"] = stages.prepared[: stages.size]

@@ -38,6 +38,7 @@ def describe(moment: Moment) -> s.Snapshot:
         pools=[_pool(moment, source, sums, budgets) for source in moment.cluster.sources.values()],
         hosts=take_hosts(moment.cluster, moment.health, moment.confidence),
         accuracy=moment.accuracy,
+        samples=moment.samples,
     )
 
 

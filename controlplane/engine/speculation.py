@@ -92,6 +92,8 @@ def _prepare(cycle: Cycle, source: SourceState) -> None:
     pools, stages, row = cycle.cluster.pools, cycle.cluster.stages, source.row
     policy, settings = cycle.steering.speculator(source.name)
     pools.at_start[row] = policy.at_start
+    jobs, rows = cycle.cluster.jobs, source.jobs.rows
+    jobs.explores[rows] = policy.explores(jobs.draw[rows], policy.complete(settings)) if policy.explores else -1
     if policy.prepare:
         rows = source.stages.rows
         load = Load(
@@ -162,6 +164,8 @@ def _call(
 ) -> bool:
     """Fill in a speculator's answer about the tasks of some pools; returns whether it is lawful."""
     seen = cycle.view.seen(policy, cycle.cluster, which)._replace(waiting=see_waiting(cycle, sources))
+    if policy.explores:
+        seen = seen._replace(weights=cycle.samples)
     return call_speculator(policy.code, seen, policy.setting_values(settings), answer)
 
 

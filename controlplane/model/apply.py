@@ -5,6 +5,7 @@ attempt that has ended stays ended for as long as its stage is known. A full rep
 removes everything of its source that it did not name.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -163,7 +164,9 @@ def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
     n_listed = _check_listed(cluster, source, fact, 0 if row is None else cluster.job_infos[row].n_listed)
     if row is None:
         _check_room(now, "job_submitted.job", fact.job, len(source.jobs), len(cluster.jobs))
-        row = source.jobs[fact.job] = cluster.jobs.add(pool=source.row, submitted_s=now.at_s(fact))
+        row = source.jobs[fact.job] = cluster.jobs.add(
+            pool=source.row, submitted_s=now.at_s(fact), draw=drawn(source.name, fact.job)
+        )
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
     info = cluster.job_infos[row]
     cluster.keep_listed(source, n_listed - info.n_listed)
@@ -183,6 +186,15 @@ def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
     cluster.jobs.copies_enabled[row] = fact.copies_enabled
     cluster.jobs.mode_rank[row] = fact.mode.rank
     now.changes.jobs.add(row)
+
+
+def drawn(source: str, job: str) -> float:
+    """A number from [0, 1) for a job, always the same: what is drawn by chance about it goes by this.
+
+    >>> round(drawn("spark:app-1", "job-0"), 3), round(drawn("spark:app-1", "job-1"), 3)
+    (0.575, 0.274)
+    """
+    return int.from_bytes(hashlib.blake2b(f"{source}/{job}".encode(), digest_size=6).digest()) / 2**48
 
 
 def _job_ended(now: Intake, fact: f.JobEnded) -> None:

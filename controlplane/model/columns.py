@@ -110,6 +110,8 @@ class Jobs(Table):
     """When its user wants it done; inf for no such time."""
     error_bound = floats(0.0)
     """Share of its input tasks that its user can do without; 0 if all must be done."""
+    draw = floats(0.0)
+    """A number from [0, 1) that its source and its key give: what is drawn by chance about it."""
     kill_late = flags()
     """Whether its user lets it be ended once it cannot meet its deadline."""
     input_ended_s = floats(by=Writer.ESTIMATOR)
@@ -122,6 +124,8 @@ class Jobs(Table):
     copies_won = ints()
     copies_lost = ints()
     losing_core_s = floats(0.0)
+    explores = ints(-1, by=Writer.CYCLE)
+    """The policy that it tries wholly, by its pool's speculator; -1 where that goes by no samples."""
     target = ints(by=Writer.ENGINE)
     open_tasks = ints(by=Writer.CYCLE)
     """Tasks of its open stages, done or not."""

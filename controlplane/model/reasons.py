@@ -119,6 +119,7 @@ class Reason(IntEnum):
     # why a copy was launched, from the job's bound
     RAISES_POCD = 110
     CLONED = 111
+    SWITCHED_TO_GS = 113
 
     @property
     def label(self) -> str:
@@ -139,13 +140,16 @@ WHY_COPIED = frozenset(
         Reason.WORTH_ITS_PRICE,
         Reason.RAISES_POCD,
         Reason.CLONED,
+        Reason.SWITCHED_TO_GS,
         Reason.OPERATOR,
     }
 )
 """The codes that speak for a copy."""
 
-PRICED = frozenset({Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH, Reason.RAISES_POCD, Reason.CLONED})
-"""The codes whose sentences tell what copies gain and their price: in job-seconds, or a probability and attempts."""
+PRICED = frozenset(
+    {Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH, Reason.RAISES_POCD, Reason.CLONED, Reason.SWITCHED_TO_GS}
+)
+"""The codes whose sentences tell what copies gain and their price: job-seconds, a chance and attempts, or waves."""
 
 STRANGERS = frozenset({Reason.OTHER_USER, Reason.UNLISTED})
 """The codes by which a driver gets no orders."""
@@ -342,6 +346,11 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.CLONED: ReasonText(
         "Its job is late with a probability of {gain:.2f} if tasks have one attempt; so they start with {price:.0f}.",
+        3,
+    ),
+    Reason.SWITCHED_TO_GS: ReasonText(
+        "A copy ends in {t_new_s:.1f} s, while it needs {t_rem_s:.1f} s. With as much left, jobs like its own came to "
+        "{gain:.2f} under GS, and to {price:.2f} with RAS first: waves by the deadline, or task times to the end.",
         3,
     ),
     Reason.SHORTER_WAITS: ReasonText(

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from controlplane.estimators.samples import NO_SAMPLES
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.policies import dispatch
 from controlplane.policies.answer import ALLOCATION, COPY_BUDGET, PRECEDENCE, SPECULATION
@@ -28,10 +29,12 @@ class Policy(Row):
         return answer
 
     def speculate(self, seen: Seen, settings: Mapping[str, float] | None = None) -> Records:
-        """One `SPECULATION` for each `RUNNING_TASK` that is seen; `weights` are the row's own. Raises BadSetting."""
+        """One `SPECULATION` for each `RUNNING_TASK` that is seen; `weights` are the row's own but for samples.
+
+        Raises BadSetting.
+        """
         answer = np.zeros(len(seen.tasks), dtype=SPECULATION)
-        seen = seen._replace(weights=self.brought)
-        dispatch.speculate(self.code, seen, self.setting_values(settings or {}), answer)
+        dispatch.speculate(self.code, self._with_weights(seen), self.setting_values(settings or {}), answer)
         return answer
 
     def share_copies(self, slots: int, claimants: Records, settings: Mapping[str, float] | None = None) -> Records:
@@ -44,11 +47,10 @@ class Policy(Row):
     def precedence(self, seen: Seen, settings: Mapping[str, float] | None = None) -> Records:
         """One `PRECEDENCE` for each `WAITING_TASK` that is seen, none named by a row without `order_waiting`.
 
-        `weights` are the row's own. Raises BadSetting.
+        `weights` are the row's own but for samples. Raises BadSetting.
         """
         answer = np.zeros(len(seen.waiting), dtype=PRECEDENCE)
-        seen = seen._replace(weights=self.brought)
-        dispatch.order_waiting(self.code, seen, self.setting_values(settings or {}), answer)
+        dispatch.order_waiting(self.code, self._with_weights(seen), self.setting_values(settings or {}), answer)
         return answer
 
     def prepared(self, load: Load, stage_tasks: Ints, settings: Mapping[str, float]) -> Floats:
@@ -59,8 +61,14 @@ class Policy(Row):
 
     @property
     def brought(self) -> Floats:
-        """The row's weights as its kernel sees them, shape (n_weights,), read only; empty for none."""
+        """The row's weights as its kernel sees them, shape (n_weights,), read only; no samples if it explores."""
+        if self.explores:
+            return NO_SAMPLES
         return _read_only(self.weights) if self.weights else NO_WEIGHTS
+
+    def _with_weights(self, seen: Seen) -> Seen:
+        """The same with the row's own weights, unless it explores and is shown samples."""
+        return seen if self.explores and len(seen.weights) else seen._replace(weights=self.brought)
 
     def setting_values(self, given: Mapping[str, float]) -> Floats:
         """All settings, shape (n_settings,), in the order of the row. Raises BadSetting."""

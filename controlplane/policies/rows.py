@@ -20,7 +20,7 @@ from controlplane.policies.baselines import (
     stock_mapreduce,
     stock_spark,
 )
-from controlplane.policies.grass import gs, ras
+from controlplane.policies.grass import gs, ras, switching
 from controlplane.policies.hopper import allocation
 from controlplane.policies.redundancy import redundant, relaunch
 from controlplane.policies.row import FORESEES, Kind, Row
@@ -42,6 +42,7 @@ _OURS: tuple[Row, ...] = (
     stock_mapreduce.ROW,
     gs.ROW,
     ras.ROW,
+    switching.ROW,
     redundant.REDUNDANT_ALL,
     redundant.REDUNDANT_SMALL,
     relaunch.ROW,

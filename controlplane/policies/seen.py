@@ -64,6 +64,7 @@ JOB = np.dtype(
         ("age_s", np.float64),  # since it came
         ("deadline_s", np.float64),  # as a claimant's
         ("error_bound", np.float64),  # as a claimant's
+        ("explores", np.int64),  # the policy that it tries wholly, by its row's `explores`; meaningless without one
     ],
     align=True,
 )
@@ -165,7 +166,7 @@ class Seen(NamedTuple):
     finished: Records = UNKNOWN_FINISHED
     """`FINISHED`, to which stages point."""
     weights: Floats = NO_WEIGHTS
-    """Weights of the policy's row, read only; empty if it has none."""
+    """Weights of the policy's row, or the samples where it explores, read only; empty if it has neither."""
     waiting: Records = NO_WAITING
     """`WAITING_TASK`, (n_waiting,)."""
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record, Records
+from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.grass.bounds import LEAST_CHANCE, bound_reason, chance_in_time, shortest_waiting_s, windows_s
@@ -62,6 +62,23 @@ def gs_reason(gain_s: float, t_rem_s: float, t_new_s: float, has_more: bool, sho
     return Reason.SHORTER_WAITS if shortest_s <= t_new_s else Reason.ENDS_SOONER
 
 
+@rule
+def weigh_gs(
+    seen: Seen, settings: Record, row: int, has_more: bool, last_s: Floats, shortest_s: Floats, one: Record
+) -> None:
+    """GS's answer about one task; `last_s` and `shortest_s` are `windows_s` and `shortest_waiting_s`."""
+    task = seen.tasks[row]
+    t_rem_s, t_new_s, deadline_s = task["t_rem_s"], task["t_new_s"], seen.stages[task["stage"]]["deadline_s"]
+    is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
+    reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
+    if reason == Reason.NONE:
+        gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
+        reason = gs_reason(gain_s, t_rem_s, t_new_s, has_more, shortest_s[task["stage"]])
+    if reason != Reason.UNKNOWN_DEMAND:
+        one["score"] = t_rem_s if deadline_s == math.inf else 1.0 / max(t_new_s, TOLERANCE)
+    one["reason"], one["copies"] = reason, reason == Reason.ENDS_SOONER and task["eligible"]
+
+
 @kernel
 def gs(seen: Seen, settings: Record, answer: Records) -> None:
     """Greedy Speculative scheduling: tasks whose copy ends sooner than they would.
@@ -70,19 +87,9 @@ def gs(seen: Seen, settings: Record, answer: Records) -> None:
     that needs longest is, among the earliest that the error bound needs.
     Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2.
     """
-    tasks, has_more = seen.tasks, has_more_to_do(seen.tasks)
-    last_s, shortest_s = windows_s(seen), shortest_waiting_s(seen)
-    for row in range(len(tasks)):
-        task, one = tasks[row], answer[row]
-        t_rem_s, t_new_s, deadline_s = task["t_rem_s"], task["t_new_s"], seen.stages[task["stage"]]["deadline_s"]
-        is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
-        reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
-        if reason == Reason.NONE:
-            gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
-            reason = gs_reason(gain_s, t_rem_s, t_new_s, has_more[row], shortest_s[task["stage"]])
-        if reason != Reason.UNKNOWN_DEMAND:
-            one["score"] = t_rem_s if deadline_s == math.inf else 1.0 / max(t_new_s, TOLERANCE)
-        one["reason"], one["copies"] = reason, reason == Reason.ENDS_SOONER and task["eligible"]
+    has_more, last_s, shortest_s = has_more_to_do(seen.tasks), windows_s(seen), shortest_waiting_s(seen)
+    for row in range(len(seen.tasks)):
+        weigh_gs(seen, settings, row, has_more[row], last_s, shortest_s, answer[row])
 
 
 @kernel

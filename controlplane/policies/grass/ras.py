@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Record, Records
+from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
@@ -14,6 +14,15 @@ from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
+
+GS_ON_FREE_SLOTS = Setting(
+    name="gs_on_free_slots",
+    default=1.0,
+    low=0.0,
+    high=1.0,
+    about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
+    switch=True,
+)
 
 
 @rule
@@ -29,7 +38,7 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
     return running_attempts * t_rem_s - (running_attempts + 1) * t_new_s
 
 
-def _saving_s(inputs: Mapping[str, float]) -> float:
+def saving_s(inputs: Mapping[str, float]) -> float:
     """RAS's saving by the inputs of a decision."""
     return ras_saving_s(inputs["running_attempts"], inputs["t_rem_s"], inputs["t_new_s"])
 
@@ -55,6 +64,29 @@ def ras_reason(saving_s: float, gain_s: float, t_rem_s: float, t_new_s: float, h
     return Reason.ENDS_SOONER if is_free and gain_s > 0.0 else Reason.CHEAPER_TO_WAIT
 
 
+@rule
+def weigh_ras(seen: Seen, settings: Record, row: int, has_more: bool, last_s: Floats, one: Record) -> None:
+    """RAS's answer about one task; `last_s` is `windows_s`."""
+    task = seen.tasks[row]
+    attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
+    is_free = settings["gs_on_free_slots"] > 0 and (
+        seen.pools[task["pool"]]["idle"] > 0 or seen.jobs[task["job"]]["room"] > 0
+    )
+    saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
+    if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
+        saving_s = min(saving_s, 0.0)
+    gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
+    deadline_s = seen.stages[task["stage"]]["deadline_s"]
+    is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
+    reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
+    if reason == Reason.NONE:
+        reason = ras_reason(saving_s, gain_s, t_rem_s, t_new_s, has_more, is_free)
+    if reason != Reason.UNKNOWN_DEMAND:
+        one["score"] = t_rem_s - t_new_s if is_free else saving_s
+    copies = reason == Reason.SAVES_SLOT_TIME or reason == Reason.ENDS_SOONER
+    one["reason"], one["copies"] = reason, copies and task["eligible"]
+
+
 @kernel
 def ras(seen: Seen, settings: Record, answer: Records) -> None:
     """Resource Aware Speculative scheduling: tasks with a positive saving, the highest first.
@@ -62,28 +94,9 @@ def ras(seen: Seen, settings: Record, answer: Records) -> None:
     The score is the copy's gain: slot time or, if its slot is free, time to the end.
     Source: GRASS (NSDI'14), section 3.1, Pseudocodes 1 and 2.
     """
-    tasks = seen.tasks
-    gs_on_free_slots = settings["gs_on_free_slots"] > 0
-    margin_s, margin_times = settings["sooner_by_s"], settings["sooner_times"]
-    has_more, last_s = has_more_to_do(tasks), windows_s(seen)
-    for row in range(len(tasks)):
-        task, stage = tasks[row], tasks[row]["stage"]
-        attempts, t_rem_s, t_new_s = float(task["running_attempts"]), task["t_rem_s"], task["t_new_s"]
-        is_free = gs_on_free_slots and (seen.pools[task["pool"]]["idle"] > 0 or seen.jobs[task["job"]]["room"] > 0)
-        saving_s = ras_saving_s(running_attempts=attempts, t_rem_s=t_rem_s, t_new_s=t_new_s)
-        if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
-            saving_s = min(saving_s, 0.0)
-        gain_s = gs_gain_s(t_rem_s=t_rem_s, t_new_s=t_new_s, margin_s=margin_s, margin_times=margin_times)
-        deadline_s = seen.stages[stage]["deadline_s"]
-        is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
-        reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[stage])
-        if reason == Reason.NONE:
-            reason = ras_reason(saving_s, gain_s, t_rem_s, t_new_s, has_more[row], is_free)
-        answer["reason"][row] = reason
-        if reason != Reason.UNKNOWN_DEMAND:
-            answer["score"][row] = t_rem_s - t_new_s if is_free else saving_s
-        copies = reason == Reason.SAVES_SLOT_TIME or reason == Reason.ENDS_SOONER
-        answer["copies"][row] = copies and task["eligible"]
+    has_more, last_s = has_more_to_do(seen.tasks), windows_s(seen)
+    for row in range(len(seen.tasks)):
+        weigh_ras(seen, settings, row, has_more[row], last_s, answer[row])
 
 
 ROW = Row(
@@ -97,19 +110,12 @@ ROW = Row(
     source="GRASS (NSDI'14), section 3.1",
     needs=COPYING,
     settings=(
-        Setting(
-            name="gs_on_free_slots",
-            default=1.0,
-            low=0.0,
-            high=1.0,
-            about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
-            switch=True,
-        ),
+        GS_ON_FREE_SLOTS,
         *SOONER,
         LEAST_CHANCE,
         COPY_PRIORITY,
         replace(END_BEATEN, default=1.0),
     ),
     before_waiting=True,
-    shows={"saving_s": _saving_s},
+    shows={"saving_s": saving_s},
 )

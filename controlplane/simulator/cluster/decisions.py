@@ -14,7 +14,7 @@ from controlplane.deciding.room import spare_room
 from controlplane.deciding.standing import attempts_reason, see_attempt, without_attempts
 from controlplane.estimators.shared_slowness import LEAST_LOG, kept_share, pair_evidence
 from controlplane.estimators.transfer_ratio import transfer_ratio
-from controlplane.model.columns import Floats, Record
+from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.finished import MOST_FINISHED
 from controlplane.policies.dispatch import share_copies
 from controlplane.policies.seen import NO_WAITING, Seen
@@ -35,7 +35,7 @@ def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) ->
     if not policy.wanted_only:
         set_targets(work, world, policy, state)
     if is_review:
-        review(work, world, policy, state)
+        review(work, world, policy, state, see_originals(work, world, policy, state))
     if policy.wanted_only:
         set_targets(work, world, policy, state)
     if is_review:
@@ -46,13 +46,16 @@ def run_cycle(work: Workload, world: World, policy: PolicyPair, state: State) ->
 
 
 @rule
-def review(work: Workload, world: World, policy: PolicyPair, state: State) -> None:
-    """Ask the speculator about all that runs."""
+def review(work: Workload, world: World, policy: PolicyPair, state: State, shown: Records) -> None:
+    """Ask the speculator about all that runs, and show it these originals.
+
+    They are made by its caller, a kernel: a rule would never free them.
+    """
     counts = state.counts[0]
     view_groups(work, world, policy, state)
     n_tasks = view_tasks(work, world, policy, state)
     pools, jobs, stages, weights = state.seen_pools, state.seen_jobs, state.seen_stages, policy.speculator_weights
-    tasks, finished, shown = state.tasks[:n_tasks], state.finished, see_originals(work, world, policy, state)
+    tasks, finished = state.tasks[:n_tasks], state.finished
     seen = Seen(0, state.claimants[:0], pools, jobs, stages, tasks, finished, weights, shown)
     answer = state.speculation[:n_tasks]
     counts["is_lawful"] &= ask_speculator(policy.speculator, seen, policy.speculator_settings, answer)
@@ -124,6 +127,7 @@ def view_groups(work: Workload, world: World, policy: PolicyPair, state: State) 
         seen["age_s"], seen["deadline_s"] = age_s, work.deadline_s[job["id"]] - age_s
         seen["room"] = spare_room(job["target"] - job["running"], waiting(job), False)
         seen["waiting"] = waiting(job)
+        seen["explores"] = policy.explores[job["id"]] if len(policy.explores) > 0 else -1
         pool["waiting_jobs"] += waiting(job) > 0
         stage["tasks"], stage["done"] = job["n_tasks"], job["n_done"]
         stage["needed"] = needed_tasks(job["n_tasks"], job["n_done"], seen["error_bound"] if is_input else 0.0)

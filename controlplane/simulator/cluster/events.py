@@ -7,6 +7,7 @@ from math import floor, inf
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.bounds import needed_tasks
+from controlplane.estimators.samples import count_end
 from controlplane.model.columns import Floats
 from controlplane.model.finished import MOST_FINISHED, take_in
 from controlplane.simulator.cluster.decisions import run_cycle
@@ -14,7 +15,7 @@ from controlplane.simulator.cluster.ends import end_attempts, end_beaten, free_s
 from controlplane.simulator.cluster.inputs import near_input
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.phases import JobResults, arrive, end_phase, job_due, leave_undone
-from controlplane.simulator.cluster.races import learn_of_race
+from controlplane.simulator.cluster.races import learn_of_race, typical_s
 from controlplane.simulator.cluster.starts import restart, start_copy, start_original
 from controlplane.simulator.cluster.state import CLEANING, State, arrival_leaf, cycle_leaf, set_due
 from controlplane.simulator.cluster.turns import NO_JOB, need, next_restart, wants_copy, whose_turn
@@ -46,9 +47,9 @@ def play(work: Workload, world: World, policy: PolicyPair, state: State, counted
             continue
         changed = ANY_JOB
         if leaf < n_slots:
-            changed = slot_due(work, world, state, leaf, results)
+            changed = slot_due(work, world, policy, state, leaf, results)
         elif leaf < n_slots + n_jobs:
-            job_due(work, world, state, leaf - n_slots, results)
+            job_due(work, world, policy, state, leaf - n_slots, results)
         elif state.counts[0]["n_active"] == n_jobs:
             return False
         else:
@@ -124,7 +125,7 @@ def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, cha
 
 
 @rule
-def slot_due(work: Workload, world: World, state: State, slot: int, results: JobResults) -> int:
+def slot_due(work: Workload, world: World, policy: PolicyPair, state: State, slot: int, results: JobResults) -> int:
     """An attempt can be read, or has ended, or its slot has been cleaned up; returns the job that has ended one."""
     one = state.slots[slot]
     if one["use"] == CLEANING:
@@ -132,13 +133,13 @@ def slot_due(work: Workload, world: World, state: State, slot: int, results: Job
     elif state.counts[0]["now_s"] < one["end_s"]:
         set_due(state, slot, one["end_s"])
     else:
-        end_task(work, world, state, slot, results)
+        end_task(work, world, policy, state, slot, results)
         return one["job"]
     return ANY_JOB
 
 
 @rule
-def end_task(work: Workload, world: World, state: State, slot: int, results: JobResults) -> None:
+def end_task(work: Workload, world: World, policy: PolicyPair, state: State, slot: int, results: JobResults) -> None:
     """The attempt on a slot has ended its task; the others are killed."""
     counts, original = state.counts[0], state.slots[slot]["original"]
     row = state.slots[slot]["job"]
@@ -149,6 +150,9 @@ def end_task(work: Workload, world: World, state: State, slot: int, results: Job
     learn_of_race(work, world, state, slot)
     end_attempts(world, state, original, slot)
     job["n_done"] += 1
+    if len(state.runs) > 0 and job["phase"] == 0:
+        used = 1.0 - state.seen_pools[0]["idle"] / len(state.slots)
+        count_end(state.runs[row], counts["now_s"] - job["arrival_s"], typical_s(work, world, job), used)
     if job["foreseen_s"] > 0:
         job["foreseen_s"] -= attempt_work_s(work, world, job, state.slots[slot]["task"], 0)
     if job["phase"] + 1 < job["n_phases"]:
@@ -159,7 +163,7 @@ def end_task(work: Workload, world: World, state: State, slot: int, results: Job
     if error_bound > 0 and needed_tasks(job["n_tasks"], job["n_done"], error_bound) == 0:
         leave_undone(work, world, state, row)
     if job["n_done"] == job["n_tasks"]:
-        end_phase(work, state, row, results)
+        end_phase(work, policy, state, row, results)
 
 
 @rule

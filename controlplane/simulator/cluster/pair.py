@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from controlplane.deciding.budgets import Limits
-from controlplane.model.columns import Floats
+from controlplane.model.columns import Floats, Ints
 
 
 class PolicyPair(NamedTuple):
@@ -40,6 +40,8 @@ class PolicyPair(NamedTuple):
     """Whether the speculator copies attempts whose rate cannot be read yet."""
     prepared: Floats
     """What the speculator has prepared for the tasks of each phase, shape (n_phases,)."""
+    explores: Ints
+    """The policy that each job tries wholly, shape (n_jobs,); empty where the speculator goes by no samples."""
     foresees_jobs: bool
     """Whether the allocator knows what the originals of open phases will take."""
     foresees_attempts: bool

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import rule
+from controlplane.estimators.samples import add_sample
 from controlplane.model.columns import Flags, Floats, Record
 from controlplane.simulator.cluster.ends import end_attempts
 from controlplane.simulator.cluster.originals import restore_order
@@ -59,6 +60,8 @@ def arrive(work: Workload, world: World, policy: PolicyPair, state: State) -> No
     job["restarts_queued"] = job["restart_room"] = 0
     job["most_copies"] = -1
     job["capped"], job["cost_s"], job["foreseen_s"] = False, 0.0, 0.0
+    if len(state.runs) > 0:
+        state.runs[row] = 0.0
     if policy.foresees_jobs:
         job["foreseen_s"] = originals_s(work, world, job, 0)
     counts["n_active"] += 1
@@ -80,12 +83,12 @@ def originals_s(work: Workload, world: World, job: Record, first: int) -> float:
 
 
 @rule
-def job_due(work: Workload, world: World, state: State, row: int, results: JobResults) -> None:
+def job_due(work: Workload, world: World, policy: PolicyPair, state: State, row: int, results: JobResults) -> None:
     """The job's next phase opens, or its first one gives up at its deadline."""
     job = state.jobs[row]
     if job["n_done"] < job["n_tasks"]:
         leave_undone(work, world, state, row)
-        end_phase(work, state, row, results)
+        end_phase(work, policy, state, row, results)
     else:
         open_phase(work, world, state, row)
 
@@ -125,11 +128,16 @@ def leave_undone(work: Workload, world: World, state: State, row: int) -> None:
 
 
 @rule
-def end_phase(work: Workload, state: State, row: int, results: JobResults) -> None:
+def end_phase(work: Workload, policy: PolicyPair, state: State, row: int, results: JobResults) -> None:
     """The job's phase is over: the next one opens once all that is done has reached it; with nothing done it ends."""
     job = state.jobs[row]
     if job["phase"] == 0:
-        results.done_share[job["id"]] = job["n_done"] / work.phase_tasks[work.first_phase[job["id"]]]
+        n_tasks = work.phase_tasks[work.first_phase[job["id"]]]
+        results.done_share[job["id"]] = job["n_done"] / n_tasks
+        if len(state.runs) > 0:
+            within_s, age_s = work.input_deadline_s[job["id"]], state.counts[0]["now_s"] - job["arrival_s"]
+            tried, error = policy.explores[job["id"]], state.seen_pools[0]["foretold_error"]
+            add_sample(state.samples, state.runs[row], tried, within_s, n_tasks, error, age_s, job["cost_s"])
     if job["phase"] + 1 < job["n_phases"] and job["n_done"] > 0:
         set_due(state, job_leaf(state, row), max(job["transferred_s"], state.counts[0]["now_s"]))
     else:

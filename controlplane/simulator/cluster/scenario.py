@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.deciding.budgets import Limits
+from controlplane.estimators.samples import LENGTH, RUN_LENGTH, shown
 from controlplane.model.columns import Floats, Ints, Records
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.parameters import EngineSettings
@@ -26,7 +27,7 @@ from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.phases import JobResults, no_results
 from controlplane.simulator.cluster.state import empty_log, empty_state
 from controlplane.simulator.cluster.workloads import Source, Synthetic
-from controlplane.simulator.cluster.world import Workload, World, factor, mean_factor
+from controlplane.simulator.cluster.world import Workload, World, factor, job_draws, mean_factor
 from controlplane.simulator.statistics import QUANTILES, estimate
 
 BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9), (2, 10**9))
@@ -145,7 +146,12 @@ class ClusterScenario:
         state = with_inputs(state, work, world, self._orders_waiting(speculator))
         state = state._replace(log=log)
         typical = typical_transfer(work) if self.relative_transfer else 0.0
-        finished = play(work, world, self._policy(work.phase_tasks, typical), state, window_of(work), results)
+        policy = self._policy(work.phase_tasks, typical)
+        if speculator.explores:
+            state = state._replace(samples=np.zeros(LENGTH), runs=np.zeros((len(state.jobs), RUN_LENGTH)))
+            explores = speculator.explores(job_draws(seed, self.jobs), speculator.complete(self.speculator_settings))
+            policy = policy._replace(speculator_weights=shown(state.samples), explores=explores)
+        finished = play(work, world, policy, state, window_of(work), results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
         return self.summed_up(work, results, state.counts[0], finished), results
@@ -227,6 +233,7 @@ class ClusterScenario:
             orders_bounded=speculator.orders_bounded,
             at_start=speculator.at_start,
             prepared=speculator.prepared(load, phase_tasks, self.speculator_settings),
+            explores=np.zeros(0, dtype=np.int64),
             foresees_jobs=allocator in FORESEEING,
             foresees_attempts=speculator in FORESEEING,
             locality_percent=float(local_percent),

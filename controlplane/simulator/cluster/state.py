@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from controlplane.compiled import rule
+from controlplane.estimators.samples import RUN_LENGTH
 from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.finished import FINISHED, MOST_FINISHED
 from controlplane.policies import seen
@@ -172,6 +173,10 @@ class State(NamedTuple):
     """The tasks of a job's open phase in the order in which they start; empty where it is that of their numbers."""
     free_on: Ints
     """Free slots of each machine."""
+    samples: Floats
+    """What jobs achieved that tried a policy wholly; empty where nobody goes by them."""
+    runs: Floats
+    """(live jobs, RUN_LENGTH): the tallies that samples are made of; no rows where there are none."""
     log: Records
     """The first `n_logged` attempts that ended, as far as there is room; empty where nobody asks."""
 
@@ -211,6 +216,8 @@ def empty_state(n_slots: int, n_jobs: int, by_finished: bool = False) -> State:
         first_order=np.zeros(0, dtype=np.int64),
         start_order=np.zeros(0, dtype=np.int64),
         free_on=np.zeros(0, dtype=np.int64),
+        samples=np.zeros(0),
+        runs=np.zeros((0, RUN_LENGTH)),
         log=empty_log(0),
     )
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from controlplane.compiled import rule
+from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Ints, Record
 from controlplane.simulator.draws import job_key, pareto_factor, uniform
 
@@ -26,8 +26,8 @@ IS_SHARED, FIRST_HOME, FIRST_NOISE = 255, 192, 128
 """Draws of a task that are none of its attempts'; an attempt's noise takes two."""
 BODY = 0.15
 """How far factors that are not in the tail are from 1 at most."""
-MACHINES = 2**62
-"""The job whose draws are the machines'."""
+MACHINES, JOBS = 2**62, 2**62 + 1
+"""The jobs whose draws are the machines', and those that jobs have for themselves."""
 
 
 class Workload(NamedTuple):
@@ -164,6 +164,12 @@ def noise_factor(world: World, key: np.uint64, task: int, attempt: int) -> float
         return 1.0
     first, second = uniform(key, task, FIRST_NOISE + 2 * attempt), uniform(key, task, FIRST_NOISE + 2 * attempt + 1)
     return math.exp(world.noise * math.sqrt(-2.0 * math.log(first)) * math.cos(2.0 * math.pi * second))
+
+
+@kernel
+def job_draws(seed: int, jobs: int) -> Floats:
+    """A draw from [0, 1) for each job, shape (jobs,): what is drawn by chance about it goes by this."""
+    return np.array([1.0 - uniform(job_key(seed, JOBS), job, 0) for job in range(jobs)])
 
 
 @rule

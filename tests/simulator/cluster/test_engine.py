@@ -27,6 +27,7 @@ from msgspec import structs
 from controlplane.engine import speculation
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.seeing import job_sums
+from controlplane.model import apply
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -38,7 +39,7 @@ from controlplane.simulator.cluster.offsets import done_at
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL
 from controlplane.simulator.cluster.workloads import Synthetic
-from controlplane.simulator.cluster.world import machine_of, mean_factor, typical_factor
+from controlplane.simulator.cluster.world import job_draws, machine_of, mean_factor, typical_factor
 from tests.scenario import SOURCE, Scenario
 from tests.simulator.cluster.replacing import replaced
 
@@ -50,7 +51,8 @@ NUMBERED = {"pool", "job", "stage", "finished_from", "finished_to"}
 """Fields of records that point to other rows."""
 BY_ORDERS = {"eligible", "standing", "copies", "idle", "room"}
 """Those that an open order changes: the engine counts its copy already."""
-BY_DEADLINE = ("gs", "shed-plus", "shed", "dolly")
+BY_DEADLINE = ("gs", "grass", "shed-plus", "shed", "dolly")
+SEED, JOBS = 5, 25
 """Speculators whose jobs have a deadline here."""
 
 
@@ -83,6 +85,8 @@ class Twin:
         self.plain = replaced(monkeypatch, {name: getattr(self, name) for name in watched})
         monkeypatch.setattr(events, "run_cycle", self.run_cycle)
         monkeypatch.setattr(speculation, "OBSERVED_S", DETECT_S - settings.review_interval_ms / 1000)
+        draws = job_draws(SEED, JOBS)
+        monkeypatch.setattr(apply, "drawn", lambda source, job: draws[int(job.partition("-")[2])])
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
@@ -262,6 +266,7 @@ class Twin:
         ("fair+relaunch", {}, {"relaunch_factor": 2.0}),
         ("fair+stock-mapreduce", {}, {"pause_s": 1.0}),
         ("fair+gs", {}, {}),
+        ("fair+grass", {}, {"explorer_share": 0.6, "least_samples": 1.0, "by_utilization": 0.0}),
         ("fair+shed-plus", {}, {}),
         ("fair+shed-plus", {}, {"keep_furthest": 1.0, "fairness": -1.0}),
         ("fair+shed", {}, {}),
@@ -279,7 +284,7 @@ def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculato
         workload=Synthetic(least_tasks=3, most_tasks=20),
         offered_load=LOAD,
         slowdown_tail_index=TAIL_INDEX,
-        jobs=25,
+        jobs=JOBS,
         machines=MACHINES,
         slots_per_machine=SLOTS_PER_MACHINE,
         wanted_only=False,
@@ -290,9 +295,13 @@ def test_engine_and_simulator_decide_alike(policy, allocator_settings, speculato
         bounds=Bounds(deadline_s=4.0) if policy.partition("+")[2] in BY_DEADLINE else Bounds(),
     )
     with np.errstate(over="ignore"):
-        ended = scenario.run(5)[1]
+        ended = scenario.run(SEED)[1]
     assert not np.isnan(ended.response_s).any()
     assert twin.cycles > 250
+    if len(twin.state.samples):
+        # Facts have whole milliseconds.
+        assert np.allclose(twin.live.scheduler.learning.samples.values, twin.state.samples, rtol=0.01)
+        assert twin.state.samples.any()
     if policy == "fair+none":
         assert not twin.started
         return

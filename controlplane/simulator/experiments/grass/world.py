@@ -1,7 +1,8 @@
 """In which world is GRASS compared? Its clusters, jobs, bounds and rivals, as scenarios."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -9,21 +10,40 @@ from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Results, Scale
+from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns
 from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
 
+SURE = 3.0
+"""Standard errors that a difference must have."""
 JOBS = {Scale.SMOKE: 30, Scale.FULL: 400}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
+
+
+def grass(**settings: float) -> Fields:
+    """GRASS with the paper's share of explorers, unless settings say otherwise."""
+    return {"policy": "fair+grass", "speculator_settings": {"explorer_share": 0.15} | settings}
+
+
 POLICIES: dict[str, Fields] = {
     "LATE": {"policy": "fair+late"},
     "Mantri": {"policy": "fair+mantri"},
     "GS": {"policy": "fair+gs"},
     "RAS": {"policy": "fair+ras"},
     "clairvoyant": {"policy": "fair+clairvoyant"},
+    "GRASS": grass(),
+    "strawman": grass(explorer_share=0.0, strawman_waves=2.0),
+    "bound alone": grass(by_utilization=0.0, by_accuracy=0.0),
+    "utilization alone": grass(by_bound=0.0, by_accuracy=0.0),
+    "accuracy alone": grass(by_bound=0.0, by_utilization=0.0),
+    "without bound": grass(by_bound=0.0),
+    "without utilization": grass(by_utilization=0.0),
+    "without accuracy": grass(by_accuracy=0.0),
+    **{f"{share:g} explorers": grass(explorer_share=share) for share in (0.05, 0.1, 0.15, 0.2, 0.3)},
 }
-OURS, BASELINES = ("GS", "RAS"), ("LATE", "Mantri")
+BASELINES = ("LATE", "Mantri")
 WORLDS: dict[str, Fields] = {
     "independent": {},
     "independent, noise 0.3": {"noise": 0.3},
@@ -60,7 +80,7 @@ METHOD = (
     "is that of its waves on 100 slots if every task takes the job's median; deadlines are 2 to 20 % more, at which a "
     "job gives up what is not done; error bounds are 5 to 30 %; every policy may have three attempts of a task."
 )
-STAND_IN = "GS and RAS alone stand for GRASS, whose switching between them is not there; synthetic jobs for both traces"
+STAND_IN = "synthetic jobs for both traces"
 
 
 def runs(scale: Scale, *fields: Fields) -> ClusterRuns:
@@ -69,6 +89,12 @@ def runs(scale: Scale, *fields: Fields) -> ClusterRuns:
     for one in fields:
         merged |= one
     return ClusterRuns(scenario=replace(BASE, **merged), runs=RUNS[scale])
+
+
+def every(scale: Scale, *fields: Sequence[Fields], policies: Iterable[str] = (*BASELINES, "GRASS")) -> list[Point]:
+    """Policies by name under every combination of fields."""
+    named = [POLICIES[name] for name in policies]
+    return [runs(scale, *chosen) for chosen in product(*fields, named)]
 
 
 def by_seed(results: Results, name: str, size: tuple[int, ...], *fields: Fields) -> list[float]:
@@ -104,6 +130,20 @@ def _pairs(
     mine, others = (by_seed(results, name, size, *fields, POLICIES[policy]) for policy in (ours, theirs))
     known = [(a, b) for a, b in zip(mine, others, strict=True) if a == a and b == b]
     return known or [(float("nan"), float("nan"))]
+
+
+def percent(one: Estimate) -> str:
+    """A gain with its standard error.
+
+    >>> percent(Estimate(mean=0.123, error=0.01))
+    '+12.3 (1.0)'
+    """
+    return f"{100 * one.mean:+.1f} ({100 * one.error:.1f})"
+
+
+def is_clear(one: Estimate) -> bool:
+    """Whether a gain is one beyond doubt."""
+    return one.mean > SURE * one.error
 
 
 def mean(results: Results, name: str, *fields: Fields) -> float:
