@@ -7,7 +7,7 @@ Source: GRASS (NSDI'14), appendix A, "Proactive speculation".
 
 from math import inf
 
-from controlplane.policies.grass.theory.task_times import mean_time
+from controlplane.policies.grass.theory.task_times import mean_time, with_mean
 from controlplane.policies.hopper.virtual_size import copy_multiplier
 
 
@@ -39,12 +39,13 @@ def service_rate(remaining_tasks: float, attempts: float, slots: float, tail_ind
 def early_attempts(tail_index: float) -> float:
     """sigma = max(2 / tail_index, 1): the best number while more tasks are left than slots, less than two.
 
+    Raises ValueError up to a tail index of 1.
     Source: GRASS (NSDI'14), appendix A, after equation (2); Hopper's virtual size is made of the same number.
 
     >>> early_attempts(tail_index=1.6), early_attempts(tail_index=3.0)
     (1.25, 1.0)
     """
-    return copy_multiplier(tail_index, cap=inf)
+    return copy_multiplier(with_mean(tail_index), cap=inf)
 
 
 def best_attempts(remaining_tasks: float, slots: float, tail_index: float) -> float:
@@ -56,6 +57,5 @@ def best_attempts(remaining_tasks: float, slots: float, tail_index: float) -> fl
     >>> [best_attempts(remaining_tasks, slots=10, tail_index=1.6) for remaining_tasks in (100, 5, 0.5)]
     [1.25, 2.0, 10.0]
     """
-    mean_time(tail_index)
     few = early_attempts(tail_index)
     return few if remaining_tasks * few >= slots else slots / max(remaining_tasks, 1.0)

@@ -11,30 +11,31 @@ from math import inf
 from scipy.integrate import quad
 
 from controlplane.policies.grass.theory import proactive
-from controlplane.policies.grass.theory.task_times import mean_time, mean_within, share_beyond
+from controlplane.policies.grass.theory.task_times import mean_time, mean_within, share_beyond, with_mean
 
 
 def gs_wait(tail_index: float) -> float:
     """How long GS waits: until a task still needs what a new one takes, E[tau - w | tau > w] = E[tau].
 
-    A wait of 0 solves the equation, too: nothing is known then.
+    A wait of 0 solves the equation, too: nothing is known then. Raises ValueError up to a tail index of 1.
     Source: GRASS (NSDI'14), section 3.2.
 
     >>> gs_wait(tail_index=1.25)
     1.25
     """
-    return tail_index
+    return with_mean(tail_index)
 
 
 def ras_wait(tail_index: float) -> float:
     """How long RAS waits: until a task still needs what two new ones take, E[tau - w | tau > w] = 2 E[tau].
 
+    Raises ValueError up to a tail index of 1.
     Source: GRASS (NSDI'14), section 3.2.
 
     >>> ras_wait(tail_index=1.25)
     2.5
     """
-    return 2.0 * tail_index
+    return 2.0 * with_mean(tail_index)
 
 
 def race_left(wait: float, tail_index: float) -> float:

@@ -5,15 +5,24 @@ Source: GRASS (NSDI'14), appendix A, Theorem 1.
 """
 
 
+def with_mean(tail_index: float) -> float:
+    """The same tail index. Raises ValueError up to 1, where times have no mean and no rate is defined.
+
+    >>> with_mean(tail_index=1.259)
+    1.259
+    """
+    if not tail_index > 1.0:
+        raise ValueError(f"tail_index: got {tail_index!r}, want > 1: other task times have no mean")
+    return tail_index
+
+
 def mean_time(tail_index: float) -> float:
-    """E[tau]. Raises ValueError up to a tail index of 1, where no mean exists and nothing in this folder is defined.
+    """E[tau]. Raises ValueError as `with_mean` does.
 
     >>> mean_time(tail_index=3.0)
     1.5
     """
-    if not tail_index > 1.0:
-        raise ValueError(f"tail_index: got {tail_index!r}, want > 1: other task times have no mean")
-    return tail_index / (tail_index - 1.0)
+    return with_mean(tail_index) / (tail_index - 1.0)
 
 
 def share_beyond(time: float, tail_index: float) -> float:

@@ -90,11 +90,20 @@ def test_figure_4(waves, gs, ras):
         assert mine / least_time == pytest.approx(ratio, abs=6e-5)
 
 
-def test_times_without_a_mean_are_refused():
-    """A job of such tasks has no response time."""
-    for ask in (early_rate, lambda wait, tail_index: response_time(200, wait, SLOTS, tail_index)):
-        with pytest.raises(ValueError, match=r"^tail_index: got 1.0, want > 1"):
-            ask(2.0, 1.0)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda tail_index: early_rate(2.0, tail_index),
+        lambda tail_index: service_rate(1.0, 2.0, SLOTS, tail_index),
+        lambda tail_index: response_time(200, 2.0, SLOTS, tail_index),
+        gs_wait,
+        ras_wait,
+    ],
+)
+def test_times_without_a_mean_are_refused(ask):
+    """A job of such tasks has no response time, and GS and RAS no wait."""
+    with pytest.raises(ValueError, match=r"^tail_index: got 1.0, want > 1"):
+        ask(1.0)
 
 
 def test_with_light_tails_late_copies_still_pay():
