@@ -40,3 +40,28 @@ def test_without_copies_the_same_job_misses_it(plane, driver, gate):
         gate.touch()
         assert job.result(timeout=JOB_S) == [n * n for n in range(8)]
     assert plane.decisions(driver.source, action="launch_copy", job="group-late") == []
+
+
+@pytest.mark.parametrize(("waves", "reason"), [(0.0, "saves_slot_time"), (2.0, "ends_sooner")])
+def test_grass_is_ras_and_gs_in_the_last_waves(plane, driver, gate, waves, reason):
+    """One task is left of two waves: without samples RAS copies it, and the strawman's GS."""
+    group = f"last-waves-{waves:g}"
+    settings = {"strawman_waves": waves, "gs_on_free_slots": 0.0}
+    with plane.engine(speculator="grass", speculator_settings=settings):
+        job = driver.start("squares", group=group, tasks=16, held=[0], gate=str(gate))
+        assert job.result(timeout=JOB_S) == [n * n for n in range(16)], "the copy has ended it"
+    copies = plane.decisions(driver.source, action="launch_copy", job=f"group-{group}")
+    assert {one["reason"] for one in copies} == {reason}
+    assert 0 in {one["index"] for one in copies}
+
+
+def test_jobs_that_explore_leave_samples(plane, driver, tmp_path):
+    """Each tries GS or RAS throughout, for several cycles; the first of a bucket's three rows is neither's."""
+    with plane.engine(speculator="grass", speculator_settings={"explorer_share": 1.0}):
+        for number in range(3):
+            gate = tmp_path / f"gate-{number}"
+            job = driver.start("squares", group=f"explorer-{number}", tasks=8, held=[0], gate=str(gate))
+            plane.running(driver.source, f"explorer-{number}", 0)
+            gate.touch()
+            assert job.result(timeout=JOB_S) == [n * n for n in range(8)]
+        eventually(lambda: any(int(row) % 3 for row in plane.call("GET", "/state:dump")["samples"]))

@@ -39,6 +39,13 @@ def test_a_job_of_several_waves_is_more_accurate_by_both():
     assert accuracy["GS"] > accuracy["RAS"] > 1.15 * accuracy["LATE"]
 
 
+def test_a_job_of_several_waves_learns_to_switch():
+    """Every job is best off under GS, and GRASS, which begins as RAS, finds that out by exploring."""
+    found = {policy: ran(policy, ALONE, jobs=300).accuracy for policy in ("RAS", "strawman", "GRASS", "GS")}
+    assert found["RAS"] < found["strawman"] < found["GRASS"] < found["GS"]
+    assert found["GRASS"] > (found["RAS"] + found["GS"]) / 2
+
+
 def test_with_error_bounds_jobs_are_faster_than_under_either_baseline():
     """Exact jobs more than those that may leave a third of their tasks undone."""
     for bounds, most in ((ERRORS, 0.98), ({}, 0.9)):
