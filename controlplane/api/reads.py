@@ -16,6 +16,7 @@ from controlplane.api import views
 from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
 from controlplane.api.paths import place
 from controlplane.api.problems import not_found
+from controlplane.api.samples import SampleView, sample_views
 from controlplane.api.views import ApplicationView, GrantView, JobHistory, JobView, PoolSummary, VerdictView
 from controlplane.model.snapshot import (
     AttemptState,
@@ -221,6 +222,14 @@ def grants(
 def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Machines with their slowness: seconds there per second on a typical one."""
     return answer(page(live.hosts, lambda host: place(host.host), cursor, limit))
+
+
+@router.get("/samples", **shows(Page[SampleView], 422))
+def samples(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
+    """What jobs achieved that tried GS or RAS wholly: the samples by which `grass` switches."""
+    found = enumerate(sample_views(live.samples))
+    shown = page(found, lambda numbered: _digits(numbered[0]), cursor, limit)
+    return answer(Page(items=[view for _, view in shown.items], cursor=shown.cursor))
 
 
 @router.get("/state:dump", **shows(Snapshot))

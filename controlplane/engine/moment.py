@@ -41,7 +41,7 @@ class Moment:
     finished: dict[int, Records]
     """By row of an open stage, a copy of its finished attempts; empty without tasks."""
     samples: dict[str, list[float]]
-    """As `Samples.dump` has them; empty without tasks."""
+    """As `Samples.dump` has them."""
     waiting: dict[int, Waiting]
     """By row of an open stage in which originals wait; empty without tasks."""
 
@@ -74,7 +74,7 @@ def moment(
         tail_samples={source.row: learning.tail_samples(source.row) for source in cluster.sources.values()},
         accuracy=learning.accuracy.summary(),
         finished=_copy_finished(cluster) if with_tasks else {},
-        samples=learning.samples.dump() if with_tasks else {},
+        samples=learning.samples.dump(),
         waiting=_copy_waiting(cluster) if with_tasks else {},
     )
 

@@ -56,6 +56,15 @@ def bucket(has_deadline: bool, tasks: int, utilization: int, accuracy: int) -> i
     return ((int(has_deadline) * SIZES + size) * UTILIZATIONS + utilization) * ACCURACIES + accuracy
 
 
+def unpacked(row: int) -> tuple[int, ...]:
+    """What a row of a dump is of: 1 with a deadline; size, utilization and accuracy, each 0 to 2; the policy.
+
+    >>> unpacked(place_of(bucket(True, 60, 2, 0), SECOND) // (2 * POINTS))
+    (1, 1, 2, 0, 2)
+    """
+    return tuple(int(part) for part in np.unravel_index(row, (2, SIZES, UTILIZATIONS, ACCURACIES, POLICIES)))
+
+
 @rule
 def utilization_level(share: float) -> int:
     """How busy a pool is, 0 to 2, by the share of its slots that are taken or wanted.

@@ -103,6 +103,8 @@ class Row:
     explores: Callable[[Floats, Mapping[str, float]], Ints] | None = None
     """(draws of jobs from [0, 1), settings) -> for each the policy that it tries wholly, `FIRST` or `SECOND`, or
     `LEARNED` (`estimators.samples`). Its kernel sees these, and as `seen.weights` the samples that come of them."""
+    tries: tuple[str, ...] = ()
+    """The names of the two policies that its explorers try."""
     foreseeing: str = ""
     """What it is about where it knows what tasks will take, as a simulator's row `FORESEES`; empty for no such row."""
     plan: Callable[[System, float, Choices], Plan] | None = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controlplane.api.page.formats import Figure, counted, number, seconds, share
+from controlplane.api.samples import SampleView, sample_views
 from controlplane.deciding.budgets import copy_limit
 from controlplane.model.facts import Mode
 from controlplane.model.snapshot import PoolState, Snapshot
@@ -52,6 +53,7 @@ class Overview:
     figures: list[Figure]
     accuracy: list[tuple[str, float, float, float]]
     """(estimate, samples, median ratio, spread)"""
+    samples: list[SampleView]
 
 
 def overview(
@@ -103,6 +105,7 @@ def overview(
             for kind, name in ESTIMATES.items()
             if f"{kind}_samples" in known
         ],
+        samples=sample_views(snapshot.samples),
     )
 
 

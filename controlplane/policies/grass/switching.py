@@ -186,6 +186,7 @@ ROW = Row(
     order_waiting=order_bounded,
     orders_bounded=True,
     explores=explores,
+    tries=("gs", "ras"),
     about="As ras, and as gs from the point on at which jobs that tried both say so.",
     source="GRASS (NSDI'14), section 4",
     needs=COPYING,
