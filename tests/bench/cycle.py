@@ -34,7 +34,7 @@ POLICIES = (
     *(f"{name}+ras" for name in registry.names(Kind.ALLOCATOR)),
     *(f"hopper+{name}" for name in registry.names(Kind.SPECULATOR) if name != "ras"),
 )
-BY_DEADLINE = ("gs", "shed-plus", "shed", "dolly")
+BY_DEADLINE = ("gs", "grass", "shed-plus", "shed", "dolly")
 """Speculators whose rows are of jobs with deadlines."""
 WITHIN_MS = 600_000
 """A deadline that some of the tasks miss by their own pace."""

@@ -9,6 +9,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.samples import (
     ACCURACIES,
+    BUCKETS,
     FIRST,
     LEARNED,
     PER_WAVE,
@@ -51,21 +52,20 @@ def explores(draws: Floats, settings: Mapping[str, float]) -> Ints:
 
 
 @kernel
-def curve(samples: Floats, policy: int, seen: Seen, stage: int, job: Record, pool: Record, settings: Record) -> Floats:
-    """The mean curve of jobs like this one that ran wholly under one policy; nan where too few did; (POINTS,).
+def curve(
+    samples: Floats, policy: int, has_deadline: bool, tasks: int, levels: tuple[int, int], settings: Record
+) -> Floats:
+    """The mean curve of jobs of one bucket that ran wholly under one policy; nan where too few did; (POINTS,).
 
-    Factors that are left out by settings do not tell samples apart.
+    `levels` are those of utilization and accuracy. A factor that is left out by settings tells no samples apart.
     """
     weights, sums = np.zeros(POINTS), np.zeros(POINTS)
-    share = 1.0 - pool["idle"] / max(pool["slots"], 1)
     for utilization in range(UTILIZATIONS):
-        if settings["by_utilization"] > 0.0 and utilization != utilization_level(share):
-            continue
         for accuracy in range(ACCURACIES):
-            if settings["by_accuracy"] > 0.0 and accuracy != accuracy_level(pool["foretold_error"]):
+            is_other = settings["by_utilization"] > 0.0 and utilization != levels[0]
+            if is_other or (settings["by_accuracy"] > 0.0 and accuracy != levels[1]):
                 continue
-            has_deadline = seen.stages[stage]["deadline_s"] < math.inf
-            at = place_of(bucket(has_deadline, job["tasks"], utilization, accuracy), policy)
+            at = place_of(bucket(has_deadline, tasks, utilization, accuracy), policy)
             weights += samples[at : at + POINTS]
             sums += samples[at + POINTS : at + 2 * POINTS]
     sums[weights < settings["least_samples"]] = np.nan
@@ -130,6 +130,44 @@ def left_of(seen: Seen) -> Floats:
 
 
 @kernel
+def verdicts(seen: Seen, settings: Record) -> tuple[Flags, Floats]:
+    """By stage, whether its job runs under GS, (n_stages,), and what a switch now or later comes to, (n_stages, 2).
+
+    The latter is nan where samples decide nothing. Curves are made once for all jobs of a bucket.
+    """
+    n_stages, left = len(seen.stages), left_of(seen)
+    is_asked: Flags = np.zeros(n_stages, dtype=np.bool_)
+    is_greedy, is_made = is_asked.copy(), np.zeros(BUCKETS, dtype=np.bool_)
+    values, curves = np.full((n_stages, 2), np.nan), np.zeros((BUCKETS, 2, POINTS))
+    for row in range(len(seen.tasks)):
+        at = seen.tasks[row]["stage"]
+        if is_asked[at]:
+            continue
+        job, pool = seen.jobs[seen.tasks[row]["job"]], seen.pools[seen.tasks[row]["pool"]]
+        is_asked[at], is_greedy[at] = True, job["explores"] == GS
+        if job["explores"] != LEARNED:
+            continue
+        has_deadline, tasks = seen.stages[at]["deadline_s"] < math.inf, job["tasks"]
+        used = 1.0 - pool["idle"] / max(pool["slots"], 1)
+        levels = utilization_level(used), accuracy_level(pool["foretold_error"])
+        own = bucket(has_deadline, tasks, levels[0], levels[1])
+        if not is_made[own]:
+            is_made[own] = True
+            curves[own, 0] = curve(seen.weights, GS, has_deadline, tasks, levels, settings)
+            curves[own, 1] = curve(seen.weights, RAS, has_deadline, tasks, levels, settings)
+        if settings["by_bound"] > 0.0:
+            now, later = switch_values(curves[own, 0], curves[own, 1], left[at], has_deadline)
+        else:
+            now, later = mean_values(curves[own, 0], curves[own, 1])
+        if now == now and later == later:
+            values[at, 0], values[at, 1] = now, later
+            is_greedy[at] = is_better(now, later, has_deadline)
+        else:
+            is_greedy[at] = settings["strawman_waves"] > 0.0 and left[at] <= settings["strawman_waves"]
+    return is_greedy, values
+
+
+@kernel
 def grass(seen: Seen, settings: Record, answer: Records) -> None:
     """RAS, and GS from the point on at which samples say that a switch is best now.
 
@@ -137,35 +175,15 @@ def grass(seen: Seen, settings: Record, answer: Records) -> None:
     Source: GRASS (NSDI'14), section 4.
     """
     has_more, last_s, shortest_s = has_more_to_do(seen.tasks), windows_s(seen), shortest_waiting_s(seen)
-    left, n_stages = left_of(seen), len(seen.stages)
-    is_asked: Flags = np.zeros(n_stages, dtype=np.bool_)
-    is_greedy, is_switched = is_asked.copy(), is_asked.copy()
-    values = np.zeros((n_stages, 2))
+    is_greedy, values = verdicts(seen, settings)
     for row in range(len(seen.tasks)):
-        task, one, at = seen.tasks[row], answer[row], seen.tasks[row]["stage"]
-        job, pool, has_deadline = (
-            seen.jobs[task["job"]],
-            seen.pools[task["pool"]],
-            seen.stages[at]["deadline_s"] < math.inf,
-        )
-        if not is_asked[at]:
-            is_asked[at], is_greedy[at] = True, job["explores"] == GS
-            if job["explores"] == LEARNED:
-                gs = curve(seen.weights, GS, seen, at, job, pool, settings)
-                ras = curve(seen.weights, RAS, seen, at, job, pool, settings)
-                if settings["by_bound"] > 0.0:
-                    values[at] = switch_values(gs, ras, left[at], has_deadline)
-                else:
-                    values[at] = mean_values(gs, ras)
-                is_switched[at] = is_better(values[at, 0], values[at, 1], has_deadline)
-                is_known = values[at, 0] == values[at, 0] and values[at, 1] == values[at, 1]
-                is_greedy[at] = is_switched[at] or (not is_known and left[at] <= settings["strawman_waves"])
-        if is_greedy[at]:
-            weigh_gs(seen, settings, row, has_more[row], last_s, shortest_s, one)
-            if is_switched[at] and one["reason"] == Reason.ENDS_SOONER:
-                one["reason"], one["gain"], one["price"] = Reason.SWITCHED_TO_GS, values[at, 0], values[at, 1]
-        else:
+        at, one = seen.tasks[row]["stage"], answer[row]
+        if not is_greedy[at]:
             weigh_ras(seen, settings, row, has_more[row], last_s, one)
+            continue
+        weigh_gs(seen, settings, row, has_more[row], last_s, shortest_s, one)
+        if one["reason"] == Reason.ENDS_SOONER and values[at, 0] == values[at, 0]:
+            one["reason"], one["gain"], one["price"] = Reason.SWITCHED_TO_GS, values[at, 0], values[at, 1]
 
 
 def _factor(name: str, what: str) -> Setting:

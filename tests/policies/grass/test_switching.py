@@ -44,9 +44,10 @@ def reason(seen, **settings):
     return Reason(int(grass.speculate(seen, EXACT | settings)["reason"][0]))
 
 
-@pytest.mark.parametrize("deadline_s", [inf, 4.0])
-def test_without_samples_it_is_ras(running, deadline_s):
-    tasks = running([3.0, 9.0, 5.0], [2.0, 2.0, 4.0], stages={"deadline_s": deadline_s, "needed": 3})
+@pytest.mark.parametrize("needed", [0, 3])
+@pytest.mark.parametrize("deadline_s", [inf, 4.0, 0.0, -1.0])
+def test_without_samples_it_is_ras(running, deadline_s, needed):
+    tasks = running([3.0, 9.0, 5.0], [2.0, 2.0, 4.0], stages={"deadline_s": deadline_s, "needed": needed, "tasks": 3})
     assert np.array_equal(grass.speculate(tasks, EXACT), ras.speculate(tasks, EXACT))
 
 
