@@ -24,6 +24,7 @@ from controlplane.model.orders import (
     KillAttempt,
     LaunchCopy,
     RunNext,
+    StopJob,
 )
 
 GRACE_S = 5.0
@@ -34,7 +35,7 @@ OVER = "what it was about has ended"
 
 _Key = TypeVar("_Key")
 _LEASES = (ContainerGrant, AvoidHosts, CapExecutors, RunNext)
-_OF_JOBS = (LaunchCopy, ContainerGrant)
+_OF_JOBS = (LaunchCopy, ContainerGrant, StopJob)
 _OF_STAGES = (LaunchCopy, RunNext)
 
 

@@ -20,6 +20,7 @@ from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.draining import drain_executors
+from controlplane.engine.late_jobs import stop_late_jobs
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.moment import Moment, moment
@@ -138,6 +139,7 @@ class Scheduler:
         for stimulus in batch:
             fulfil(cycle, stimulus)
         kill_copies_where_off(cycle)
+        stop_late_jobs(cycle, due)
 
         # 4 allocate per pool, speculate per job, order waiting tasks; 5 admit, which is part of each
         self._forget_leases(heard)

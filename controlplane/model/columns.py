@@ -126,6 +126,8 @@ class Jobs(Table):
     losing_core_s = floats(0.0)
     explores = ints(-1, by=Writer.CYCLE)
     """The policy that it tries wholly, by its pool's speculator; -1 where that goes by no samples."""
+    stop_again_s = floats(-np.inf, by=Writer.ENGINE)
+    """When its end may be ordered, if it is late; later than now once it has been."""
     target = ints(by=Writer.ENGINE)
     open_tasks = ints(by=Writer.CYCLE)
     """Tasks of its open stages, done or not."""

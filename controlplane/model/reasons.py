@@ -86,6 +86,7 @@ class Reason(IntEnum):
     REPLACED = 52
     BEATEN = 53
     NOT_KEPT = 54
+    LATE = 55
     # grants
     ALLOCATOR = 60
     TARGETS_BEYOND_SLOTS = 61
@@ -261,6 +262,10 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.NOT_KEPT: ReasonText(
         "The policy has looked at its task again and keeps another attempt of it; the best needs {t_rem_s:.1f} s more.",
+        3,
+    ),
+    Reason.LATE: ReasonText(
+        "Its deadline passed {late_s:.1f} s ago, and its user wants it to end then.",
         3,
     ),
     Reason.ALLOCATOR: ReasonText(

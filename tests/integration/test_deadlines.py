@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.integration.driver import JOB_S
+from tests.integration.driver import JOB_S, JobError
 from tests.integration.plane_process import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
@@ -40,6 +40,20 @@ def test_without_copies_the_same_job_misses_it(plane, driver, gate):
         gate.touch()
         assert job.result(timeout=JOB_S) == [n * n for n in range(8)]
     assert plane.decisions(driver.source, action="launch_copy", job="group-late") == []
+
+
+def test_a_late_job_ends_if_its_user_wants_that(plane, driver, gate):
+    """Its tasks hang, copies, too; without the property it would wait for the gate."""
+    properties = {"spark.grasshopper.late.job": "kill"}
+    job = driver.start(
+        "bounded", group="hopeless", within="3s", tasks=2, held=[0], gate=str(gate), hold_copies=True,
+        properties=properties,
+    )  # fmt: skip
+    with pytest.raises(JobError, match="deadline passed"):
+        job.result(timeout=JOB_S)
+    (stopped,) = plane.decisions(driver.source, action="stop_job", job="group-hopeless")
+    assert stopped["reason"] == "late"
+    eventually(lambda: plane.call("GET", f"/decisions/{stopped['id']}")["result"] == "applied")
 
 
 @pytest.mark.parametrize(("waves", "reason"), [(0.0, "saves_slot_time"), (2.0, "ends_sooner")])
