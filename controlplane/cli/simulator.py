@@ -22,8 +22,9 @@ from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.registry import PLANS
 from controlplane.simulator import run, sweep
 from controlplane.simulator.cluster import record as cluster_record
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.settings import parse_set
+from controlplane.simulator.cluster.summary import ClusterSummary
 from controlplane.simulator.cluster.workloads import Facebook, Source, Synthetic, bing_like, facebook_trace
 from controlplane.simulator.experiments.shed_plus.world import BASE, TEN_TASKS
 from controlplane.simulator.live.scenario import EngineScenario

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.summary import ClusterSummary
 from controlplane.simulator.cluster.workloads import Facebook
 from controlplane.simulator.experiments import journal
 from controlplane.simulator.experiments.experiment import Scale, Verdict

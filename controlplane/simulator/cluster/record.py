@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.summary import ClusterSummary
 from controlplane.simulator.provenance import provenance
 from controlplane.simulator.run import jsonable
 from controlplane.simulator.statistics import QUANTILES, Estimate, estimate

@@ -1,4 +1,4 @@
-"""How do jobs fare on a shared cluster under a pair of policies? A scenario, its run for a seed, and the numbers.
+"""How do jobs fare on a shared cluster under a pair of policies? A scenario, and its run for a seed.
 
 Slots on machines, jobs of phases that run in waves, copies, and the engine's own policies; see `world` for what
 an attempt takes, `events` for what happens, `decisions` for targets and copies, and `turns` for who gets a slot.
@@ -7,7 +7,7 @@ an attempt takes, `events` for what happens, `decisions` for targets and copies,
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from math import inf, nan
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,23 +20,18 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.policies.policy import Policy
 from controlplane.policies.registry import FORESEEING, TABLE, copy_budget, parse_policy
 from controlplane.policies.seen import NO_WEIGHTS, Load
-from controlplane.simulator.cluster.bounds import STOCK, Bounds, kept, with_bounds
+from controlplane.simulator.cluster.bounds import STOCK, Bounds, with_bounds
 from controlplane.simulator.cluster.events import play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.phases import JobResults, no_results
 from controlplane.simulator.cluster.state import empty_log, empty_state
+from controlplane.simulator.cluster.summary import ClusterSummary, summary, tasks_of, window_of
 from controlplane.simulator.cluster.workloads import Source, Synthetic
 from controlplane.simulator.cluster.world import Workload, World, factor, job_draws, mean_factor
-from controlplane.simulator.statistics import QUANTILES, estimate
 
-BINS = ((1, 50), (51, 150), (151, 500), (501, 10**9), (2, 10**9))
-"""Job sizes, in tasks of all phases, that results are told by; the last are all jobs of more than one task."""
 MOST_LIVE_JOBS = 20_000
 MOST_LOGGED = 10_000
-COUNTED = (0.05, 0.95)
-"""Jobs that count: neither those that found the cluster empty nor those that ran while it emptied."""
-BATCHES = 32
 LIVE = EngineSettings()
 
 ROWS = (*TABLE, *FORESEEING)
@@ -124,11 +119,11 @@ class ClusterScenario:
         """Slots of all machines."""
         return self.machines * self.slots_per_machine
 
-    def simulate(self, seed: int) -> "ClusterSummary":
+    def simulate(self, seed: int) -> ClusterSummary:
         """Run the policies on the seed's jobs."""
         return self.run(seed)[0]
 
-    def run(self, seed: int) -> "tuple[ClusterSummary, JobResults]":
+    def run(self, seed: int) -> tuple[ClusterSummary, JobResults]:
         """The same, and every job's response time and cost in order of arrival."""
         return self._played(seed, empty_log(0))
 
@@ -138,7 +133,7 @@ class ClusterScenario:
         self._played(seed, log)
         return log[log["ended_s"] > log["started_s"]]
 
-    def _played(self, seed: int, log: Records) -> "tuple[ClusterSummary, JobResults]":
+    def _played(self, seed: int, log: Records) -> tuple[ClusterSummary, JobResults]:
         work = self.work(seed)
         results = no_results(self.jobs)
         speculator, world = parse_policy(self.policy, ROWS)[1], self.world(seed)
@@ -156,10 +151,9 @@ class ClusterScenario:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
         return self.summed_up(work, results, state.counts[0], finished), results
 
-    def summed_up(self, work: Workload, results: JobResults, counts: Any, finished: bool) -> "ClusterSummary":
+    def summed_up(self, work: Workload, results: JobResults, counts: Any, finished: bool) -> ClusterSummary:
         """The summary of a run, by what was counted in it."""
-        slowdown = results.response_s / ideal_s(work, self.launch_s)
-        return _summary(work, results, slowdown, counts, window_of(work), self.slots, finished)
+        return summary(work, results, counts, slots=self.slots, launch_s=self.launch_s, finished=finished)
 
     def work(self, seed: int) -> Workload:
         """The seed's jobs, which arrive at the offered load."""
@@ -273,92 +267,12 @@ RANGES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBin:
-    """Counted jobs of from_tasks to to_tasks tasks."""
-
-    from_tasks: int
-    to_tasks: int
-    jobs: int
-    response_s: float
-    on_time_share: float
-    accuracy: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSummary:
-    """One run. Means are over counted jobs."""
-
-    jobs: int
-    response_s: float
-    response_error_s: float
-    """By batches of consecutive jobs; heavy tails make it a rough one."""
-    on_time_share: float
-    """Of jobs with a deadline, those that have kept it; nan where none has one."""
-    accuracy: float
-    """Share of a first phase's tasks that were done, of jobs with a bound."""
-    slowdown: float
-    """Response time over the job's ideal time, see `ideal_s`."""
-    slowdown_quantiles: tuple[float, ...]
-    """Its tail, at the shares `statistics.QUANTILES`."""
-    cost_s: float
-    """Slot time of a job."""
-    busy_share: float
-    """Measured, from the first counted arrival to the last, clean-up included."""
-    copy_share: float
-    """Share of all slots that copies held."""
-    copies_per_task: float
-    won_share: float
-    """Of copies, those that ended their task."""
-    restarts_per_task: float
-    """Tasks that were started anew, the old attempt killed."""
-    short_share: float
-    """Of jobs, those that arrived while virtual sizes, theirs included, exceeded the slots (Hopper's Guideline 2)."""
-    local_share: float
-    """Of originals of first phases, those on a machine with their input; 1 where all machines have it."""
-    finished: bool
-    """Whether the run went to its end; a growing queue runs out of room."""
-    events: int
-    cycles: int
-    bins: tuple[ClusterBin, ...]
-
-
-def gain(ours_s: float, theirs_s: float) -> float:
-    """By how much shorter, as a share; negative for longer.
-
-    >>> gain(3.0, 4.0)
-    0.25
-    """
-    return 1.0 - ours_s / theirs_s
-
-
-def tasks_of(work: Workload) -> Ints:
-    """Tasks of each job, over all its phases."""
-    return np.add.reduceat(work.phase_tasks, work.first_phase[:-1])
-
-
 def typical_transfer(work: Workload) -> float:
     """The transfer ratio of phases that feed another one, all taken together; 0 if nothing is moved."""
     tasks, jobs = work.phase_tasks.astype(float), np.repeat(np.arange(len(work.service_s)), np.diff(work.first_phase))
     tasks[work.first_phase[1:] - 1] = 0.0
     work_s = tasks * work.service_s[jobs]
     return float(work_s @ work.transfer_ratio[jobs] / work_s.sum()) if work_s.any() else 0.0
-
-
-def ideal_s(work: Workload, launch_s: float) -> Floats:
-    """What each job takes at least: all tasks of a phase at once and none of them slow, its output moved in no time."""
-    return np.diff(work.first_phase) * (work.service_s + launch_s)
-
-
-def window_of(work: Workload) -> Floats:
-    """The time from the first counted job's arrival to the last one's, (from, to)."""
-    rows = _counted_rows(len(work.arrival_s))
-    return work.arrival_s[[rows.start, rows.stop - 1]]
-
-
-def _counted_rows(jobs: int) -> slice:
-    first = int(COUNTED[0] * jobs)
-    return slice(first, max(int(COUNTED[1] * jobs), first + 1))
 
 
 @lru_cache(maxsize=32)
@@ -369,55 +283,3 @@ def _sped_up_workload(source: Source, seed: int, jobs: int, mean: float, launch_
     slot_s += launch_s * work.phase_tasks.sum()
     span_s = float(work.arrival_s[-1])
     return work._replace(arrival_s=work.arrival_s * (slot_s / span_s) if span_s > 0 else work.arrival_s)
-
-
-def _summary(
-    work: Workload, results: JobResults, slowdown: Floats, counts: Any, window_s: Floats, slots: int, finished: bool
-) -> ClusterSummary:
-    rows = _counted_rows(len(work.arrival_s))
-    tasks, response_s = tasks_of(work)[rows], results.response_s[rows]
-    known = ~np.isnan(response_s)
-    slowdown = slowdown[rows][known]
-    batches = [float(np.nanmean(part)) for part in np.array_split(response_s, BATCHES) if not np.isnan(part).all()]
-    on_time, accuracy = (each[rows][known] for each in kept(work, results))
-    window_slot_s = slots * float(window_s[1] - window_s[0])
-    return ClusterSummary(
-        jobs=int(known.sum()),
-        response_s=_mean(response_s[known]),
-        response_error_s=estimate(batches).error if batches else nan,
-        on_time_share=_mean(on_time),
-        accuracy=_mean(accuracy),
-        slowdown=_mean(slowdown),
-        slowdown_quantiles=tuple(
-            np.quantile(slowdown, QUANTILES).tolist() if len(slowdown) else [nan] * len(QUANTILES)
-        ),
-        cost_s=_mean(results.cost_s[rows][known]),
-        busy_share=float(counts["busy_s"]) / window_slot_s if window_slot_s > 0 else nan,
-        copy_share=float(counts["copy_s"]) / window_slot_s if window_slot_s > 0 else nan,
-        copies_per_task=float(counts["launched"] / work.phase_tasks.sum()),
-        won_share=float(counts["won"] / max(counts["launched"], 1)),
-        restarts_per_task=float(counts["restarted"] / work.phase_tasks.sum()),
-        short_share=float(results.met_short[rows].mean()),
-        local_share=float(counts["local"] / counts["inputs"]) if counts["inputs"] else 1.0,
-        finished=bool(finished),
-        events=int(counts["events"]),
-        cycles=int(counts["cycles"]),
-        bins=tuple(
-            ClusterBin(
-                from_tasks=low,
-                to_tasks=high,
-                jobs=int(chosen.sum()),
-                response_s=_mean(response_s[known][chosen]),
-                on_time_share=_mean(on_time[chosen]),
-                accuracy=_mean(accuracy[chosen]),
-            )
-            for low, high in BINS
-            for chosen in [(tasks[known] >= low) & (tasks[known] <= high)]
-        ),
-    )
-
-
-def _mean(values: Floats) -> float:
-    """Of the known ones."""
-    known = values[~np.isnan(values)]
-    return float(np.mean(known)) if len(known) else nan

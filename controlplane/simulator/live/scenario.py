@@ -12,7 +12,8 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import JobResults
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary, window_of
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.summary import ClusterSummary, window_of
 from controlplane.simulator.live.play import Play
 
 UNLIMITED = dict.fromkeys(("job_copy_share", "pool_copy_share", "cluster_copy_share", "losing_share"), 1.0)

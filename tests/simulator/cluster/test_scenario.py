@@ -20,8 +20,9 @@ from controlplane.simulator.cluster.decisions import view_claimants, view_groups
 from controlplane.simulator.cluster.events import play
 from controlplane.simulator.cluster.inputs import with_inputs
 from controlplane.simulator.cluster.record import means
-from controlplane.simulator.cluster.scenario import ClusterScenario, tasks_of
+from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import CLEANING, FREE, empty_state
+from controlplane.simulator.cluster.summary import tasks_of
 from controlplane.simulator.cluster.workloads import Listed, Synthetic, workload
 from controlplane.simulator.cluster.world import (
     FIRST_HOME,

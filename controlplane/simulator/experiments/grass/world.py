@@ -73,7 +73,7 @@ BASE = ClusterScenario(
     offered_load=0.7,
 )
 SMALL, MEDIUM, LARGE = (0,), (1, 2), (3,)
-"""Places in `scenario.BINS` of the paper's job sizes: up to 50 tasks, to 500, and more."""
+"""Places in `summary.BINS` of the paper's job sizes: up to 50 tasks, to 500, and more."""
 SIZES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 METHOD = (
     "400 slots shared fairly at an offered load of 0.7, jobs of 10 to 3,000 tasks, tail index 1.5; a job's ideal time "

@@ -2,7 +2,8 @@
 
 from statistics import fmean, median
 
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.summary import ClusterSummary
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Claim, Finding, Results, Scale
 from controlplane.simulator.experiments.hopper.comparisons import at_middle, found, job_gains, where

@@ -13,7 +13,7 @@ from statistics import fmean
 import msgspec
 import numpy as np
 
-from controlplane.simulator.cluster.scenario import BINS, ClusterSummary, gain
+from controlplane.simulator.cluster.summary import BINS, ClusterSummary, gain
 from controlplane.simulator.experiments.experiment import Chart, Results, Series
 from controlplane.simulator.experiments.hopper.conditions import (
     MIDDLE,

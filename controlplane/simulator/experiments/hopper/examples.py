@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 
 from controlplane.model.columns import Floats
-from controlplane.simulator.cluster.scenario import ClusterScenario, ClusterSummary
+from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.summary import ClusterSummary
 from controlplane.simulator.cluster.workloads import Listed, Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.conditions import CAPS, NO_CAP, NO_KILLS, Fields, hopper

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from controlplane.simulator.cluster.scenario import BINS
+from controlplane.simulator.cluster.summary import BINS
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.hopper.comparisons import (
