@@ -145,7 +145,10 @@ class _Job:
         return len(self._told.value)
 
     def started(self) -> int:
-        """How many partitions have started, as Spark's status has it; copies count, too, and no more than there are."""
+        """How many partitions have started, as Spark's status has it; copies count, too, but no more than there are.
+
+        The status may be some starts behind. So the number is that of a moment ago, which makes it no less fair.
+        """
         tracker = self._context._jsc.sc().statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(self._tag)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job.isDefined() for stage in job.get().stageIds()]

@@ -40,6 +40,12 @@ def test_complete_it_is_exact_as_sql_has_it():
     assert nulls.sum().withheld is None
 
 
+def test_floats_are_added_in_the_order_of_partitions_whichever_ended_first():
+    """The same query gives the same bits again."""
+    answers = {2: (1, ((1, 1.0),)), 0: (1, ((1, 1e16),)), 1: (1, ((1, -1e16),))}
+    assert partial(answers, partitions=3, columns=("x",)).sum().value == 1.0
+
+
 def test_decimals_are_not_rounded_and_large_integers_do_not_overflow():
     large = 9_223_372_036_854_775_807
     answers = {0: (1, ((1, Decimal("1e30")), (1, large))), 1: (1, ((1, Decimal("0.01")), (1, large)))}
