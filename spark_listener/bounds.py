@@ -15,6 +15,9 @@ MOST_UNDONE = 0.999999
 """Shares are reported in parts per million."""
 LONGEST_MS = 10**12
 """The longest deadline that a driver reports."""
+DEADLINE = PREFIX + "deadline"
+ERROR_BOUND = PREFIX + "error.bound"
+"""The local properties that the shim reads."""
 
 
 @contextmanager
@@ -22,12 +25,12 @@ def deadline(within: str | timedelta) -> Iterator[None]:
     """Jobs that this thread starts inside should end within this time, each from its own submission on.
 
     `within` is a duration as Spark writes it, with a unit: "90s", "5min", "2h"; or a timedelta. It binds the stages
-    that read input, and steers speculators that go by deadlines; it ends no job.
+    that read input, and steers speculators that go by deadlines; it ends no job, as `approximate` does.
     Raises ValueError for anything else, RuntimeError where there is no SparkContext.
 
     Example: `with deadline("90s"): df.count()`
     """
-    with _property("deadline", f"{_milliseconds(within)}ms"):
+    with _property(DEADLINE, f"{milliseconds(within)}ms"):
         yield
 
 
@@ -35,20 +38,29 @@ def deadline(within: str | timedelta) -> Iterator[None]:
 def error_bound(share: float) -> Iterator[None]:
     """Jobs that this thread starts inside may leave this share of their input tasks to the last.
 
-    It steers speculators that go by error bounds, and never leaves a task undone. 0 is an exact job, and `MOST_UNDONE`
-    the most.
+    It steers speculators that go by error bounds, and never leaves a task undone, as `approximate` does. 0 is an exact
+    job, and `MOST_UNDONE` the most.
     Raises ValueError for anything else, RuntimeError where there is no SparkContext.
     """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST_UNDONE:
-        raise ValueError(f"error_bound: got {share!r}, want a share from 0 to {MOST_UNDONE}")
-    with _property("error.bound", f"{share:.6f}"):
+    with _property(ERROR_BOUND, share_text(share, name="error_bound")):
         yield
 
 
-def _milliseconds(within: str | timedelta) -> int:
+def share_text(share: float, *, name: str) -> str:
+    """An error bound as the shim reads it, to the millionth.  Raises ValueError, which names the argument.
+
+    >>> share_text(0.1, name="error")
+    '0.100000'
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST_UNDONE:
+        raise ValueError(f"{name}: got {share!r}, want a share from 0 to {MOST_UNDONE}")
+    return f"{share:.6f}"
+
+
+def milliseconds(within: str | timedelta) -> int:
     """A deadline in milliseconds.  Raises ValueError.
 
-    >>> _milliseconds("90s"), _milliseconds(timedelta(minutes=5))
+    >>> milliseconds("90s"), milliseconds(timedelta(minutes=5))
     (90000, 300000)
     """
     if isinstance(within, timedelta):
@@ -70,9 +82,9 @@ def _property(name: str, value: str) -> Iterator[None]:
     context = SparkContext._active_spark_context
     if context is None:
         raise RuntimeError("there is no SparkContext; start a session first")
-    before = context.getLocalProperty(PREFIX + name)
-    context.setLocalProperty(PREFIX + name, value)
+    before = context.getLocalProperty(name)
+    context.setLocalProperty(name, value)
     try:
         yield
     finally:
-        context.setLocalProperty(PREFIX + name, before)  # type: ignore[arg-type]  # None removes it
+        context.setLocalProperty(name, before)  # type: ignore[arg-type]  # None removes it

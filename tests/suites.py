@@ -118,7 +118,7 @@ TEST = (
 )
 ON_OLDER_SPARK = [
     f"tests/integration/test_{name}.py"
-    for name in ("attachments", "copies", "modes", "plane_faults", "spark_faults", "targets", "writes")
+    for name in ("approximate", "attachments", "copies", "modes", "plane_faults", "spark_faults", "targets", "writes")
 ]
 OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, disturbed=True)
 FULL = (
