@@ -119,6 +119,11 @@ class Reason(IntEnum):
     # why a copy was launched, from the job's bound
     RAISES_POCD = 110
     CLONED = 111
+    # why a job's PoCD is not known
+    TASKS_WAIT = 120
+    TASKS_OPTIONAL = 121
+    PACE_UNKNOWN = 122
+    LATER_STAGES = 123
 
     @property
     def label(self) -> str:
@@ -323,9 +328,7 @@ TEXTS: dict[Reason, ReasonText] = {
         "Its job has no deadline, or its stage reads no input; this policy copies for deadlines only.", 0
     ),
     Reason.IN_TIME: ReasonText("It needs {t_rem_s:.1f} s more, and so ends before its job's deadline.", 0),
-    Reason.HOPELESS: ReasonText(
-        "Its job ends after its deadline whatever it gets; this task needs {t_rem_s:.1f} s more.", 2
-    ),
+    Reason.HOPELESS: ReasonText("The job ends after its deadline, whatever copies it gets.", 2),
     Reason.NO_SPARE_SLOT: ReasonText(
         "It needs {t_rem_s:.1f} s more, and may miss its job's deadline; no slot is spare for a copy of it.", 2
     ),
@@ -343,6 +346,16 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.CLONED: ReasonText(
         "Its job is late with a probability of {gain:.2f} if tasks have one attempt; so they start with {price:.0f}.",
         3,
+    ),
+    Reason.TASKS_WAIT: ReasonText("Tasks of the job wait for slots; a PoCD is of tasks that all run.", 0),
+    Reason.TASKS_OPTIONAL: ReasonText(
+        "Some of the job's tasks may stay undone, by its error bound; a PoCD is of jobs that need all.", 0
+    ),
+    Reason.PACE_UNKNOWN: ReasonText(
+        "Of a running task, or of a copy of it, it is not known yet how long it takes; or no task runs.", 0
+    ),
+    Reason.LATER_STAGES: ReasonText(
+        "Stages of the job run or follow of which it is not known how long they take: those that read no input.", 0
     ),
     Reason.SHORTER_WAITS: ReasonText(
         "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1
