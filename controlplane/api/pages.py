@@ -295,7 +295,12 @@ async def promises_page(request: Request, read: Read, since: Since = "7d") -> Re
         found=found,
         headline=promised.headline(found.jobs, found.kept),
         plots=[
-            promised.plot("As first known", "Before most copies were chosen.", found.first),
+            promised.plot("As first known", "Without further attempts: what no copy was to change.", found.first),
+            promised.plot(
+                "As first known, with copies",
+                "With as many attempts as tasks may have: for policies that copy tasks as they become stragglers.",
+                found.first_with_copies,
+            ),
             promised.plot("Just before", "The newest before the deadline, with the copies of then.", found.newest),
         ],
         since=since,

@@ -29,7 +29,10 @@ class Promises(Struct, frozen=True, kw_only=True):
     kept: int
     """The jobs among them that kept it."""
     first: Calibration
-    """Calibration of the first probability that was known of each job, before most of its copies were chosen."""
+    """Calibration of the first probability that was known of each job, without further attempts."""
+    first_with_copies: Calibration
+    """Calibration of the first one with as many attempts as tasks may have: to be compared where a policy copies tasks
+    that would miss deadlines."""
     newest: Calibration
     """Calibration of the newest one before its deadline, with the copies that ran or were ordered then."""
     ended: list[EndedPromise]
@@ -54,6 +57,7 @@ async def promises(runtime: Runtime, since: str) -> Promises:
         jobs=len(ended),
         kept=sum(each.kept for each in ended),
         first=_calibration([(each.first_pocd, each.kept) for each in ended]),
+        first_with_copies=_calibration([(each.first_with_copies, each.kept) for each in ended]),
         newest=_calibration([(each.newest_pocd, each.kept) for each in ended]),
         ended=ended[:NEWEST],
         complete=found is not None and len(ended) < MOST_JOBS,

@@ -37,10 +37,11 @@ def foretell(cycle: Cycle, due: list[SourceState], sums: JobSums, *, is_viewed: 
     found = _look(cycle, due, sums, _flags(jobs.size, rows), is_viewed=is_viewed)
     jobs.looked_s[rows], jobs.outlook[rows] = cycle.now_s, found.reason[rows]
     jobs.pocd[rows], jobs.pocd_core_s[rows] = found.pocd[rows], found.core_s[rows]
+    jobs.pocd_with_copies[rows] = found.with_copies[rows]
     promised = rows[~np.isnan(found.pocd[rows, 0]) & (jobs.deadline_s[rows] > cycle.now_s)]
     jobs.newest_pocd[promised] = found.pocd[promised, 0]
     first = promised[np.isnan(jobs.first_pocd[promised])]
-    jobs.first_pocd[first] = found.pocd[first, 0]
+    jobs.first_pocd[first], jobs.first_with_copies[first] = found.pocd[first, 0], found.with_copies[first]
 
 
 def settle(cluster: Cluster, changes: Changes) -> Iterator[Promise]:
@@ -53,16 +54,18 @@ def settle(cluster: Cluster, changes: Changes) -> Iterator[Promise]:
         is_late = ended_s > jobs.deadline_s[row]
         if row not in cluster.job_infos or np.isinf(jobs.deadline_s[row]):
             continue
-        info, first, newest = cluster.job_infos[row], float(jobs.first_pocd[row]), float(jobs.newest_pocd[row])
-        jobs.first_pocd[row] = jobs.newest_pocd[row] = np.nan
+        info, columns = cluster.job_infos[row], (jobs.first_pocd, jobs.newest_pocd, jobs.first_with_copies)
+        first, newest, with_copies = (None if isnan(column[row]) else float(column[row]) for column in columns)
+        jobs.first_pocd[row] = jobs.newest_pocd[row] = jobs.first_with_copies[row] = np.nan
         if is_late or row in changes.jobs_done:
             yield Promise(
                 source=info.source,
                 epoch=cluster.sources[info.source].epoch,
                 job=info.key,
-                ended_s=ended_s,
-                first_pocd=None if isnan(first) else first,
-                newest_pocd=None if isnan(newest) else newest,
+                ended_s=float(ended_s),
+                first_pocd=first,
+                newest_pocd=newest,
+                first_with_copies=with_copies,
                 kept=not is_late,
             )
 

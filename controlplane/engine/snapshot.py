@@ -288,6 +288,7 @@ def _pocd(moment: Moment, row: int, copied: list[s.CopiedTask]) -> s.PocdState |
             for further, (pocd, core_s) in enumerate(known)
             if isfinite(pocd)
         ],
+        with_copies=_known(jobs.pocd_with_copies[row]),
         copied=copied,
         first_pocd=_known(jobs.first_pocd[row]),
         newest_pocd=_known(jobs.newest_pocd[row]),

@@ -167,9 +167,13 @@ class Jobs(Table):
     """Probability of completion before its deadline with 0, 1, 2 ... further attempts of each straggler."""
     pocd_core_s = choices(by=Writer.ENGINE)
     """Core-seconds that these are expected to take."""
+    pocd_with_copies = floats(by=Writer.ENGINE)
+    """The same if each running task, straggler or not, has as many further attempts as it may."""
     first_pocd = floats(by=Writer.ENGINE)
     """The first PoCD without further attempts that was known, and the newest one before its deadline."""
     newest_pocd = floats(by=Writer.ENGINE)
+    first_with_copies = floats(by=Writer.ENGINE)
+    """The first `pocd_with_copies` that was known."""
 
 
 class Stages(Table):

@@ -165,6 +165,8 @@ class Promise(Struct, frozen=True, kw_only=True):
     """The first probability that was known; None if none was before the deadline."""
     newest_pocd: float | None
     """The newest one before the deadline."""
+    first_with_copies: float | None
+    """The first one, had each task that ran had as many further attempts as it may."""
     kept: bool
 
 

@@ -211,6 +211,9 @@ class PocdState(Struct, frozen=True, kw_only=True):
     choices: list[PocdChoice]
     """What further attempts are worth, from none on; those that run or have been ordered count in all of them. Empty
     where unknown."""
+    with_copies: float | None
+    """Its probability if each running task, straggler or not, has as many further attempts as it may: what a policy can
+    promise that copies tasks as they become stragglers. Null where unknown."""
     copied: list[CopiedTask]
     """What was chosen so far."""
     first_pocd: float | None

@@ -42,6 +42,9 @@ class Outlook(NamedTuple):
     that a task may have."""
     core_s: Floats
     """(n_jobs, CHOICES): core-seconds that these are expected to take; nan as above."""
+    with_copies: Floats
+    """(n_jobs,): the PoCD if each task that runs, straggler or not, has as many further attempts as it may; nan where
+    unknown. It foretells for a policy that copies tasks as they become stragglers."""
 
 
 @kernel
@@ -56,6 +59,7 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
     found, n_jobs = forecast(seen), len(seen.jobs)
     log_pocd, core_s = np.zeros((n_jobs, CHOICES)), np.zeros((n_jobs, CHOICES))
     reason, is_lost = np.full(n_jobs, PACE_UNKNOWN), np.zeros(n_jobs, dtype=np.bool_)
+    log_with_copies = np.zeros(n_jobs)
     reason[seen.tasks["job"]] = 0
     for row in range(len(seen.tasks)):
         task, mine = seen.tasks[row], found[row]
@@ -71,16 +75,19 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
                 further = min(choice, left) if mine["is_straggler"] else 0
                 log_pocd[job, choice] += log_of(pocd_with(mine, ordered[row] + further))
                 core_s[job, choice] += cores[row] * copies_s(task, mine, seen.pools[task["pool"]], further)
+            log_with_copies[job] += log_of(pocd_with(mine, ordered[row] + min(last, left)))
             is_lost[job] |= log_pocd[job, last] == -math.inf
-    pocd = np.exp(log_pocd)
+    pocd, with_copies = np.exp(log_pocd), np.exp(log_with_copies)
     for job in range(n_jobs):
         reason[job] = job_reason(seen.jobs[job], is_open_ended[job], is_lost[job], reason[job])
         n_known = min(most[job], CHOICES - 1) + 1 if reason[job] == 0 else 0
         if reason[job] == HOPELESS:
-            pocd[job], core_s[job], n_known = 0.0, 0.0, 1
+            pocd[job], core_s[job], with_copies[job], n_known = 0.0, 0.0, 0.0, 1
+        elif reason[job] != 0:
+            with_copies[job] = math.nan
         pocd[job, n_known:] = math.nan
         core_s[job, n_known:] = math.nan
-    return Outlook(reason, pocd, core_s)
+    return Outlook(reason, pocd, core_s, with_copies)
 
 
 @rule

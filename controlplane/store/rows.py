@@ -51,6 +51,8 @@ class EndedPromise(Struct, frozen=True, kw_only=True):
     """The first probability that was known; null if none was before the deadline."""
     newest_pocd: float | None
     """The newest one before the deadline; null as above."""
+    first_with_copies: float | None
+    """The first one, had each task that ran had as many further attempts as it may; null as above."""
     kept: bool
     """Whether it kept its deadline."""
 
@@ -98,6 +100,7 @@ def promise_row(promise: Promise, at_ms: int) -> dict[str, Any]:
         "job": promise.job,
         "first_pocd": promise.first_pocd,
         "newest_pocd": promise.newest_pocd,
+        "first_with_copies": promise.first_with_copies,
         "kept": int(promise.kept),
     }
 
@@ -212,6 +215,7 @@ def find_promises(
             job=row.job,
             first_pocd=row.first_pocd,
             newest_pocd=row.newest_pocd,
+            first_with_copies=row.first_with_copies,
             kept=bool(row.kept),
         )
         for row in connection.execute(query)

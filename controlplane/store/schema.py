@@ -58,6 +58,7 @@ promises = Table(
     Column("job", String, nullable=False),
     Column("first_pocd", Float),
     Column("newest_pocd", Float),
+    Column("first_with_copies", Float),
     Column("kept", SmallInteger, nullable=False),
     Index("ix_promises_job", "source", "job", "id"),
 )

@@ -3,6 +3,7 @@
 import pytest
 
 from controlplane.api import promises as api
+from controlplane.api.page.formats import number
 from controlplane.model.decisions import Promise
 from tests.plane import ended, message, running, working
 
@@ -36,7 +37,16 @@ def end(plane):
 
 
 def promise(job, first, newest, *, kept, ended_s=NOW_S):
-    return Promise(source=SOURCE, epoch=7, job=job, ended_s=ended_s, first_pocd=first, newest_pocd=newest, kept=kept)
+    return Promise(
+        source=SOURCE,
+        epoch=7,
+        job=job,
+        ended_s=ended_s,
+        first_pocd=first,
+        newest_pocd=newest,
+        first_with_copies=newest,
+        kept=kept,
+    )
 
 
 def keep(plane, *promises):
@@ -60,6 +70,7 @@ def test_a_job_tells_its_pocd_with_what_copies_would_cost(plane):
     page = plane.client.get(f"/jobs/{SOURCE}/job-1").text
     assert "<th>Further attempts</th>" in page
     assert page.count('data-label="PoCD"') == len(found["choices"])
+    assert f"{number(found['with_copies'])} with as many attempts of every running task" in page
 
 
 def test_the_page_names_the_copies_that_were_chosen(tmp_path):
@@ -140,6 +151,7 @@ def test_promised_and_kept_are_compared_by_bins_and_by_brier_score(plane):
     assert first["brier"] == pytest.approx((0.2**2 + 0.8**2 + 0.75**2) / 3)
     assert first["constant_brier"] == pytest.approx(2 / 9)
     assert found["newest"]["brier"] < first["brier"]
+    assert found["first_with_copies"] == found["newest"]
     assert [each["job"] for each in found["ended"]] == ["d", "c", "b", "a"]
 
 
@@ -156,7 +168,7 @@ def test_the_page_draws_a_dot_for_each_bin_and_tells_the_same(plane):
     assert '<circle class="dot"' not in page
     keep(plane, promise("a", 0.8, 1.0, kept=True), promise("b", 0.25, 0.0, kept=False))
     page = plane.client.get("/promises?since=24h").text
-    assert page.count('<circle class="dot"') == 4
+    assert page.count('<circle class="dot"') == 6
     assert '<circle class="dot" cx="80.0" cy="0.0"' in page
     assert "1 of 2 jobs kept their deadline, 50 %." in page
     assert "1 job: 0.8 promised, 1 kept" in page

@@ -14,14 +14,23 @@ from controlplane.simulator.live.scenario import EngineScenario
 
 JOBS, SEEDS = 500, (1, 2, 3, 4)
 GOAL_ERROR = 0.05
-POLICIES = ("fifo+shed-plus", "fifo+none")
-PROMISES = ("first", "newest")
+WITHOUT_COPIES = "fifo+none"
+POLICIES = ("fifo+shed-plus", WITHOUT_COPIES)
+PROMISES = ("first_pocd", "first_with_copies", "newest_pocd")
 
 
 def rows() -> list[dict]:
-    """Benchmark rows `pocd-calibration <policy> first|newest`; a ratio is of Brier scores, ours over the peer's."""
+    """Benchmark rows `pocd-calibration <policy> <promise>`; a ratio is of Brier scores, ours over the peer's.
+
+    Without copies a promise with copies is none, and has no row.
+    """
     found = {policy: [each for seed in SEEDS for each in scenario(policy).promises(seed)] for policy in POLICIES}
-    return [_row(policy, which, promises) for policy, promises in found.items() for which in PROMISES]
+    return [
+        _row(policy, which, promises)
+        for policy, promises in found.items()
+        for which in PROMISES
+        if policy != WITHOUT_COPIES or which != "first_with_copies"
+    ]
 
 
 def scenario(policy: str) -> EngineScenario:
@@ -41,7 +50,7 @@ def scenario(policy: str) -> EngineScenario:
 
 
 def _row(policy: str, which: str, promises: list[Promise]) -> dict:
-    known = [(pocd, each.kept) for each in promises if (pocd := getattr(each, f"{which}_pocd")) is not None]
+    known = [(pocd, each.kept) for each in promises if (pocd := getattr(each, which)) is not None]
     found = calibrate([pocd for pocd, _ in known], [kept for _, kept in known])
     return {
         "name": f"pocd-calibration {policy} {which}",

@@ -100,7 +100,7 @@ def test_what_was_promised_and_kept_is_told_at_the_end_and_once():
     (promise,) = end(scenario)
     assert (promise.source, promise.epoch, promise.job, promise.kept) == (SOURCE, 1, "job", True)
     assert promise.newest_pocd == newest
-    assert 0.0 < promise.first_pocd < 1.0
+    assert 0.0 < promise.first_pocd < promise.first_with_copies < 1.0
     assert end(scenario) == []
 
 
@@ -134,7 +134,7 @@ def test_a_job_that_fails_before_its_deadline_says_nothing_of_promises():
 def test_a_job_of_which_nothing_was_known_is_told_without_a_promise():
     """It counts among the jobs, and in no calibration."""
     (promise,) = end(begun(20_000))
-    assert (promise.first_pocd, promise.newest_pocd) == (None, None)
+    assert (promise.first_pocd, promise.newest_pocd, promise.first_with_copies) == (None, None, None)
 
 
 def test_jobs_are_looked_at_once_a_second_and_in_turns(monkeypatch):

@@ -72,6 +72,17 @@ def test_copies_cost_what_the_soonest_of_them_takes_or_the_original():
     assert heavy.core_s[0, :2] == pytest.approx([0.0, 2 * 130.0])
 
 
+def test_with_copies_every_task_has_as_many_as_it_may():
+    """Not only stragglers: any task may become one. One of these may have two, the other one five."""
+    found = look(seen([130.0, 100.0], copies_left=[2, 9]))
+    miss = [(0.5 * LEAST_S / 120.0) ** (rem_s / (rem_s - 0.5 * LEAST_S)) for rem_s in (130.0, 100.0)]
+    copy_miss = (LEAST_S / 120.0) ** 1.5
+    assert found.with_copies[0] == pytest.approx((1 - miss[0] * copy_miss**2) * (1 - miss[1] * copy_miss**5))
+    assert found.with_copies[0] > found.pocd[0, 5]
+    assert np.isnan(look(seen([inf])).with_copies[0])
+    assert look(seen([130.0], jobs={"deadline_s": 0.0})).with_copies[0] == 0.0
+
+
 def test_jobs_do_not_share_a_pocd():
     """Two tasks of one job are less likely in time than the one of another."""
     found = look(seen([100.0, 100.0, 100.0], job=[0, 0, 1], stage=[0, 0, 1]))
@@ -156,7 +167,8 @@ def test_more_attempts_never_make_a_deadline_less_likely_nor_cost_less_than_none
     """Each adds a chance to be in time."""
     pools = {"tail_index": tail_index, "startup_s": launch_s}
     found = look(seen(t_rem_s, pools=pools, progress=progress, t_fresh_s=launch_s + fresh_s))
-    pocd, core_s = (each[0][~np.isnan(each[0])] for each in found[1:])
+    pocd, core_s = (each[0][~np.isnan(each[0])] for each in (found.pocd, found.core_s))
+    assert pocd[-1] <= found.with_copies[0] + 1e-12
     assert len(pocd) == (1 if found.reason[0] == Reason.HOPELESS else CHOICES)
     assert (np.diff(pocd) >= -1e-12).all()
     assert (pocd >= 0.0).all()

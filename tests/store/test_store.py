@@ -305,7 +305,14 @@ def test_promises_outlive_a_restart_and_go_by_age_alone(opened):
     """Those that are not known stay so; a surplus of decisions takes none along."""
     days_s = 86_400
     kept = Promise(
-        source="spark:a", epoch=3, job="j", ended_s=4.0 * days_s, first_pocd=0.25, newest_pocd=None, kept=True
+        source="spark:a",
+        epoch=3,
+        job="j",
+        ended_s=4.0 * days_s,
+        first_pocd=0.25,
+        newest_pocd=None,
+        first_with_copies=0.5,
+        kept=True,
     )
     old = replace(kept, ended_s=0.0, kept=False)
     store = opened()
@@ -316,7 +323,12 @@ def test_promises_outlive_a_restart_and_go_by_age_alone(opened):
     eventually(lambda: count(again, schema.decisions) == count(again, schema.promises) == 1)
     (found,) = asyncio.run(again.promises(limit=9))
     assert (found.source, found.epoch, found.job, found.kept) == ("spark:a", 3, "j", True)
-    assert (found.at_unix_ms, found.first_pocd, found.newest_pocd) == (WALL_MS, 0.25, None)
+    assert (found.at_unix_ms, found.first_pocd, found.newest_pocd, found.first_with_copies) == (
+        WALL_MS,
+        0.25,
+        None,
+        0.5,
+    )
     assert asyncio.run(again.promises(limit=9, source="spark:a", job="other")) == []
     assert asyncio.run(again.promises(limit=9, since_ms=WALL_MS + 1)) == []
 

@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("job", sa.String, nullable=False),
         sa.Column("first_pocd", sa.Float),
         sa.Column("newest_pocd", sa.Float),
+        sa.Column("first_with_copies", sa.Float),
         sa.Column("kept", sa.SmallInteger, nullable=False),
     )
     op.create_index("ix_promises_job", "promises", ["source", "job", "id"])
