@@ -65,7 +65,7 @@ def deadline_figures(pocd: PocdState | None, ended: EndedPromise | None) -> Iter
         yield Figure(name="Deadline", value="kept" if ended.kept else "missed", beside=promised)
     elif pocd is not None:
         value = "hopeless" if pocd.hopeless else number(pocd.choices[0].pocd) if pocd.choices else "unknown"
-        yield Figure(name="PoCD", value=value, beside="probability that the deadline is kept")
+        yield Figure(name="PoCD", value=value, beside="chance to be in time")
 
 
 def chosen(pocd: PocdState) -> list[str]:
