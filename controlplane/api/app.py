@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from controlplane import __version__
-from controlplane.api import decide, decisions, docs, events, health, operate, problems, reads, report
+from controlplane.api import decide, decisions, docs, events, health, operate, problems, promises, reads, report
 from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.limits import BodyLimit
@@ -42,7 +42,7 @@ def build(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.runtime = runtime
-    for part in (decide, decisions, events, operate, reads, report, health, docs):
+    for part in (decide, decisions, events, operate, promises, reads, report, health, docs):
         app.include_router(part.router)
     if pages is not None:
         app.include_router(pages)

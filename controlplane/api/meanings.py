@@ -55,6 +55,7 @@ ALWAYS = {
     "order": "Id of the order; 0 for none.",
     "outcome": "How it ended; null while it runs, or if that is not reported.",
     "plan_age_s": "Seconds since the source last applied an order, or a queue's newest grant's age; null for never.",
+    "pocd": "Whether it will keep its deadline; null for a job without one.",
     "policy": "The allocator and the speculator, as in `hopper+ras`.",
     "queued": "Its further fields as an application of a leaf queue; null for a driver's job.",
     "reason": "Code of the reason; docs/reasons.md lists them.",

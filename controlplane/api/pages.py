@@ -17,11 +17,13 @@ from msgspec.structs import replace
 
 from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page import comparison, jobs, overview
+from controlplane.api.page import promises as promised
 from controlplane.api.page.allocation import AllocationChart, allocation_chart, held_by
 from controlplane.api.page.decisions import CHOICES, ShownDecision, Why, why
 from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
+from controlplane.api.promises import promises
 from controlplane.api.report import Since, report
 from controlplane.hosts import driver_sources, is_queue
 from controlplane.model.decisions import Result
@@ -124,6 +126,7 @@ async def job_page(
     known_s = snapshot.now_s - silent_s if silent_s else read.now_s
     granted = replace(about, action=Action.GRANT)
     grants, _ = await read.decisions(granted, limit=GRANTS_DRAWN) if record else ([], None)
+    ended = None if live else await read.promise(source, job, run)
     timeline = await asyncio.to_thread(
         layout,
         list(record.attempts.values()) if record else [],
@@ -139,7 +142,7 @@ async def job_page(
         read,
         "job.html",
         refresh_s=REFRESH_S if live else 0,
-        view=jobs.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s),
+        view=jobs.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s, ended=ended),
         job=live,
         record=record,
         is_application=record is not None and record.queued is not None,
@@ -149,6 +152,7 @@ async def job_page(
         chosen=chosen,
         why=await _why(read, record, chosen, tasks, sick, known_s),
         refusals=jobs.refusals(tasks),
+        copied=promised.chosen(live.pocd) if live and live.pocd else [],
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
         allocation=_allocation(record, grants, timeline, known_s),
@@ -280,6 +284,30 @@ async def report_page(request: Request, read: Read, since: Since = "24h") -> Res
     return await _page(request, read, "report.html", report=found, since=since, choices=REPORTS)
 
 
+@router.get("/promises")
+async def promises_page(request: Request, read: Read, since: Since = "7d") -> Response:
+    """Promised probabilities of deadlines beside the shares kept."""
+    found = await promises(request.app.state.runtime, since)
+    return await _page(
+        request,
+        read,
+        "promises.html",
+        found=found,
+        headline=promised.headline(found.jobs, found.kept),
+        plots=[
+            promised.plot("As first known", "Without further attempts: what no copy was to change.", found.first),
+            promised.plot(
+                "As first known, with copies",
+                "With as many attempts as tasks may have: for policies that copy tasks as they become stragglers.",
+                found.first_with_copies,
+            ),
+            promised.plot("Just before", "The newest before the deadline, with the copies of then.", found.newest),
+        ],
+        since=since,
+        choices=REPORTS,
+    )
+
+
 @router.get("/demo")
 async def demo_page(request: Request, read: Read) -> Response:
     """How the contestants of `grasshopper demo` compared."""
@@ -384,10 +412,11 @@ async def _page(
         ("/", "Overview"),
         ("/decisions", "Decisions"),
         ("/report", "Report"),
+        ("/promises", "Promises"),
         ("/api/v1/openapi.json", "API"),
     ]
     if _demo_report(request).is_file() or _table1_picture(request).is_file():
-        navigation.insert(3, ("/demo", "Comparison"))
+        navigation.insert(4, ("/demo", "Comparison"))
     html = await asyncio.to_thread(
         _compiled[template].render,
         mode=read.mode.value,

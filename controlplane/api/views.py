@@ -8,7 +8,7 @@ from msgspec import Struct
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
 from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, sentence
-from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PoolState, QueuedState
+from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PocdState, PoolState, QueuedState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.runtime.holdings import Holding
 from controlplane.store.recent import RecordedDecision
@@ -80,6 +80,7 @@ class JobView(Struct, frozen=True, kw_only=True):
     target: int
     cap: int
     leased: bool
+    pocd: PocdState | None
     queued: QueuedState | None
 
 

@@ -14,7 +14,7 @@ TOO_NEW, ALREADY_COPIED = int(Reason.TOO_NEW), int(Reason.ALREADY_COPIED)
 def without_attempts(task: Record) -> None:
     """Reset a `RUNNING_TASK` before its first attempt."""
     task["elapsed_s"], task["progress_rate"], task["t_rem_s"], task["worst_rem_s"] = 0.0, 0.0, inf, 0.0
-    task["youngest_s"], task["progress"] = inf, nan
+    task["youngest_s"], task["progress"], task["too_new"] = inf, nan, True
 
 
 @rule

@@ -1,8 +1,8 @@
 """What happens in one scheduling cycle? Facts in, orders out; no clock, no chance, no I/O.
 
 `handle` runs the numbered steps of a cycle: apply the facts, learn from them, hear the operators, allocate slots per
-pool, pick copies per job and order waiting tasks per stage, answer. The live driver calls it; the cluster simulator
-calls the same rules and policies (`deciding/`).
+pool, pick copies per job and order waiting tasks per stage, foretell whether deadlines are kept, answer. The live
+driver calls it; the cluster simulator calls the same rules and policies (`deciding/`).
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from controlplane.engine.late_jobs import stop_late_jobs
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.moment import Moment, moment
+from controlplane.engine.promises import foretell, settle
 from controlplane.engine.snapshot import describe, take_hosts
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
@@ -117,6 +118,7 @@ class Scheduler:
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
         seeing.count_downstream(self.cluster, changes.jobs)
+        decision.promises += settle(self.cluster, changes)
         replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
         cycle = Cycle(
@@ -268,7 +270,10 @@ class Scheduler:
                 self.cluster.stages.verdict[row] = kind_of(info.source).verdict(info.fact).reason
 
     def _ask_policies(self, cycle: Cycle, due: list[SourceState], changed: set[int]) -> None:
-        """Allocate where facts have changed a pool, by its row; speculate where something runs; order what waits."""
+        """Allocate where facts have changed a pool, by its row; speculate where something runs; order what waits.
+
+        Then foretell whether deadlines will be kept.
+        """
         sums = seeing.job_sums(self.cluster)
         for source in due:
             if source.row in changed:
@@ -282,6 +287,7 @@ class Scheduler:
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
             speculate(cycle, asked, sums, budgets)
             order_waiting(cycle, asked)
+        foretell(cycle, due, sums, is_viewed=bool(asked))
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Match orders with their outcomes."""

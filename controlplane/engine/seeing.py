@@ -310,6 +310,7 @@ def view_tasks(
             seen["sibling_rate"] = max(seen["sibling_rate"], estimates["sibling_rate"])
             seen["relative_size"] = max(seen["relative_size"], estimates["relative_size"])
             too_new |= estimates["too_new"]
+            seen["too_new"] &= estimates["too_new"]
             is_guessed |= np.isnan(estimates["progress"])
             if estimates["too_new"] and age_s > judge_within_s:
                 jobs_decided[task["job"]]["unjudged"] = True

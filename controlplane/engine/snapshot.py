@@ -208,7 +208,8 @@ def _jobs(moment: Moment, source: SourceState, sums: JobSums | None) -> list[s.J
     stages_of: dict[int, list[int]] = {row: [] for row in source.jobs.values()}
     for stage in sorted(source.stages.values()):
         stages_of[int(cluster.stages.job[stage])].append(stage)
-    jobs = [_job(moment, source, row, rows, bool(claimed[row])) for row, rows in stages_of.items()]
+    copied = _copied(moment, source)
+    jobs = [_job(moment, source, row, rows, bool(claimed[row]), copied.get(row, [])) for row, rows in stages_of.items()]
     if sums is None or source.name not in cluster.queues:
         return jobs
     rows, claimants = applications.claimants_of(cluster, source, sums, max_copies=0, now_s=moment.now_s)
@@ -248,7 +249,61 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
     )
 
 
-def _job(moment: Moment, source: SourceState, row: int, stage_rows: list[int], leased: bool) -> s.JobState:
+def _copied(moment: Moment, source: SourceState) -> dict[int, list[s.CopiedTask]]:
+    """Tasks with copies of the source's jobs with a deadline, by the job's row."""
+    cluster, tasks = moment.cluster, moment.cluster.tasks
+    has_deadline = np.zeros(cluster.jobs.size, dtype=bool)
+    has_deadline[source.jobs.rows] = cluster.jobs.deadline_s[source.jobs.rows] < np.inf
+    found: dict[int, list[s.CopiedTask]] = {}
+    if not has_deadline.any():
+        return found
+    rows = tasks.rows()
+    rows = rows[has_deadline[tasks.job[rows]] & ~tasks.done[rows] & (tasks.n_live[rows] > 0)]
+    ordered = np.where(tasks.ordered_until_s[rows] > moment.now_s, tasks.ordered_copies[rows], 0)
+    for row, on_their_way in zip(rows.tolist(), ordered.tolist(), strict=True):
+        if on_their_way or tasks.n_live[row] > 1:
+            stage, stage_attempt, index = cluster.task_key(row)
+            task = s.CopiedTask(
+                stage=stage,
+                stage_attempt=stage_attempt,
+                index=index,
+                copies=int(tasks.n_live[row]) - 1,
+                ordered_copies=on_their_way,
+            )
+            found.setdefault(int(tasks.job[row]), []).append(task)
+    return found
+
+
+def _pocd(moment: Moment, row: int, copied: list[s.CopiedTask]) -> s.PocdState | None:
+    jobs, reason = moment.cluster.jobs, Reason(int(moment.cluster.jobs.outlook[row]))
+    if not jobs.deadline_s[row] < np.inf:
+        return None
+    known = zip(jobs.pocd[row].tolist(), jobs.pocd_core_s[row].tolist(), strict=True)
+    return s.PocdState(
+        reason=reason.label,
+        sentence=sentence(reason, {}) if reason else "",
+        hopeless=reason is Reason.HOPELESS,
+        age_s=_known(moment.now_s - jobs.looked_s[row]),
+        choices=[
+            s.PocdChoice(further=further, pocd=pocd, core_s=core_s)
+            for further, (pocd, core_s) in enumerate(known)
+            if isfinite(pocd)
+        ],
+        with_copies=_known(jobs.pocd_with_copies[row]),
+        copied=copied,
+        first_pocd=_known(jobs.first_pocd[row]),
+        newest_pocd=_known(jobs.newest_pocd[row]),
+    )
+
+
+def _job(
+    moment: Moment,
+    source: SourceState,
+    row: int,
+    stage_rows: list[int],
+    leased: bool,
+    copied: list[s.CopiedTask],
+) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
     stages = [_stage(moment, stage) for stage in stage_rows]
     open_rows = [stage for stage in stage_rows if not cluster.stages.closing[stage]]
@@ -284,6 +339,7 @@ def _job(moment: Moment, source: SourceState, row: int, stage_rows: list[int], l
         fixed_target=int(jobs.fixed_target[row]),
         fixed_cap=int(jobs.fixed_cap[row]),
         leased=leased,
+        pocd=_pocd(moment, row, copied),
     )
 
 

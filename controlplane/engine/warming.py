@@ -49,11 +49,12 @@ def _facts() -> list[f.AnyFact]:
     capabilities = f.Capabilities(max_copies=1, named_host=True, kill_copy=True, order_pending=True)
     hosts = [f.ExecutorAdded(executor=f"e{i}", host=f"h{i}", slots=4) for i in range(2)]
     sizes = [1000, 1000]
+    job = f.JobSubmitted(job="job", deadline_ms=60_000)
     stage = f.StageSubmitted(job="job", stage=1, stage_attempt=0, n_tasks=2, kind="shuffle_map", input_bytes=sizes)
     started = [
         f.AttemptStarted(attempt=i, stage=1, stage_attempt=0, index=i, executor=f"e{i}", host=f"h{i}") for i in range(2)
     ]
-    return [f.DriverAttached(application=SOURCE, capabilities=capabilities), *hosts, stage, *started]
+    return [f.DriverAttached(application=SOURCE, capabilities=capabilities), *hosts, job, stage, *started]
 
 
 def _end() -> f.AnyFact:

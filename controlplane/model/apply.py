@@ -198,10 +198,14 @@ def drawn(source: str, job: str) -> float:
 
 
 def _job_ended(now: Intake, fact: f.JobEnded) -> None:
-    if fact.job in now.source.jobs:
-        _end_job(now, fact.job, now.at_s(fact))
-        if fact.outcome is f.Outcome.SUCCESS:
-            now.changes.jobs_done.add(now.source.jobs[fact.job])
+    row = now.source.jobs.get(fact.job)
+    if row is None:
+        return
+    if not now.cluster.jobs.ended[row]:
+        now.changes.job_ends[row] = now.at_s(fact)
+    _end_job(now, fact.job, now.at_s(fact))
+    if fact.outcome is f.Outcome.SUCCESS:
+        now.changes.jobs_done.add(row)
 
 
 def _end_job(now: Intake, job: str, at_s: float) -> None:

@@ -18,6 +18,8 @@ Records = NDArray[Any]
 """An array of records of a type that a policy sees or answers."""
 
 NAN = float("nan")
+CHOICES = 6
+"""Numbers of further attempts that a job's PoCD is foretold for: none, and up to five, the most that Shed+ gives."""
 
 
 def ints(empty: int = 0, *, by: Writer = Writer.HOST) -> Ints:
@@ -28,6 +30,11 @@ def ints(empty: int = 0, *, by: Writer = Writer.HOST) -> Ints:
 def floats(empty: float = NAN, *, by: Writer = Writer.HOST) -> Floats:
     """A column of measured numbers: unknown in an empty cell, or a sum that begins at 0."""
     return cast("Floats", Column(np.float64, empty, by))
+
+
+def choices(*, by: Writer) -> Floats:
+    """A column of one measured number for each of `CHOICES`, shape (n, CHOICES), unknown in an empty cell."""
+    return cast("Floats", Column(np.dtype((np.float64, (CHOICES,))), NAN, by))
 
 
 def flags(empty: bool = False, *, by: Writer = Writer.HOST) -> Flags:
@@ -158,6 +165,21 @@ class Jobs(Table):
     """Whether an attempt has been too new to judge for longer than we may keep the host from helping it."""
     off_noted = flags(by=Writer.ENGINE)
     """Whether it is on record that the mode leaves its tasks alone, and the mode is still off."""
+    looked_s = floats(-np.inf, by=Writer.ENGINE)
+    """When it was last foretold whether it will keep its deadline; never for jobs without one."""
+    outlook = ints(Reason.PACE_UNKNOWN, by=Writer.ENGINE)
+    """Reason code: 0 where its PoCD was known then, `HOPELESS`, or why it was not known."""
+    pocd = choices(by=Writer.ENGINE)
+    """Probability of completion before its deadline with 0, 1, 2 ... further attempts of each straggler."""
+    pocd_core_s = choices(by=Writer.ENGINE)
+    """Core-seconds that these are expected to take."""
+    pocd_with_copies = floats(by=Writer.ENGINE)
+    """The same if each running task, straggler or not, has as many further attempts as it may."""
+    first_pocd = floats(by=Writer.ENGINE)
+    """The first PoCD without further attempts that was known, and the newest one before its deadline."""
+    newest_pocd = floats(by=Writer.ENGINE)
+    first_with_copies = floats(by=Writer.ENGINE)
+    """The first `pocd_with_copies` that was known."""
 
 
 class Stages(Table):

@@ -153,6 +153,23 @@ class StockCopy(Struct, frozen=True, kw_only=True):
     """Core-seconds that it held."""
 
 
+class Promise(Struct, frozen=True, kw_only=True):
+    """How likely a job with a deadline was said to keep it, and whether it has."""
+
+    source: str
+    epoch: int
+    job: str
+    ended_s: float
+    """The engine's clock; the store adds the wall clock."""
+    first_pocd: float | None
+    """The first probability that was known; None if none was before the deadline."""
+    newest_pocd: float | None
+    """The newest one before the deadline."""
+    first_with_copies: float | None
+    """The first one, had each task that ran had as many further attempts as it may."""
+    kept: bool
+
+
 @dataclass(slots=True, kw_only=True)
 class Decision:
     """The output of one cycle; `orders` and `claims` are by source."""
@@ -163,6 +180,8 @@ class Decision:
     records: list[DecisionRecord] = field(default_factory=list)
     outcomes: list[DecisionOutcome] = field(default_factory=list)
     stock_copies: list[StockCopy] = field(default_factory=list)
+    promises: list[Promise] = field(default_factory=list)
+    """Of jobs with a deadline that have ended."""
     modes: dict[str, Mode] = field(default_factory=dict)
     """The effective mode of every source heard in this cycle."""
     intervals_ms: dict[str, int] = field(default_factory=dict)

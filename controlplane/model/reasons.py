@@ -121,6 +121,11 @@ class Reason(IntEnum):
     RAISES_POCD = 110
     CLONED = 111
     SWITCHED_TO_GS = 113
+    # why a job's PoCD is not known
+    TASKS_WAIT = 120
+    TASKS_OPTIONAL = 121
+    PACE_UNKNOWN = 122
+    LATER_STAGES = 123
 
     @property
     def label(self) -> str:
@@ -332,9 +337,7 @@ TEXTS: dict[Reason, ReasonText] = {
         "Its job has no deadline, or its stage reads no input; this policy copies for deadlines only.", 0
     ),
     Reason.IN_TIME: ReasonText("It needs {t_rem_s:.1f} s more, and so ends before its job's deadline.", 0),
-    Reason.HOPELESS: ReasonText(
-        "Its job ends after its deadline whatever it gets; this task needs {t_rem_s:.1f} s more.", 2
-    ),
+    Reason.HOPELESS: ReasonText("The job ends after its deadline, whatever copies it gets.", 2),
     Reason.NO_SPARE_SLOT: ReasonText(
         "It needs {t_rem_s:.1f} s more, and may miss its job's deadline; no slot is spare for a copy of it.", 2
     ),
@@ -357,6 +360,16 @@ TEXTS: dict[Reason, ReasonText] = {
         "A copy ends in {t_new_s:.1f} s, while it needs {t_rem_s:.1f} s. With as much left, jobs like its own came to "
         "{gain:.2f} under GS, and to {price:.2f} with RAS first: waves by the deadline, or task times to the end.",
         3,
+    ),
+    Reason.TASKS_WAIT: ReasonText("Tasks of the job wait for slots; a PoCD is of tasks that all run.", 0),
+    Reason.TASKS_OPTIONAL: ReasonText(
+        "Some of the job's tasks may stay undone, by its error bound; a PoCD is of jobs that need all.", 0
+    ),
+    Reason.PACE_UNKNOWN: ReasonText(
+        "Of a running task, or of a copy of it, it is not known yet how long it takes; or no task runs.", 0
+    ),
+    Reason.LATER_STAGES: ReasonText(
+        "Stages of the job run or follow of which it is not known how long they take: those that read no input.", 0
     ),
     Reason.SHORTER_WAITS: ReasonText(
         "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1

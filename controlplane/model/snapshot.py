@@ -174,6 +174,54 @@ class ListedState(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class PocdChoice(Struct, frozen=True, kw_only=True):
+    """How likely a job keeps its deadline if each of its stragglers gets so many further attempts."""
+
+    further: int
+    """Further attempts of each straggler, a task that is expected to end after the deadline; 0 for none."""
+    pocd: float
+    """Probability that the job ends before its deadline."""
+    core_s: float
+    """Core-seconds that these attempts are expected to take."""
+
+
+class CopiedTask(Struct, frozen=True, kw_only=True):
+    """A task that has been given copies."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    copies: int
+    """Copies that run."""
+    ordered_copies: int
+    """Copies that have been ordered and have not started."""
+
+
+class PocdState(Struct, frozen=True, kw_only=True):
+    """Whether a job will keep its deadline, as foretold once a second."""
+
+    reason: str
+    """`none` where its probability is known, `hopeless` if it is 0 whatever the job gets, else why it is unknown."""
+    sentence: str
+    """The reason in words; empty where its probability is known."""
+    hopeless: bool
+    """Whether the deadline cannot be met."""
+    age_s: float | None
+    """Seconds since this was foretold; null if it never was."""
+    choices: list[PocdChoice]
+    """What further attempts are worth, from none on; those that run or have been ordered count in all of them. Empty
+    where unknown."""
+    with_copies: float | None
+    """Its probability if each running task, straggler or not, has as many further attempts as it may: what a policy can
+    promise that copies tasks as they become stragglers. Null where unknown."""
+    copied: list[CopiedTask]
+    """What was chosen so far."""
+    first_pocd: float | None
+    """The first probability that was known; null if none was yet. With the next it is what the job was promised."""
+    newest_pocd: float | None
+    """The newest one before the deadline; null if none was known yet."""
+
+
 class JobState(Struct, frozen=True, kw_only=True):
     """A live job: a claimant of its pool."""
 
@@ -221,6 +269,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     fixed_cap: int
     """Cap that an operator has fixed; -1 for none."""
     leased: bool
+    pocd: PocdState | None = None
     queued: QueuedState | None = None
 
 

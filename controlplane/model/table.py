@@ -12,7 +12,7 @@ from controlplane.model.writers import Decided, Estimated, Reported, Scratch, Wr
 class Column(NamedTuple):
     """A field of a table's records."""
 
-    kind: type
+    kind: type | np.dtype[Any]
     empty: float
     """The value of an empty cell."""
     by: Writer

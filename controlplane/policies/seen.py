@@ -102,6 +102,7 @@ RUNNING_TASK = np.dtype(
         ("sibling_rate", np.float64),  # the same of a fresh attempt, predicted from siblings; 0 or nan where unknown
         ("relative_size", np.float64),  # work over that of its stage's other tasks; 1 if nothing shows it
         ("eligible", np.bool_),  # False if the task is left alone, whatever a policy wants
+        ("too_new", np.bool_),  # none of its attempts can be judged yet
         ("standing", np.int16),  # the reason, as a `Reason`, the first that holds; 0 if it is eligible
         ("copies_left", np.int16),  # further attempts that settings and host allow it
         (

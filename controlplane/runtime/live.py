@@ -355,6 +355,7 @@ class Runtime:
         self.metrics.count(decision)
         self.feed.publish(self.store.record(decision.records, decision.outcomes, now_s))
         self.store.record_stock_copies(decision.stock_copies, now_s)
+        self.store.record_promises(decision.promises, now_s)
         for key, law, raised in decision.laws_broken:
             policy = self.scheduler.steering.policy_name(key)
             self.complaints.warn("law_broken", source=key, policy=policy, law=law.label, raised=raised)

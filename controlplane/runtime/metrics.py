@@ -48,6 +48,7 @@ class Metrics:
         self.refused = counter("copies_refused", "Reasons against copies, recorded where they change.", ("reason",))
         self.wasted = counter("wasted_core_seconds", "Core-seconds of losing copies.")
         self.saved = counter("saved_seconds", "Estimate of the time that winning copies saved.")
+        self.promises = counter("promises", "Ended jobs with a deadline, by whether they kept it.", ("result",))
         self.orders = counter("orders", "Orders given.", ("type",))
         self.order_outcomes = counter("order_outcomes", "How orders ended.", ("type", "result"))
         about = "Orders that hosts refused or let expire, by their answer."
@@ -76,6 +77,8 @@ class Metrics:
         for kind, n in Tally(type(order) for orders in decision.orders.values() for order in orders).items():
             self.orders.labels(kind.__struct_config__.tag).inc(n)
         self.count_outcomes(decision.outcomes)
+        for promise in decision.promises:
+            self.promises.labels("kept" if promise.kept else "missed").inc()
         self.bad_facts.inc(len(decision.bad_facts))
 
     def count_outcomes(self, outcomes: Iterable[DecisionOutcome]) -> None:

@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, Table, and_, delete, exists, func, select
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result, StockCopy
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Promise, Result, StockCopy
 from controlplane.store.recent import DecisionFilter, RecordedDecision
-from controlplane.store.schema import decisions, learned, outcomes, settings, stock_copies
+from controlplane.store.schema import decisions, learned, outcomes, promises, settings, stock_copies
 
 _log = structlog.get_logger()
 
@@ -38,6 +38,23 @@ class StockTally(Struct, frozen=True, kw_only=True):
     """Copies that were beaten, or failed."""
     losing_core_s: float = 0.0
     """Core-seconds of losing copies."""
+
+
+class EndedPromise(Struct, frozen=True, kw_only=True):
+    """A job with a deadline that has ended: how likely it was said to keep it, and whether it has."""
+
+    at_unix_ms: int
+    source: str
+    epoch: int
+    job: str
+    first_pocd: float | None
+    """The first probability that was known; null if none was before the deadline."""
+    newest_pocd: float | None
+    """The newest one before the deadline; null as above."""
+    first_with_copies: float | None
+    """The first one, had each task that ran had as many further attempts as it may; null as above."""
+    kept: bool
+    """Whether it kept its deadline."""
 
 
 def decision_row(record: DecisionRecord, at_ms: int) -> dict[str, Any]:
@@ -72,6 +89,20 @@ def outcome_row(outcome: DecisionOutcome, at_ms: int) -> dict[str, Any]:
 def stock_copy_row(copy: StockCopy, at_ms: int) -> dict[str, Any]:
     """The row of a copy that a host launched by itself."""
     return {"at_ms": at_ms, "source": copy.source, "won": int(copy.won), "core_s": copy.core_s}
+
+
+def promise_row(promise: Promise, at_ms: int) -> dict[str, Any]:
+    """The row of an ended job with a deadline."""
+    return {
+        "at_ms": at_ms,
+        "source": promise.source,
+        "epoch": promise.epoch,
+        "job": promise.job,
+        "first_pocd": promise.first_pocd,
+        "newest_pocd": promise.newest_pocd,
+        "first_with_copies": promise.first_with_copies,
+        "kept": int(promise.kept),
+    }
 
 
 def keyed_row(key: str, value: Any, at_ms: int) -> dict[str, Any]:
@@ -167,16 +198,42 @@ def tally_stock_copies(connection: Connection, since_ms: int) -> dict[str, Stock
     return tallies
 
 
+def find_promises(
+    connection: Connection, *, since_ms: int, limit: int, source: str | None = None, job: str | None = None
+) -> list[EndedPromise]:
+    """At most `limit` jobs that have ended since then, newest first, of one source and id or of any."""
+    table = promises
+    query = select(table).where(table.c.at_ms >= since_ms).order_by(table.c.id.desc()).limit(limit)
+    for name, value in (("source", source), ("job", job)):
+        if value is not None:
+            query = query.where(table.c[name] == value)
+    return [
+        EndedPromise(
+            at_unix_ms=row.at_ms,
+            source=row.source,
+            epoch=row.epoch,
+            job=row.job,
+            first_pocd=row.first_pocd,
+            newest_pocd=row.newest_pocd,
+            first_with_copies=row.first_with_copies,
+            kept=bool(row.kept),
+        )
+        for row in connection.execute(query)
+    ]
+
+
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
     """Deletes decisions that are too old or too many, and rows older than all that remain; returns their number.
 
-    Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`.
+    Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`. Promises go by age alone: there are
+    few, and a calibration needs many.
     """
     at_ms = decisions.c.at_ms
     surplus_ms = connection.execute(select(at_ms).order_by(at_ms.desc()).offset(keep_rows - 1).limit(1)).scalar()
     keep_from_ms = max(before_ms, surplus_ms or 0)
     deleted = connection.execute(delete(decisions).where(at_ms < keep_from_ms)).rowcount
     connection.execute(delete(stock_copies).where(stock_copies.c.at_ms < keep_from_ms))
+    connection.execute(delete(promises).where(promises.c.at_ms < before_ms))
     if deleted:
         connection.execute(delete(outcomes).where(outcomes.c.at_ms < keep_from_ms))
     return deleted

@@ -48,6 +48,22 @@ stock_copies = Table(
 )
 """One row per ended copy that a host launched by itself: ours are compared with these."""
 
+promises = Table(
+    "promises",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False, index=True),
+    Column("source", String, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("job", String, nullable=False),
+    Column("first_pocd", Float),
+    Column("newest_pocd", Float),
+    Column("first_with_copies", Float),
+    Column("kept", SmallInteger, nullable=False),
+    Index("ix_promises_job", "source", "job", "id"),
+)
+"""One row per ended job with a deadline: how likely it was said to keep it, and whether it has."""
+
 learned = Table(
     "learned",
     metadata,

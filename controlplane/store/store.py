@@ -1,4 +1,4 @@
-"""Where are decisions, outcomes, learned samples, settings and the audit log kept? The one face of the store.
+"""Where are decisions, outcomes, promises, learned samples, settings and the audit log kept? The one face of the store.
 
 Writing never blocks: rows go to a bounded queue that one thread empties. Reading takes the newest from memory and the
 rest from the database; while that cannot be read, the answer says that it is not complete. An earlier run's state
@@ -19,12 +19,12 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from controlplane.model.decisions import DecisionOutcome, DecisionRecord, StockCopy
+from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Promise, StockCopy
 from controlplane.store import rows, schema
 from controlplane.store.database import open_engine
 from controlplane.store.parameters import StoreSettings
 from controlplane.store.recent import DecisionFilter, DecisionPage, Recent, RecordedDecision
-from controlplane.store.rows import StockTally
+from controlplane.store.rows import EndedPromise, StockTally
 from controlplane.store.writer import Writer
 
 _log = structlog.get_logger()
@@ -169,6 +169,13 @@ class Store:
             added = [rows.stock_copy_row(copy, start_ms + int(copy.ended_s * 1000)) for copy in copies]
             self._writer.put([("stock_copies", row) for row in added])
 
+    def record_promises(self, promises: list[Promise], now_s: float) -> None:
+        """Keeps what ended jobs with a deadline were promised and came to; `now_s` is the engine's clock."""
+        if promises:
+            start_ms = self.wall_ms() - int(now_s * 1000)
+            added = [rows.promise_row(promise, start_ms + int(promise.ended_s * 1000)) for promise in promises]
+            self._writer.put([("promises", row) for row in added])
+
     def save_learned(self, learned: Mapping[str, Any]) -> None:
         """Keeps learned values, by key; never in place of values that have not been read."""
         if not self.unread:
@@ -229,6 +236,24 @@ class Store:
     async def stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
         """Results of the hosts' own speculation since then, by source; None while they cannot be read."""
         return await asyncio.to_thread(self._tally_stock_copies, since_ms)
+
+    async def promises(
+        self, *, since_ms: int = 0, limit: int, source: str | None = None, job: str | None = None
+    ) -> list[EndedPromise] | None:
+        """Jobs with a deadline that have ended since then, newest first, of one source and id or of any.
+
+        None while they cannot be read.
+        """
+        return await asyncio.to_thread(self._find_promises, since_ms, limit, source, job)
+
+    def _find_promises(
+        self, since_ms: int, limit: int, source: str | None, job: str | None
+    ) -> list[EndedPromise] | None:
+        try:
+            with self.engine.connect() as connection:
+                return rows.find_promises(connection, since_ms=since_ms, limit=limit, source=source, job=job)
+        except (DBAPIError, OSError):
+            return None
 
     def _tally_stock_copies(self, since_ms: int) -> dict[str, StockTally] | None:
         try:

@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 _ROWS_AT_FAULT = (IntegrityError, DataError, OverflowError)
 """Errors for which a retry would fail again, so the row is given up."""
 
-_MANY = {"decisions", "outcomes", "stock_copies"}
+_MANY = {"decisions", "outcomes", "stock_copies", "promises"}
 """Tables whose newest rows may be lost in a power failure: waiting for the disk each cycle would cost too much."""
 
 _PAGES_BACK = 10_000

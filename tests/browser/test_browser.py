@@ -36,6 +36,7 @@ PAGES = (
     "/decisions",
     "/decisions?action=launch_copy",
     "/report",
+    "/promises",
     job_path("spark:app-1", HOSTILE_ID),
 )
 

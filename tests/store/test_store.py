@@ -16,11 +16,12 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from msgspec.structs import replace
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
 from controlplane import settings
-from controlplane.model.decisions import Result
+from controlplane.model.decisions import Promise, Result
 from controlplane.model.errors import BadSettings
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import rows, schema
@@ -298,6 +299,38 @@ def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
     eventually(lambda: ids(find(store)) == [10, 9, 8])
+
+
+def test_promises_outlive_a_restart_and_go_by_age_alone(opened):
+    """Those that are not known stay so; a surplus of decisions takes none along."""
+    days_s = 86_400
+    kept = Promise(
+        source="spark:a",
+        epoch=3,
+        job="j",
+        ended_s=4.0 * days_s,
+        first_pocd=0.25,
+        newest_pocd=None,
+        first_with_copies=0.5,
+        kept=True,
+    )
+    old = replace(kept, ended_s=0.0, kept=False)
+    store = opened()
+    store.record_promises([old, kept], now_s=4.0 * days_s)
+    store.close()
+    again = opened(keep_days=3.0, keep_rows=1, sweep_every_s=0.05)
+    again.record([record(number, at_s=4.0 * days_s + number) for number in (1, 2)], [], now_s=4.0 * days_s)
+    eventually(lambda: count(again, schema.decisions) == count(again, schema.promises) == 1)
+    (found,) = asyncio.run(again.promises(limit=9))
+    assert (found.source, found.epoch, found.job, found.kept) == ("spark:a", 3, "j", True)
+    assert (found.at_unix_ms, found.first_pocd, found.newest_pocd, found.first_with_copies) == (
+        WALL_MS,
+        0.25,
+        None,
+        0.5,
+    )
+    assert asyncio.run(again.promises(limit=9, source="spark:a", job="other")) == []
+    assert asyncio.run(again.promises(limit=9, since_ms=WALL_MS + 1)) == []
 
 
 def test_learned_samples_and_settings_are_kept_by_key(opened):

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from controlplane.api.page.formats import Figure, counted, number, seconds
+from controlplane.api.page.promises import deadline_figures
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.facts import Outcome
 from controlplane.model.snapshot import JobState, PoolState, QueuedState, TaskState
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.runtime.holdings import container_seconds
+from controlplane.store.rows import EndedPromise
 
 
 def silent_s(pool: PoolState) -> float:
@@ -39,11 +41,19 @@ class JobPage:
 
 
 def job_page(
-    job: JobState | None, record: JobRecord | None, *, source: str, name: str, known_s: float, silent_s: float
+    job: JobState | None,
+    record: JobRecord | None,
+    *,
+    source: str,
+    name: str,
+    known_s: float,
+    silent_s: float,
+    ended: EndedPromise | None,
 ) -> JobPage:
     """A job's head from live and remembered state; either may be missing, but not both.
 
     `known_s` is the last moment that is known of the job while it runs, `silent_s` ago if its application is silent.
+    `ended` is what came of its deadline, once it has ended.
     """
     silence = f"silent for {seconds(silent_s)}" if silent_s else ""
     title = (job and job.name) or (record and record.name) or name
@@ -77,6 +87,7 @@ def job_page(
         figures += _bounds(job)
         if not job.queued or job.queued.driver:
             figures.append(Figure(name="Tail index", value=number(job.tail_index)))
+    figures += deadline_figures(job.pocd if job else None, ended)
     return JobPage(title=title, subtitle=" · ".join(about), figures=figures)
 
 

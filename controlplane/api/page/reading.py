@@ -12,6 +12,7 @@ from controlplane.model.snapshot import Snapshot
 from controlplane.runtime.history import JobRecord, KnownHost
 from controlplane.runtime.live import Runtime
 from controlplane.store.recent import DecisionFilter
+from controlplane.store.rows import EndedPromise
 
 
 class Reader:
@@ -91,6 +92,11 @@ class Reader:
         """One decision."""
         recorded = await self._runtime.store.decision(decision)
         return ShownDecision(recorded) if recorded else None
+
+    async def promise(self, source: str, job: str, epoch: int | None) -> EndedPromise | None:
+        """What a job with a deadline was promised and came to, if it has ended in that run."""
+        found = await self._runtime.store.promises(limit=1, source=source, job=job) or []
+        return next((each for each in found if epoch in (None, each.epoch)), None)
 
     async def newest_epoch(self, which: DecisionFilter) -> int | None:
         """The epoch of the newest matching decision; None if none matches."""

@@ -19,6 +19,7 @@ FORECAST = np.dtype(
         ("is_straggler", np.bool_),
         ("miss", np.float64),  # probability that all its attempts end after the deadline
         ("copy_miss", np.float64),  # the same of one further attempt
+        ("copy_least_s", np.float64),  # the least time that this one works, after its launch
     ],
     align=True,
 )
@@ -44,7 +45,7 @@ def forecast(seen: Seen) -> Records:
         if pool["resumes"]:
             whole_s *= 1.0 - done_after(progress=progress, t_rem_s=t_rem_s, launch_s=launch_s)
         one["is_straggler"] = is_straggler(t_rem_s=t_rem_s, time_left_s=left_s)
-        one["copy_miss"] = 1.0
+        one["copy_least_s"], one["copy_miss"] = whole_s, 1.0
         if left_s > launch_s:
             one["copy_miss"] = 1.0 - attempts_pocd(whole_s, left_s - launch_s, pool["tail_index"], 1)
         one["miss"] = 1.0 - attempts_pocd(least_left_s, left_s, tail_index, 1)

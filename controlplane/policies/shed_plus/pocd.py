@@ -53,6 +53,20 @@ def tail_index_of_attempt(t_rem_s: float, least_left_s: float) -> float:
 
 
 @rule
+def soonest_mean_s(least_s: float, tail_index: float, attempts: int) -> float:
+    """Mean time until the first of so many attempts ends that begin together; inf where the tail is too heavy.
+
+    Source: Shed+, section II: the least of Pareto times is one, with as many times the tail index.  Units: seconds.
+
+    >>> [soonest_mean_s(least_s=2.0, tail_index=2.0, attempts=attempts) for attempts in (1, 2)]
+    [4.0, 2.6666666666666665]
+    >>> soonest_mean_s(2.0, math.inf, 1), soonest_mean_s(2.0, 0.5, 2)
+    (2.0, inf)
+    """
+    return least_s / (1.0 - 1.0 / (tail_index * attempts)) if tail_index * attempts > 1.0 else math.inf
+
+
+@rule
 def is_straggler(t_rem_s: float, time_left_s: float) -> bool:
     """Whether a task is expected to end after its job's deadline.
 

@@ -188,6 +188,7 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
         else:
             t_rem_s, is_too_new = max(fresh_s - elapsed_s, 0.0), True
         is_readable, offset = now_s >= attempt["readable_s"], attempt["offset"]
+        task["too_new"] &= not is_readable
         own_log = slowness_log(world, elapsed_s + t_rem_s, fresh_s, offset)
         done = done_at(attempt, world.launch_s, now_s)
         if t_rem_s < task["t_rem_s"]:

@@ -5,7 +5,7 @@ The engine knows what a shim would report: starts, ends, and bytes read, from an
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from typing import Any, Protocol
 
 import msgspec
@@ -115,6 +115,7 @@ class Driver:
         job = Job(id=at, key=f"job-{at}", arrival_s=self._play.now_s, weight=float(self._play.work.weight[at]))
         self._jobs[job.key] = job
         stages = range(self._play.work.first_phase[at], self._play.work.first_phase[at + 1])
+        within_s = float(self._play.work.deadline_s[at])
         self._tell(
             f.JobSubmitted(
                 job=job.key,
@@ -122,6 +123,7 @@ class Driver:
                 stage_tasks=self._play.work.phase_tasks[stages].tolist(),
                 edges=[(stage - 1, stage) for stage in stages[1:]],
                 weight=round(job.weight),
+                deadline_ms=round(1000 * within_s) if isfinite(within_s) else -1,
             )
         )
         self._open_phase(job)
@@ -216,6 +218,8 @@ class Driver:
             self._tell(f.StageEnded(stage=stage.id, stage_attempt=0, shuffle_write_bytes=written))
             del self._stages[stage.id]
             job.stage = None
+            if job.phase == 0:
+                self._play.results.done_share[job.id] = 1.0
             if has_next:
                 self._play.at(stage.transferred_s, partial(self._open_phase, job))
             else:

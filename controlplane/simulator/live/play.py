@@ -14,7 +14,7 @@ import numpy as np
 from controlplane.compiled import kernel
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model.columns import Floats
-from controlplane.model.decisions import Report
+from controlplane.model.decisions import Promise, Report
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import no_results
 from controlplane.simulator.cluster.world import Workload, World, machine_factor
@@ -52,6 +52,8 @@ class Play:
         self._events: list[tuple[float, int, Any]] = []
         self._numbers = count()
         self.results = no_results(len(work.arrival_s))
+        self.promises: list[Promise] = []
+        """Of jobs with a deadline that the engine knows to have ended."""
         self.counts: dict[str, float] = dict.fromkeys(
             ("busy_s", "copy_s", "launched", "won", "restarted", "inputs", "local", "events", "cycles"), 0
         )
@@ -81,6 +83,7 @@ class Play:
         """Tell the engine what a driver reports; what it orders, from any driver, takes effect a moment later."""
         self.counts["cycles"] += 1
         decision, _ = self.engine.handle([report], self.now_s)
+        self.promises += decision.promises
         for source, orders in decision.orders.items():
             if orders:
                 self.at(self.now_s + ORDER_S, partial(self._drivers[source].obey, orders))

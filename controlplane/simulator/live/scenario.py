@@ -8,12 +8,14 @@ import numpy as np
 from controlplane.deciding.budgets import Limits
 from controlplane.engine.steering import Steering
 from controlplane.model.columns import Records
+from controlplane.model.decisions import Promise
 from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import JobResults
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.summary import ClusterSummary, window_of
+from controlplane.simulator.cluster.world import Workload
 from controlplane.simulator.live.play import Play
 
 UNLIMITED = dict.fromkeys(("job_copy_share", "pool_copy_share", "cluster_copy_share", "losing_share"), 1.0)
@@ -38,8 +40,8 @@ class EngineScenario(ClusterScenario):
             raise BadSetting("cycle_s", got=self.cycle_s, want=f"at least {LEAST_REPORT_S:g} between two reports")
         if self.pools < 1 or self.machines % self.pools:
             raise BadSetting("pools", got=self.pools, want=f"a number that divides {self.machines}, the machines")
-        if self.bounds.any:
-            raise BadSetting("bounds", got=self.bounds, want="none with estimates of the engine")
+        if self.bounds.error[1] > 0 or self.bounds.gives_up:
+            raise BadSetting("bounds", got=self.bounds, want="deadlines alone with estimates of the engine")
         if self.resumes:
             raise BadSetting("resumes", got=True, want="false with estimates of the engine")
         if self.replicas:
@@ -76,7 +78,15 @@ class EngineScenario(ClusterScenario):
         work = self.work(seed)
         if (work.weight != np.rint(work.weight)).any() or work.weight.min() < 1:
             raise BadSetting("weights", got=sorted(set(work.weight.tolist()))[:3], want="whole numbers from 1 on")
-        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s, self.pools)
-        play.run(window_of(work))
+        play = self._play(work, seed)
         summary = self.summed_up(work, play.results, play.counts, finished=True)
         return replace(summary, short_share=nan, restarts_per_task=nan), play.results
+
+    def promises(self, seed: int) -> list[Promise]:
+        """How likely the engine said that each job with a deadline keeps it, and whether it has, as they ended."""
+        return self._play(self.work(seed), seed).promises
+
+    def _play(self, work: Workload, seed: int) -> Play:
+        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s, self.pools)
+        play.run(window_of(work))
+        return play

@@ -140,8 +140,15 @@ def test_a_deadline_may_be_a_multiple_of_stocks_median():
     assert ran(Bounds(stock_times=0.5, gives_up=True), workload=listed)[0] == [4.5]
 
 
-@pytest.mark.parametrize(("field", "value"), [("bounds", Bounds(deadline_s=3.0)), ("resumes", True)])
-def test_the_engines_own_estimates_know_no_bounds_and_no_offsets(field, value):
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("bounds", Bounds(error=(0.1, 0.1))),
+        ("bounds", Bounds(deadline_s=3.0, gives_up=True)),
+        ("resumes", True),
+    ],
+)
+def test_the_engines_own_estimates_know_no_undone_tasks_and_no_offsets(field, value):
     """Nor are they silently left out."""
     with pytest.raises(BadSetting, match=field):
         EngineScenario(policy="fair+none", **{field: value})

@@ -5,7 +5,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from controlplane.estimators.calibration import calibrate
 from controlplane.model.errors import BadSetting
+from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Listed, Synthetic
 from controlplane.simulator.live.cluster import TASK_BYTES, Attempt
@@ -34,6 +36,21 @@ def test_without_copies_it_plays_what_the_exact_model_plays(policy, phases):
     assert live.response_s == pytest.approx(true.response_s, rel=0.03)
     assert live.busy_share == pytest.approx(true.busy_share, rel=0.03)
     assert live.copies_per_task == 0
+
+
+def test_deadlines_are_those_of_the_exact_model():
+    """Without copies as many are kept, and the engine tells of every job whether it was."""
+    bounds = Bounds(slack=(-0.2, 3.0))
+    scenario = EngineScenario(**FIELDS | {"policy": "srpt+none", "bounds": bounds})
+    summary, results = scenario.run(1)
+    kept = exact(policy="srpt+none", bounds=bounds).on_time_share
+    assert summary.on_time_share == pytest.approx(kept, abs=0.06)
+    assert 0.1 < kept < 0.9
+    promised = {promise.job: promise for promise in scenario.promises(1)}
+    in_time = results.response_s <= scenario.work(1).deadline_s
+    assert [promised[f"job-{job}"].kept for job in range(60)] == in_time.tolist()
+    known = [promise for promise in promised.values() if promise.newest_pocd is not None]
+    assert calibrate([each.newest_pocd for each in known], [each.kept for each in known]).brier < 0.1
 
 
 def test_both_draw_from_the_same_law():
