@@ -69,7 +69,6 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
         elif not mine["is_known"] or task["too_new"] or math.isnan(task["progress"]):
             reason[job] = max(reason[job], PACE_UNKNOWN)
         else:
-            mine["miss"] = believed_miss(mine["miss"], mine["is_straggler"])
             left = further_left(task, ordered[row])
             for choice in range(last + 1):
                 further = min(choice, left) if mine["is_straggler"] else 0
@@ -88,18 +87,6 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
         pocd[job, n_known:] = math.nan
         core_s[job, n_known:] = math.nan
     return Outlook(reason, pocd, core_s, with_copies)
-
-
-@rule
-def believed_miss(miss: float, is_straggler: bool) -> float:
-    """Probability that a task is late; 0 for one that is sure to be, though it needs less time than there is left.
-
-    It is faster than the least time that its siblings have shown, so that this is not the least.
-
-    >>> [believed_miss(miss, is_straggler=False) for miss in (0.4, 1.0)], believed_miss(1.0, is_straggler=True)
-    ([0.4, 0.0], 1.0)
-    """
-    return 0.0 if miss >= 1.0 and not is_straggler else miss
 
 
 @rule

@@ -43,7 +43,7 @@ def test_what_was_chosen_counts_in_the_promise():
     read(scenario, {0: 200.0, 1: 20.0}, until_s=3.0)
     found = pocd_of(scenario)
     assert [(each.index, each.copies, each.ordered_copies) for each in found.copied] == [(1, 0, 3)]
-    assert found.choices[0].pocd == found.newest_pocd > found.first_pocd
+    assert found.choices[0].pocd == found.newest_pocd > 0.99, "by its first attempt alone task 1 would be late"
 
 
 def test_a_deadline_that_cannot_be_met_is_said_at_once():

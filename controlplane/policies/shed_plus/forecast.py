@@ -29,7 +29,8 @@ FORECAST = np.dtype(
 def forecast(seen: Seen) -> Records:
     """A `FORECAST` for each running task, (n_tasks,).
 
-    Attempts beside the one that ends first count as further ones. A further attempt has the pool's tail index, and less
+    One that needs less than the least that its siblings have shown needs just that. Attempts beside the one that ends
+    first count as further ones. A further attempt has the pool's tail index, and less
     time, for it is launched first; where the host resumes, it has less to do.
     """
     found = np.zeros(len(seen.tasks), dtype=FORECAST)
@@ -40,7 +41,7 @@ def forecast(seen: Seen) -> Records:
         if not one["is_known"]:
             continue
         whole_s, progress, launch_s = least_s(task, seen), progress_of(task), pool["startup_s"]
-        least_left_s = (1.0 - progress) * whole_s
+        least_left_s = min((1.0 - progress) * whole_s, t_rem_s)
         tail_index = tail_index_of_attempt(t_rem_s=t_rem_s, least_left_s=least_left_s)
         if pool["resumes"]:
             whole_s *= 1.0 - done_after(progress=progress, t_rem_s=t_rem_s, launch_s=launch_s)

@@ -79,6 +79,12 @@ def test_nothing_is_spent_on_a_job_that_is_late_whatever_it_gets(late):
     assert reasons(answer) == [Reason.HOPELESS, Reason.HOPELESS, Reason.RAISES_POCD]
 
 
+def test_a_task_faster_than_its_siblings_loses_no_job(late):
+    """Half of it is left by siblings' pace, 13 s at least, and by its own 5 s of the 10; a straggler can still win."""
+    view = late([5.0, 130.0], t_fresh_s=[60.0, 9.0], stages={"deadline_s": 10.0})
+    assert reasons(shed_plus.speculate(view)) == [Reason.IN_TIME, Reason.RAISES_POCD]
+
+
 def test_a_stage_is_left_alone_until_its_first_check(late):
     """A twentieth of its work is done, where a tenth is wanted."""
     early = late([130.0], progress=0.05)
