@@ -114,7 +114,8 @@ class Learning:
 
     def _take_samples(self, cluster: Cluster, changes: Changes) -> None:
         """Tally what has ended of the input of jobs whose speculator explores, and make samples of those that end."""
-        self.samples.forget(changes.forgotten)
+        if changes.forgotten:
+            self.samples.forget(changes.forgotten)
         jobs, pools = cluster.jobs, cluster.pools
         for ended in changes.ended:
             info, explores = cluster.job_infos.get(ended.job), int(jobs.explores[ended.job])

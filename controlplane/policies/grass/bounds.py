@@ -102,3 +102,12 @@ def bound_reason(t_rem_s: float, t_new_s: float, deadline_s: float, is_likely: b
     if deadline_s < math.inf:
         return Reason.NONE if is_likely else Reason.BEYOND_DEADLINE
     return Reason.NOT_NEEDED if min(t_rem_s, t_new_s) > last_s else Reason.NONE
+
+
+@rule
+def reason_of_task(seen: Seen, settings: Record, row: int, last_s: Floats) -> Reason:
+    """`bound_reason` of a running task by its row; `last_s` is `windows_s`, of all stages."""
+    task = seen.tasks[row]
+    t_rem_s, t_new_s, deadline_s = task["t_rem_s"], task["t_new_s"], seen.stages[task["stage"]]["deadline_s"]
+    is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
+    return bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])

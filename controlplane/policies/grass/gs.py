@@ -7,7 +7,7 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
-from controlplane.policies.grass.bounds import LEAST_CHANCE, bound_reason, chance_in_time, shortest_waiting_s, windows_s
+from controlplane.policies.grass.bounds import LEAST_CHANCE, reason_of_task, shortest_waiting_s, windows_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
@@ -69,8 +69,7 @@ def weigh_gs(
     """GS's answer about one task; `last_s` and `shortest_s` are `windows_s` and `shortest_waiting_s`."""
     task = seen.tasks[row]
     t_rem_s, t_new_s, deadline_s = task["t_rem_s"], task["t_new_s"], seen.stages[task["stage"]]["deadline_s"]
-    is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
-    reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
+    reason = reason_of_task(seen, settings, row, last_s)
     if reason == Reason.NONE:
         gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
         reason = gs_reason(gain_s, t_rem_s, t_new_s, has_more, shortest_s[task["stage"]])

@@ -8,21 +8,12 @@ from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.grass.bounds import LEAST_CHANCE, bound_reason, chance_in_time, windows_s
+from controlplane.policies.grass.bounds import LEAST_CHANCE, reason_of_task, windows_s
 from controlplane.policies.grass.gs import SOONER, gs_gain_s, order_bounded
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
-
-GS_ON_FREE_SLOTS = Setting(
-    name="gs_on_free_slots",
-    default=1.0,
-    low=0.0,
-    high=1.0,
-    about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
-    switch=True,
-)
 
 
 @rule
@@ -38,7 +29,7 @@ def ras_saving_s(running_attempts: float, t_rem_s: float, t_new_s: float) -> flo
     return running_attempts * t_rem_s - (running_attempts + 1) * t_new_s
 
 
-def saving_s(inputs: Mapping[str, float]) -> float:
+def _saving_s(inputs: Mapping[str, float]) -> float:
     """RAS's saving by the inputs of a decision."""
     return ras_saving_s(inputs["running_attempts"], inputs["t_rem_s"], inputs["t_new_s"])
 
@@ -76,9 +67,7 @@ def weigh_ras(seen: Seen, settings: Record, row: int, has_more: bool, last_s: Fl
     if not saving_s > TOLERANCE * (attempts + 1.0) * t_new_s:
         saving_s = min(saving_s, 0.0)
     gain_s = gs_gain_s(t_rem_s, t_new_s, settings["sooner_by_s"], settings["sooner_times"])
-    deadline_s = seen.stages[task["stage"]]["deadline_s"]
-    is_likely = chance_in_time(t_new_s, deadline_s, seen.pools[task["pool"]]) >= settings["least_chance"]
-    reason = bound_reason(t_rem_s, t_new_s, deadline_s, is_likely, last_s=last_s[task["stage"]])
+    reason = reason_of_task(seen, settings, row, last_s)
     if reason == Reason.NONE:
         reason = ras_reason(saving_s, gain_s, t_rem_s, t_new_s, has_more, is_free)
     if reason != Reason.UNKNOWN_DEMAND:
@@ -110,12 +99,19 @@ ROW = Row(
     source="GRASS (NSDI'14), section 3.1",
     needs=COPYING,
     settings=(
-        GS_ON_FREE_SLOTS,
+        Setting(
+            name="gs_on_free_slots",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+            about="1 copies any task that ends sooner with a copy on a slot that no original waits for; 0 never does.",
+            switch=True,
+        ),
         *SOONER,
         LEAST_CHANCE,
         COPY_PRIORITY,
         replace(END_BEATEN, default=1.0),
     ),
     before_waiting=True,
-    shows={"saving_s": saving_s},
+    shows={"saving_s": _saving_s},
 )

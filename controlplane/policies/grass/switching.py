@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -24,11 +23,10 @@ from controlplane.estimators.samples import (
 )
 from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
-from controlplane.policies.beaten import END_BEATEN
-from controlplane.policies.copy_priority import COPY_PRIORITY
-from controlplane.policies.grass.bounds import LEAST_CHANCE, shortest_waiting_s, windows_s
-from controlplane.policies.grass.gs import SOONER, order_bounded, weigh_gs
-from controlplane.policies.grass.ras import GS_ON_FREE_SLOTS, saving_s, weigh_ras
+from controlplane.policies.grass.bounds import shortest_waiting_s, windows_s
+from controlplane.policies.grass.gs import order_bounded, weigh_gs
+from controlplane.policies.grass.ras import ROW as RAS_ROW
+from controlplane.policies.grass.ras import weigh_ras
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.skew import has_more_to_do
@@ -240,12 +238,8 @@ ROW = Row(
         _factor("by_bound", "what is left to the bound"),
         _factor("by_utilization", "the pool's utilization"),
         _factor("by_accuracy", "the accuracy of the estimates"),
-        GS_ON_FREE_SLOTS,
-        *SOONER,
-        LEAST_CHANCE,
-        COPY_PRIORITY,
-        replace(END_BEATEN, default=1.0),
+        *RAS_ROW.settings,
     ),
     before_waiting=True,
-    shows={"saving_s": saving_s},
+    shows=RAS_ROW.shows,
 )
