@@ -10,6 +10,7 @@ from controlplane.engine import applications
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.moment import Moment
+from controlplane.engine.pocd_state import copied_tasks, finite, pocd_state
 from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
@@ -19,12 +20,6 @@ from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, priced, sentence
 from controlplane.policies.policy import Policy
-
-
-def _known(value: float) -> float | None:
-    """A finite number, or None: JSON has no infinity."""
-    value = float(value)
-    return value if isfinite(value) else None
 
 
 def describe(moment: Moment) -> s.Snapshot:
@@ -104,9 +99,9 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         tail_samples=moment.tail_samples[row],
         foretold_error=float(pools.foretold_error[row]),
         kept_slowness=float(pools.kept_slowness[row]),
-        startup_s=_known(pools.startup_mean_s[row]) or 0.0,
+        startup_s=finite(pools.startup_mean_s[row]) or 0.0,
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
-        plan_age_s=_known(moment.now_s - source.applied_s),
+        plan_age_s=finite(moment.now_s - source.applied_s),
         executors=[
             s.ExecutorState(
                 executor=name,
@@ -186,7 +181,7 @@ def _waiting(moment: Moment, stage_rows: list[int], live: dict[int, list[int]]) 
             relative_bytes=fact.relative_bytes,
             preferred_hosts=fact.preferred_hosts,
             named=waiting.named,
-            named_age_s=_known(moment.now_s - waiting.named_s),
+            named_age_s=finite(moment.now_s - waiting.named_s),
         )
         found.append(state)
     return found
@@ -208,7 +203,7 @@ def _jobs(moment: Moment, source: SourceState, sums: JobSums | None) -> list[s.J
     stages_of: dict[int, list[int]] = {row: [] for row in source.jobs.values()}
     for stage in sorted(source.stages.values()):
         stages_of[int(cluster.stages.job[stage])].append(stage)
-    copied = _copied(moment, source)
+    copied = copied_tasks(moment, source)
     jobs = [_job(moment, source, row, rows, bool(claimed[row]), copied.get(row, [])) for row, rows in stages_of.items()]
     if sums is None or source.name not in cluster.queues:
         return jobs
@@ -249,53 +244,6 @@ def _application(moment: Moment, job: s.JobState, row: int, claimant: Record | N
     )
 
 
-def _copied(moment: Moment, source: SourceState) -> dict[int, list[s.CopiedTask]]:
-    """Tasks with copies of the source's jobs with a deadline, by the job's row."""
-    cluster, tasks = moment.cluster, moment.cluster.tasks
-    has_deadline = np.zeros(cluster.jobs.size, dtype=bool)
-    has_deadline[source.jobs.rows] = cluster.jobs.deadline_s[source.jobs.rows] < np.inf
-    found: dict[int, list[s.CopiedTask]] = {}
-    if not has_deadline.any():
-        return found
-    rows = tasks.rows()
-    rows = rows[has_deadline[tasks.job[rows]] & ~tasks.done[rows] & (tasks.n_live[rows] > 0)]
-    ordered = np.where(tasks.ordered_until_s[rows] > moment.now_s, tasks.ordered_copies[rows], 0)
-    for row, on_their_way in zip(rows.tolist(), ordered.tolist(), strict=True):
-        if on_their_way or tasks.n_live[row] > 1:
-            stage, stage_attempt, index = cluster.task_key(row)
-            task = s.CopiedTask(
-                stage=stage,
-                stage_attempt=stage_attempt,
-                index=index,
-                copies=int(tasks.n_live[row]) - 1,
-                ordered_copies=on_their_way,
-            )
-            found.setdefault(int(tasks.job[row]), []).append(task)
-    return found
-
-
-def _pocd(moment: Moment, row: int, copied: list[s.CopiedTask]) -> s.PocdState | None:
-    jobs, reason = moment.cluster.jobs, Reason(int(moment.cluster.jobs.outlook[row]))
-    if not jobs.deadline_s[row] < np.inf:
-        return None
-    known = zip(jobs.pocd[row].tolist(), jobs.pocd_core_s[row].tolist(), strict=True)
-    return s.PocdState(
-        reason=reason.label,
-        sentence=sentence(reason, {}) if reason else "",
-        hopeless=reason is Reason.HOPELESS,
-        age_s=_known(moment.now_s - jobs.looked_s[row]),
-        choices=[
-            s.PocdChoice(further=further, pocd=pocd, core_s=core_s)
-            for further, (pocd, core_s) in enumerate(known)
-            if isfinite(pocd)
-        ],
-        with_copies=_known(jobs.pocd_with_copies[row]),
-        copied=copied,
-        first_pocd=_known(jobs.first_pocd[row]),
-        newest_pocd=_known(jobs.newest_pocd[row]),
-    )
-
-
 def _job(
     moment: Moment,
     source: SourceState,
@@ -315,7 +263,7 @@ def _job(
         mode=moment.steering.mode_of_job(cluster, source, row),
         weight=float(jobs.weight[row]),
         copies_enabled=bool(jobs.copies_enabled[row]),
-        deadline_s=_known(jobs.deadline_s[row] - moment.now_s),
+        deadline_s=finite(jobs.deadline_s[row] - moment.now_s),
         later_s=float(jobs.later_s[row]),
         error_bound=float(jobs.error_bound[row]),
         kill_late=bool(jobs.kill_late[row]),
@@ -339,7 +287,7 @@ def _job(
         fixed_target=int(jobs.fixed_target[row]),
         fixed_cap=int(jobs.fixed_cap[row]),
         leased=leased,
-        pocd=_pocd(moment, row, copied),
+        pocd=pocd_state(moment, row, copied),
     )
 
 
@@ -362,7 +310,7 @@ def _stage(moment: Moment, row: int) -> s.StageState:
         refusal=Reason(int(stages.verdict[row])).label,
         closing=bool(stages.closing[row]),
         cores=int(stages.cores[row]),
-        mean_s=_known(mean_s(stages, row)),
+        mean_s=finite(mean_s(stages, row)),
         age_s=float(moment.now_s - stages.submitted_s[row]),
     )
 
@@ -405,14 +353,14 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         retry_s=max(0.0, float(tasks.not_before_s[row] - moment.now_s)),
         reason=reason.label,
         sentence=sentence(reason, inputs),
-        inputs={name: _known(value) for name, value in inputs.items()},
+        inputs={name: finite(value) for name, value in inputs.items()},
     )
 
 
 def _attempt(moment: Moment, row: int) -> s.AttemptState:
     cluster, attempts = moment.cluster, moment.cluster.attempts
     info = cluster.stage_infos[int(attempts.stage[row])]
-    progress = _known(attempts.progress[row])
+    progress = finite(attempts.progress[row])
     return s.AttemptState(
         source=info.source,
         attempt=int(attempts.id[row]),
@@ -433,12 +381,12 @@ def _attempt(moment: Moment, row: int) -> s.AttemptState:
         records_written=int(attempts.records_written[row]),
         rows_out=int(attempts.rows_out[row]),
         cpu_s=float(attempts.cpu_s[row]),
-        t_rem_s=_known(attempts.t_rem_s[row]),
-        t_new_s=_known(attempts.t_new_s[row]),
-        t_fresh_s=_known(attempts.t_fresh_s[row]),
-        own_log=_known(attempts.own_log[row]),
+        t_rem_s=finite(attempts.t_rem_s[row]),
+        t_new_s=finite(attempts.t_new_s[row]),
+        t_fresh_s=finite(attempts.t_fresh_s[row]),
+        own_log=finite(attempts.own_log[row]),
         rate=float(attempts.rate[row]),
-        sibling_rate=_known(attempts.sibling_rate[row]) or 0.0,
+        sibling_rate=finite(attempts.sibling_rate[row]) or 0.0,
         relative_size=float(attempts.relative_size[row]),
         too_new=bool(attempts.too_new[row]),
         dying=(info.source, int(attempts.id[row])) in moment.dying,
