@@ -75,7 +75,7 @@ class Driver:
         return f"spark:{self.application}"
 
     def start(self, job: str, **arguments: Any) -> Future[Any]:
-        """Begin a job of spark_jobs.py; the future holds its answer."""
+        """Begin a job of driver_program.py's JOBS; the future holds its answer."""
         request = next(self._ids)
         future = self._waiting[request] = Future()
         self._write(json.dumps({"id": request, "job": job, "arguments": arguments}) + "\n")

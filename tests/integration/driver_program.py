@@ -1,4 +1,4 @@
-"""How does a test run jobs in a Spark driver? This program runs jobs of spark_jobs.py as lines of JSON ask for them.
+"""How does a test run jobs in a Spark driver? This program runs jobs of JOBS as lines of JSON ask for them.
 
 First line on standard input: the configuration. Then {"id", "job", "arguments"}, each run in a thread of its own;
 every answer is one line {"id", "result"} or {"id", "error"} on standard output. End of input ends the application.
@@ -9,8 +9,11 @@ import sys
 import threading
 from pathlib import Path
 
+import approximate_jobs
 import spark_jobs
 from pyspark.sql import SparkSession
+
+JOBS = (spark_jobs, approximate_jobs)
 
 
 def main():
@@ -20,7 +23,8 @@ def main():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
-    spark.sparkContext.addPyFile(str(Path(spark_jobs.__file__)))
+    for module in JOBS:
+        spark.sparkContext.addPyFile(str(Path(module.__file__)))
     out = threading.Lock()
 
     def say(answer):
@@ -29,8 +33,8 @@ def main():
 
     def run(request):
         try:
-            result = getattr(spark_jobs, request["job"])(spark, **request["arguments"])
-            say({"id": request["id"], "result": result})
+            job = next(getattr(module, request["job"]) for module in JOBS if hasattr(module, request["job"]))
+            say({"id": request["id"], "result": job(spark, **request["arguments"])})
         except Exception as error:
             say({"id": request["id"], "error": f"{type(error).__name__}: {error}"})
 

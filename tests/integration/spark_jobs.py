@@ -5,7 +5,6 @@ when it goes on, so no test depends on how fast the machine is. Only first attem
 """
 
 import json
-import math
 import random
 import time
 from functools import partial
@@ -32,7 +31,7 @@ def _maybe_wait(index, held, gate, hold_copies):
         wait_at(gate)
 
 
-def _squares(index, values, *, held, gate, hold_copies):
+def squares_at_gates(index, values, *, held, gate, hold_copies):
     _maybe_wait(index, held, gate, hold_copies)
     return [value * value for value in values]
 
@@ -40,8 +39,8 @@ def _squares(index, values, *, held, gate, hold_copies):
 def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, properties=None):
     """The squares of 0 to tasks - 1, one task each, computed in a job group."""
     context = spark.sparkContext
-    _enter(context, group, properties)
-    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies)
+    enter(context, group, properties)
+    body = partial(squares_at_gates, held=tuple(held), gate=gate, hold_copies=hold_copies)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
 
 
@@ -51,122 +50,11 @@ def bounded(spark, *, within, **how):
         return squares(spark, **how)
 
 
-def approximated(spark, *, group, bound, tasks=8, held=(), gate="", hold_copies=True, never=(), rows=False):
-    """What is seen of the squares within a bound, and whether the thread's local properties are what they were.
-
-    Tasks of `never` wait at a gate that nobody opens. `rows` are computed again, and would wait once more.
-    """
-    from spark_listener import approximate  # executors need not have it
-
-    context = spark.sparkContext
-    _enter(context, group)
-    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=hold_copies)
-    last = partial(_squares, held=tuple(never), gate=f"{gate}-never", hold_copies=True)
-    numbers = context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(last)
-    squares_of = numbers.map(math.isqrt).mapPartitionsWithIndex(body)
-    before, begun_s = dict(context._jsc.sc().getLocalProperties()), time.monotonic()
-    found = approximate(squares_of, **bound)
-    return {
-        "seconds": time.monotonic() - begun_s,
-        "repr": repr(found),
-        "seen": sorted(found.answers),
-        "sample": sorted(found.sample),
-        "sum": [found.sum().seen, found.sum().low, found.sum().withheld],
-        "rows": found.rows().collect() if rows else None,
-        "untouched": dict(context._jsc.sc().getLocalProperties()) == before,
-    }
-
-
-def approximated_failure(spark, *, group):
-    """An approximate job whose task 0 fails for good."""
-    from spark_listener import approximate
-
-    _enter(spark.sparkContext, group)
-    numbers = spark.sparkContext.parallelize([0, 1], 2)
-    approximate(numbers.map(lambda n: 1 // n), deadline="60s")
-
-
-def _prices(spark):
-    """Rows (n, price, exact, mostly_null), of which most partitions have no value in the last column."""
-    rows = spark.range(0, 1000, 1, 10)
-    return rows.selectExpr(
-        "id AS n",
-        "id / 7 AS price",
-        "CAST(id AS decimal(7,2)) AS exact",
-        "CASE WHEN id > 950 THEN 3 END AS mostly_null",
-    )
-
-
-def approximated_whole(spark):
-    """Whether each answer equals stock's, where the bound leaves nothing out; doubles to the last bits."""
-    from pyspark.sql import functions as sql
-
-    from spark_listener import approximate
-
-    prices = _prices(spark)
-    found = approximate(prices, error=0.0)
-    stock = prices.agg(
-        sql.count("*"), sql.sum("n"), sql.mean("n"), sql.sum("exact"), sql.sum("mostly_null"), sql.sum("price")
-    ).first()
-    ours = (found.count, found.sum("n"), found.mean("n"), found.sum("exact"), found.sum("mostly_null"))
-    floats = spark.sparkContext.parallelize([0.1 * n for n in range(1000)], 7)
-    one = prices.coalesce(1)
-    return {
-        "complete": found.is_complete,
-        "same": [each.value for each in ours] == list(stock)[:5],
-        "price": abs(found.sum("price").value / stock[5] - 1.0) < 1e-14,
-        "price of one partition": approximate(one, error=0.0).sum("price").value
-        == one.agg(sql.sum("price")).first()[0],
-        "rdd": approximate(floats, deadline="60s").sum().value == floats.sum(),
-        "empty": approximate(spark.createDataFrame([], "n long"), error=0.1).count.value,
-    }
-
-
-def approximated_queries(spark):
-    """By query, what an approximate answer says of itself, or why there is none."""
-    from pyspark.sql import functions as sql
-
-    from spark_listener import approximate
-
-    prices, numbers = _prices(spark), spark.sparkContext.parallelize(range(100), 10)
-    few = spark.range(10).withColumnRenamed("id", "n")
-    stored = prices.groupBy("n").count().repartition(5).persist()
-    not_stored = prices.groupBy("exact").count().persist()
-    stored.count()
-    queries = {
-        "python udf": prices.select(sql.udf(lambda price: price + 1, "double")("price").alias("more")),
-        "broadcast join": prices.join(sql.broadcast(few), "n"),
-        "stored": stored,
-        "sorted in partitions": prices.sortWithinPartitions("price"),
-        "subquery": prices.where("n >= (SELECT min(id) FROM range(5))"),
-        "union": prices.union(prices),
-        "not stored": not_stored,
-        "grouped": prices.groupBy("price").count(),
-        "grouped as it lies": prices.groupBy("n").count(),
-        "joined": prices.join(few.hint("merge"), "n"),
-        "limited": prices.limit(5),
-        "sorted": prices.orderBy("price"),
-        "streaming": spark.readStream.format("rate").load(),
-        "shuffled rdd": numbers.map(lambda n: (n, n)).groupByKey(),
-        "barrier": numbers.barrier().mapPartitions(lambda each: each),
-        "neither": [1, 2],
-    }
-    told = {}
-    for name, query in queries.items():
-        try:
-            told[name] = repr(approximate(query, error=0.2, sample=True, seed=1))
-        except (TypeError, ValueError) as error:
-            told[name] = f"{type(error).__name__}: {error}"
-    stored.unpersist()
-    not_stored.unpersist()
-    return told
-
-
 def together(spark, *, group, gate, tasks=2):
     """The same in a barrier stage, all of whose tasks wait at the gate."""
     context = spark.sparkContext
-    _enter(context, group)
-    body = partial(_squares, held=tuple(range(tasks)), gate=gate, hold_copies=True)
+    enter(context, group)
+    body = partial(squares_at_gates, held=tuple(range(tasks)), gate=gate, hold_copies=True)
     return context.parallelize(range(tasks), tasks).barrier().mapPartitionsWithIndex(body).collect()
 
 
@@ -180,7 +68,7 @@ def _later(index, values, *, gates):
 def straggler(spark, *, group, gates):
     """Two tasks that wait at their gates; task 1 starts a second time, so when it ends, task 0 has run for longer."""
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     return context.parallelize(range(2), 2).mapPartitionsWithIndex(partial(_later, gates=tuple(gates))).collect()
 
 
@@ -193,14 +81,14 @@ def _nap(index, values, *, seconds, gate):
 def naps(spark, *, group, tasks, seconds, gate):
     """Tasks that each take so long, until the gate opens; the sum of their numbers."""
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     body = partial(_nap, seconds=seconds, gate=gate)
     return sum(context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect())
 
 
 def naps_at_home(spark, *, group, homes, seconds):
     """One task that takes so long for each of `homes`, the host that it prefers; how many ran on another."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     return spark._jvm.Homes.strays(spark.sparkContext._jsc.sc(), homes, int(1000 * seconds))
 
 
@@ -219,7 +107,7 @@ def _held_rows(spark, rows, tasks, held, gate):
 
 def write_files(spark, *, group, path, rows=1000, tasks=4, held=(), gate=""):
     """Write rows to CSV files and count what is there afterwards: (rows, distinct rows)."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     _held_rows(spark, rows, tasks, held, gate).write.mode("overwrite").csv(path)
     written = spark.read.csv(path)
     return [written.count(), written.distinct().count()]
@@ -227,7 +115,7 @@ def write_files(spark, *, group, path, rows=1000, tasks=4, held=(), gate=""):
 
 def write_rows(spark, *, group, path, form, options=None, conf=None, tasks=4, held=(), gate=""):
     """Save rows in a format, perhaps one that keeps none of them, with options and settings of their own."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     session = spark.newSession()
     for name, value in (conf or {}).items():
         session.conf.set(name, value)
@@ -238,7 +126,7 @@ def write_rows(spark, *, group, path, form, options=None, conf=None, tasks=4, he
 def write_pairs(spark, *, group, path, output_format, tasks=4, held=(), gate=""):
     """Save an RDD by a Hadoop output format."""
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     body = partial(_tag, held=tuple(held), gate=gate)
     context.parallelize(range(100), tasks).mapPartitionsWithIndex(body).saveAsNewAPIHadoopFile(path, output_format)
 
@@ -249,7 +137,7 @@ def misnamed_foreach(spark, *, group, tasks=4, held=(), gate=""):
     PySpark leaves it behind where another thread was in a call when this one's ended.
     """
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     rows = _held_rows(spark, 100, tasks, held, gate)._jdf.toJavaRDD()
     loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     context._jsc.setCallSite("collect at notebook.py:1")
@@ -265,7 +153,7 @@ def misnamed_python_foreach(spark, *, group, tasks=4, held=(), gate="", ballast=
     A function of more than a million bytes of `ballast` is broadcast.
     """
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     numbers = context.parallelize(range(tasks), tasks)
     context._jsc.setCallSite("collect at notebook.py:1")
     SCCallSiteSync._spark_stack_depth += 1
@@ -285,7 +173,7 @@ def _append(indices, *, path, held, gate):
 
 def foreach_files(spark, *, group, path, tasks=4, held=(), gate=""):
     """A job whose tasks write where they like; answers how often each of them wrote."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     Path(path).mkdir(parents=True)
     numbers = spark.sparkContext.parallelize(range(tasks), tasks)
     numbers.foreachPartition(partial(_append, path=path, held=tuple(held), gate=gate))
@@ -303,14 +191,14 @@ def _sum_late(_, pairs, *, gate):
 def shuffled_sums(spark, *, group, gate, maps=8, reduces=24):
     """Sums by key over a shuffle. More reduces than slots: the later ones fetch only after the gate has opened."""
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     pairs = context.parallelize(range(maps * 100), maps).map(lambda n: (n % reduces, n))
     return sorted(pairs.partitionBy(reduces).mapPartitionsWithIndex(partial(_sum_late, gate=gate)).collect())
 
 
 def joined(spark, *, group, gate, held=(0,), tasks=4, rows=2000):
     """A query that adaptive execution cuts into several Spark jobs: join, group, sort."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     left = _held_rows(spark, rows, tasks, held, gate).repartition(8, "key")
     right = spark.range(7).withColumnRenamed("id", "key").repartition(4, "key")
     counts = left.join(right.hint("merge"), "key").groupBy("key").count().orderBy("key")
@@ -319,7 +207,7 @@ def joined(spark, *, group, gate, held=(0,), tasks=4, rows=2000):
 
 def collected_in_a_thread(spark, *, group, gate, held=(0,), tasks=4):
     """How many rows a query has that is run in a thread with its starter's local properties."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     query, rows = _held_rows(spark, 100, tasks, held, gate), []
     thread = InheritableThread(target=lambda: rows.extend(query.collect()))
     thread.start()
@@ -330,8 +218,8 @@ def collected_in_a_thread(spark, *, group, gate, held=(0,), tasks=4):
 def cached(spark, *, group, gate, held=(0,), tasks=4):
     """The sum of a persisted RDD, computed once with copies and read twice from the cache."""
     context = spark.sparkContext
-    _enter(context, group)
-    body = partial(_squares, held=tuple(held), gate=gate, hold_copies=False)
+    enter(context, group)
+    body = partial(squares_at_gates, held=tuple(held), gate=gate, hold_copies=False)
     kept = context.parallelize(range(400), tasks).mapPartitionsWithIndex(body).persist()
     sums = [kept.sum(), kept.sum(), kept.sum()]
     kept.unpersist(blocking=True)
@@ -350,7 +238,7 @@ def _fail_first(index, values, *, gate):
 def fails_once(spark, *, group, gate, tasks=4):
     """Task 0 fails in its first attempt, and its second one waits at the gate; copies do not wait."""
     context = spark.sparkContext
-    _enter(context, group)
+    enter(context, group)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(partial(_fail_first, gate=gate)).collect()
 
 
@@ -362,7 +250,7 @@ def _late_row(row, *, gate):
 
 def stream_lines(spark, *, group, source, sink, gate):
     """A streaming query over the text files in `source`; a row "late" waits at the gate. Answers the rows written."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     lines = spark.readStream.text(source)
 
     def write(batch, _):
@@ -377,7 +265,7 @@ def stream_lines(spark, *, group, source, sink, gate):
 
 def read_text(spark, *, group, path):
     """How many lines a file has."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     return spark.read.text(path).count()
 
 
@@ -388,7 +276,7 @@ def trivial(spark, *, tasks):
 
 def deaf(spark, *, group, seconds):
     """One task that takes so long, and no Python; it does not hear that it is to die."""
-    _enter(spark.sparkContext, group)
+    enter(spark.sparkContext, group)
     nap = spark.range(0, 1, 1, 1).selectExpr(f"java_method('java.lang.Thread', 'sleep', {1000 * seconds}L)")
     return nap._jdf.toJavaRDD().count()
 
@@ -465,7 +353,7 @@ def running_tasks(spark):
     return spark.sparkContext._jsc.sc().taskScheduler().rootPool().runningTasks()
 
 
-def _enter(context, group, properties=None):
+def enter(context, group, properties=None):
     context.setJobGroup(group, group)
     for name, value in (properties or {}).items():
         context.setLocalProperty(name, value)
