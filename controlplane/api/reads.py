@@ -226,7 +226,7 @@ def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
 
 @router.get("/samples", **shows(Page[SampleView], 422))
 def samples(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
-    """What jobs achieved that tried GS or RAS wholly: the samples by which `grass` switches."""
+    """Samples by which `grass` switches: mean curves of similar jobs under GS, RAS and `grass` itself."""
     found = enumerate(sample_views(live.samples))
     shown = page(found, lambda numbered: _digits(numbered[0]), cursor, limit)
     return answer(Page(items=[view for _, view in shown.items], cursor=shown.cursor))

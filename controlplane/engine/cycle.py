@@ -31,7 +31,7 @@ class Cycle:
     health: HostHealth
     """Estimates for every host, after this cycle's facts and before it reviews running attempts."""
     samples: Floats
-    """What jobs achieved that tried a policy wholly, as `seen.weights` of speculators that explore."""
+    """Samples by which a speculator switches, as its `seen.weights`; of no use to any other."""
     now_s: float
     decision: Decision
     waiting: dict[int, Records] = field(default_factory=dict)

@@ -402,4 +402,4 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     accuracy: dict[str, float]
     """Accuracy of the estimates: median ratio and spread of predicted to actual t_rem, t_new, transfer_ratio."""
     samples: dict[str, list[float]] = {}
-    """What jobs achieved that tried GS or RAS, by the number of bucket and policy: weights, then sums, of a curve."""
+    """Samples by which `grass` switches, by the number of bucket and policy: weights, then sums, of a curve."""

@@ -28,7 +28,7 @@ def samples(plane):
 def test_a_job_that_explored_is_a_sample_over_rest_and_on_the_page(tmp_path):
     with running(tmp_path, engine=EXPLORE) as plane:
         assert samples(plane) == []
-        assert "What jobs achieved" not in plane.client.get("/").text
+        assert "Samples of GS and RAS" not in plane.client.get("/").text
         explore(plane)
         (one,) = samples(plane)
         assert one["policy"] in ("gs", "ras")
@@ -36,7 +36,7 @@ def test_a_job_that_explored_is_a_sample_over_rest_and_on_the_page(tmp_path):
         assert 0 < one["curve"][0] <= one["curve"][1] <= 1
         assert one["curve"][2] is None
         page = plane.client.get("/").text
-        row = page[page.index("What jobs achieved") :]
+        row = page[page.index("Samples of GS and RAS") :]
         cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
         assert cells[:2] == [one["policy"], "below 50 tasks, without a deadline"]
         assert cells[-3:] == ["\u2013"] * 3

@@ -9,7 +9,7 @@ from controlplane.model.snapshot import PocdState
 from controlplane.store.rows import EndedPromise
 
 SIDE = 100.0
-"""Both axes go from 0 to 1, over so many units of the drawing."""
+"""Units of the drawing from 0 to 1, on both axes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """What was promised, to the right, and what was kept, upwards; on the diagonal they are the same."""
+    """Shares kept, upwards, over probabilities promised, to the right; they agree on the diagonal."""
 
     title: str
     about: str

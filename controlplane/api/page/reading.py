@@ -94,7 +94,7 @@ class Reader:
         return ShownDecision(recorded) if recorded else None
 
     async def promise(self, source: str, job: str, epoch: int | None) -> EndedPromise | None:
-        """What a job with a deadline was promised and came to, if it has ended in that run."""
+        """The promise to a job with a deadline, and whether it was kept, if the job has ended in that run."""
         found = await self._runtime.store.promises(limit=1, source=source, job=job) or []
         return next((each for each in found if epoch in (None, each.epoch)), None)
 

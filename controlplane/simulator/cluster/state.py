@@ -174,7 +174,7 @@ class State(NamedTuple):
     free_on: Ints
     """Free slots of each machine."""
     samples: Floats
-    """What jobs achieved that tried a policy wholly; empty where nobody goes by them."""
+    """Samples by which the speculator switches; empty where it goes by none."""
     runs: Floats
     """(live jobs, RUN_LENGTH): the tallies that samples are made of; no rows where there are none."""
     log: Records
