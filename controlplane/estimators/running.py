@@ -70,10 +70,12 @@ def estimate(
     """Estimates for the live attempts in pools that are due, all running attempts of their stages among them.
 
     An attempt is compared with the others of its stage, finished and running; one on a cold executor with finished
-    ones on such executors, any other with those on warm ones, if there are any. `durations` of the latter,
-    `cold_durations` and `gaps` are those of finished ones, shape (n_stages, BINS).
+    ones on such executors, any other with those on warm ones, if there are any. Where those are less than half of the
+    finished ones, it is also late by all of them: first ones take longer, if anything, and a cold attempt is allowed
+    for that. `durations` of warm ones, `cold_durations` and `gaps` are those of finished ones, shape (n_stages, BINS).
     """
     running = np.zeros(len(stages), dtype=RUNNING)
+    all_durations = durations + cold_durations
     ages, silences = np.zeros_like(durations), np.zeros_like(gaps)
     for at in range(len(attempts)):
         attempt, estimates = attempts[at], attempts_estimated[at]
@@ -109,6 +111,10 @@ def estimate(
             siblings = cold_durations[row] if is_cold else durations[row]
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
+            if 2 * (stage["n_cold"] if is_cold else n_warm) < stage["n_finished"]:
+                first_s = max(startup_prior_s, stage["cold_sum_s"] / stage["n_cold"]) if attempt["cold"] else 0.0
+                worked_s, siblings = age_s - first_s, all_durations[row]
+                is_late |= is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, pool, others, gaps[row], silences[row])
             estimates["own_log"] = log_cost - sibling_log - host_log[attempt["host"]]
             write_times(

@@ -265,6 +265,29 @@ def test_the_task_after_a_kill_is_compared_with_those_that_had_to_start_a_worker
     assert not attempts.cold[scenario.scheduler.cluster.sources[SOURCE].attempts[18]]
 
 
+@pytest.mark.parametrize("is_cold", [False, True])
+def test_two_of_eight_that_hang_are_late_though_few_of_their_own_kind_have_ended(is_cold):
+    """They hang on executors that are warm, or not; two siblings ended on such ones and four on others, all in .1 s.
+
+    Neither shows progress. Were each compared with its own kind alone, the other would be one of three for ever.
+    """
+    scenario = Scenario(CONTROL)
+    scenario.stage(8)
+    cold, warm = ((0, 1, 2, 3), (4, 5, 6, 7)) if is_cold else ((2, 3, 4, 5), (0, 1, 6, 7))
+    scenario.tell([scenario.started(index, index % 4) for index in cold])
+    scenario.now_s = 0.1
+    scenario.tell([scenario.ended(index, 0.1) for index in cold if index > 1])
+    scenario.tell([scenario.started(index, 2 + index % 2 if is_cold else index % 4) for index in warm])
+    scenario.now_s = 0.2
+    scenario.tell([scenario.ended(index, 0.1) for index in warm if index > 1])
+    copied = set()
+    while copied != {0, 1} and scenario.now_s < 30.0:
+        scenario.now_s += 0.2
+        copied |= {order.index for order in orders(scenario.tell()) if isinstance(order, LaunchCopy)}
+    assert copied == {0, 1}
+    assert scenario.now_s < 12.0
+
+
 @pytest.mark.parametrize("starts_first", [False, True])
 @pytest.mark.parametrize("hung", [7, 14])
 def test_a_task_that_hangs_after_a_cold_first_wave_is_compared_with_warm_ones(hung, starts_first):
