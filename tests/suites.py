@@ -108,7 +108,7 @@ Nor is `models` measured: most of its time goes to kernels, which are not seen w
 """
 TEST = (
     *(suite.measured() if suite.name in MEASURED else suite for suite in UNIT),
-    _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser")),
+    _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser", "classes")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
