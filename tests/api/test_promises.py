@@ -170,7 +170,7 @@ def test_the_page_draws_a_dot_for_each_bin_and_tells_the_same(plane):
     page = plane.client.get("/promises?since=24h").text
     assert page.count('<circle class="dot"') == 6
     assert '<circle class="dot" cx="80.0" cy="0.0"' in page
-    assert "1 of 2 jobs kept their deadline, 50 %." in page
+    assert "1 of 2 deadlines kept, 50 %." in page
     assert "1 job: 0.8 promised, 1 kept" in page
 
 

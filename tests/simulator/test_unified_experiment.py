@@ -3,6 +3,7 @@
 import pytest
 
 from controlplane.simulator.experiments.experiment import Results, Scale
+from controlplane.simulator.experiments.shed_plus import world
 from controlplane.simulator.experiments.unified import (
     CHOOSING,
     EXPERIMENTS,
@@ -11,6 +12,7 @@ from controlplane.simulator.experiments.unified import (
     RIVALS,
     Cell,
     cells,
+    deadlines,
     default,
     outcome,
     runs,
@@ -57,3 +59,13 @@ def test_all_policies_may_have_as_many_attempts_and_as_many_kills():
     of_cell = [runs(Scale.FULL, Cell(slots=24, world="half shared", noise=0.3, load=0.8, kills=False), policy)
                for policy in (OURS, *RIVALS)]  # fmt: skip
     assert {point.scenario.speculator_settings["end_beaten"] for point in of_cell} == {0.0}
+
+
+def test_with_noisy_estimates_it_keeps_more_deadlines_than_shed_plus():
+    """By how wrong estimates are it knows that a task may be late which seems to be in time."""
+    noisy = {"noise": 0.3, "jobs": 300}
+    ours, theirs = (
+        world.runs(Scale.SMOKE, noisy, deadlines.fields(0.8, policy)).scenario.simulate(1).on_time_share
+        for policy in (deadlines.OURS, deadlines.SHED_PLUS)
+    )
+    assert ours > theirs + 0.05

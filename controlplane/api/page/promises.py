@@ -51,11 +51,11 @@ def headline(jobs: int, kept: int) -> str:
     """How many deadlines were kept, in a sentence.
 
     >>> headline(4, 3), headline(0, 0)
-    ('3 of 4 jobs kept their deadline, 75 %.', 'No job with a deadline has ended.')
+    ('3 of 4 deadlines kept, 75 %.', 'No job with a deadline has ended.')
     """
     if not jobs:
         return "No job with a deadline has ended."
-    return f"{kept} of {counted(jobs, 'job')} kept their deadline, {share(kept, jobs)}."
+    return f"{kept} of {counted(jobs, 'deadline')} kept, {share(kept, jobs)}."
 
 
 def deadline_figures(pocd: PocdState | None, ended: EndedPromise | None) -> Iterator[Figure]:

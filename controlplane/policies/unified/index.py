@@ -3,6 +3,7 @@
 Originals go to the job with the least work left. A copy is worth the time by which its job ends sooner, less the price
 of the slot time that it adds; it may add less than none. How much it helps depends on whether it meets the original's
 slowness again, which is learned for the application, and for the task once two of its attempts have been compared.
+A job with a deadline gains by being in time alone: a missed deadline is worth the whole of it.
 """
 
 import math
@@ -20,6 +21,7 @@ from controlplane.policies.copy_priority import keep_to_idle
 from controlplane.policies.grass.gs import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
+from controlplane.policies.shed_plus.forecast import forecast
 from controlplane.policies.skew import has_more_to_do
 from controlplane.policies.whole_slots import TOLERANCE
 
@@ -106,6 +108,49 @@ def others_end_s(waiting: int, t_fresh_s: float, waiting_jobs: int, slots: int) 
 
 
 @rule
+def late_odds(t_rem_s: float, time_left_s: float, error: float) -> float:
+    """Probability that an attempt ends late, by how wrong estimates are: a Laplace law of their logarithms.
+
+    `error` is the mean absolute log error of estimates of time to go.  Units: seconds.
+
+    >>> [late_odds(t_rem_s, time_left_s=4.0, error=0.5) for t_rem_s in (2.0, 4.0, 8.0)]
+    [0.125, 0.5, 0.875]
+    >>> [late_odds(t_rem_s, 4.0, error=0.0) for t_rem_s in (4.0, 4.1)], late_odds(1.0, -1.0, 0.5)
+    ([0.0, 1.0], 1.0)
+    """
+    if time_left_s <= 0.0 or error <= 0.0:
+        return 1.0 if t_rem_s > time_left_s else 0.0
+    if t_rem_s > time_left_s:
+        return 1.0 - 0.5 * (time_left_s / t_rem_s) ** (1.0 / error)
+    return 0.5 * (t_rem_s / time_left_s) ** (1.0 / error)
+
+
+@rule
+def in_time_gain(miss: float, copy_miss: float, again: float, same_s: float, time_left_s: float) -> float:
+    """By how much a copy raises the probability that a task ends before its job's deadline.
+
+    An equally slow copy is in time if `same_s` is.  Source: Shed+, equation (9).  Units: seconds.
+
+    >>> [in_time_gain(0.5, 0.25, again, same_s=9.0, time_left_s=5.0) for again in (0.0, 0.5, 1.0)]
+    [0.375, 0.1875, 0.0]
+    """
+    return miss * ((1.0 - again) * (1.0 - copy_miss) + again * (same_s <= time_left_s))
+
+
+@rule
+def further_copies(miss: float, copy_miss: float, again: float, least_gain: float, most: int) -> int:
+    """How many copies a task gets at once beside a first one: each raises the probability by more than `least_gain`.
+
+    >>> [further_copies(1.0, 0.25, 0.0, least_gain=least_gain, most=5) for least_gain in (0.2, 0.1, 0.01)]
+    [0, 1, 3]
+    """
+    gain, further = miss * (1.0 - again) * (1.0 - copy_miss) * copy_miss, 0
+    while gain > least_gain and further + 1 < most:
+        gain, further = gain * copy_miss, further + 1
+    return further
+
+
+@rule
 def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
@@ -125,8 +170,9 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
 
     Either counts from a margin on. On idle slots the gain is the task's own. Where most of a task's slowness would be
     met again, a copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
+    Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time.
     """
-    tasks = seen.tasks
+    tasks, foretold = seen.tasks, forecast(seen)
     last_s, second_s = last_ends_s(seen)
     has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
@@ -154,16 +200,25 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         added_s = (1.0 - again) * added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills)
         added_s += again * added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills)
         one["gain"] = (1.0 - again) * saved_s(t_rem_s, own_s, others_s) + again * saved_s(t_rem_s, same_s, others_s)
+        mine, left_s, wanted, more_likely = foretold[row], seen.stages[task["stage"]]["deadline_s"], 1, 0.0
+        is_bound = mine["is_known"] and mine["copy_miss"] < 1.0
+        if is_bound:
+            miss = late_odds(t_rem_s, left_s, pool["foretold_error"]) * mine["copy_miss"] ** float(attempts - 1)
+            more_likely = in_time_gain(miss, mine["copy_miss"], again, same_s, left_s)
+            one["gain"] = more_likely * (left_s + job["age_s"])
+            wanted += further_copies(miss, mine["copy_miss"], again, settings["least_more_likely"], task["copies_left"])
         one["price"] = price_s * added_s
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
         usual_s = own_s if by_ras else t_fresh_s
         sooner_s = gs_gain_s(t_rem_s, usual_s, settings["sooner_by_s"], settings["sooner_times"])
         may_add = is_idle and sooner_s > 0.0 and not has_more[row]
+        if is_bound:
+            may_add = more_likely > settings["least_more_likely"]
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
         one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s)
-        one["copies"] = is_worth and task["eligible"]
-        is_extra[row] = one["copies"] > 0 and not saves
+        one["copies"] = wanted * (is_worth and task["eligible"])
+        is_extra[row] = one["copies"] > 0 and not (saves or is_bound)
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)
 
 
@@ -220,6 +275,13 @@ ROW = Row(
             low=0.0,
             high=1.0,
             about="Slot time that a copy must save, in shares of what the running attempt still needs; less is chance.",
+        ),
+        Setting(
+            name="least_more_likely",
+            default=0.05,
+            low=0.0,
+            high=1.0,
+            about="Probability that a task ends before its job's deadline which a copy must add; less is chance.",
         ),
         *SOONER,
         replace(END_BEATEN, default=1.0),

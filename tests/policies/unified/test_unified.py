@@ -141,3 +141,65 @@ def test_its_allocator_serves_the_least_work_first(pool):
     targets = allocator("unified").allocate(slots, claimants)["target"]
     assert targets.tolist() == [2, 3, 5]
     np.testing.assert_array_equal(targets, allocator("srpt").allocate(slots, claimants)["target"])
+
+
+BEFORE_DEADLINE = {"stages": {"deadline_s": 5.0, "finished_from": -1, "finished_to": -1}, "jobs": {"age_s": 3.0}}
+"""Five of eight seconds are left, of which a fresh attempt takes 1 s at least: it is late in 1 of 25 cases."""
+
+
+def test_a_job_gains_its_whole_deadline_by_being_in_time(ask):
+    """One task will be late for sure, and its copy is not in 96 % of cases; the other is in time by itself."""
+    answer = ask([9.0, 4.9], IDLE, **BEFORE_DEADLINE)
+    assert answer["gain"].tolist() == pytest.approx([0.96 * 8.0, 0.0])
+    assert answer["copies"].tolist() == [1, 0]
+
+
+def test_uncertain_estimates_make_a_task_late_that_seems_to_be_in_time(ask):
+    """By Laplace's law: half of (3 / 5) squared with an error of a half."""
+    answer = ask([3.0], IDLE | {"foretold_error": 0.5}, **BEFORE_DEADLINE)
+    assert answer["gain"][0] == pytest.approx(0.5 * 0.6**2 * 0.96 * 8.0)
+    assert answer["copies"].tolist() == [1]
+
+
+def test_a_further_copy_gains_by_what_the_first_leaves(ask):
+    """The first is late in 4 % of cases."""
+    answer = ask([9.0], IDLE, running_attempts=[2], **BEFORE_DEADLINE)
+    assert answer["gain"][0] == pytest.approx(0.04 * 0.96 * 8.0)
+
+
+def test_a_little_more_likely_is_chance(ask):
+    """With an error of a quarter the task is late in 1.9 % of cases, and the copy adds slot time."""
+    pool = IDLE | {"foretold_error": 0.25}
+    assert ask([2.2], pool, **BEFORE_DEADLINE)["copies"].tolist() == [0]
+    assert ask([2.2], pool, {"least_more_likely": 0.01}, **BEFORE_DEADLINE)["copies"].tolist() == [1]
+
+
+def test_an_equally_slow_copy_is_in_time_or_not(ask):
+    """Half of the slowness is kept: at six times the usual time the copy would be as late, at twice it would not."""
+    slow, less_slow = (
+        ask([9.0], IDLE | {"kept_slowness": 0.5}, slowness=[slowness], **BEFORE_DEADLINE) for slowness in (6.0, 2.0)
+    )
+    assert slow["gain"][0] == pytest.approx(0.5 * 0.96 * 8.0)
+    assert less_slow["gain"][0] == pytest.approx((0.5 * 0.96 + 0.5) * 8.0)
+
+
+@pytest.mark.parametrize("deadline_s", [1.0, -2.0])
+def test_a_job_that_is_late_whatever_it_gets_is_one_without_a_deadline(ask, deadline_s):
+    late = BEFORE_DEADLINE | {"stages": {"deadline_s": deadline_s, "finished_from": -1, "finished_to": -1}}
+    assert ask([4.0], BUSY, **late).tobytes() == ask([4.0], BUSY).tobytes()
+
+
+def test_a_copy_for_a_deadline_need_not_save_slot_time_while_a_job_waits(ask):
+    """Neither would end long before the other, but estimates are wrong by a half."""
+    pool = BUSY | {"foretold_error": 0.5}
+    assert ask([2.0], pool)["copies"].tolist() == [0]
+    sooner = {"stages": {"deadline_s": 2.5, "finished_from": -1, "finished_to": -1}}
+    assert ask([2.0], pool, **BEFORE_DEADLINE | sooner)["copies"].tolist() == [1]
+
+
+def test_a_task_gets_as_many_copies_at_once_as_each_make_it_more_likely(ask):
+    """With 1 and 3/4 s for a fresh one: a copy is late in 9 of 16 cases, and adds .44, .25, .14, .08, .04."""
+    near = {"stages": {"deadline_s": 4.0 / 3.0, "finished_from": -1, "finished_to": -1}}
+    answer = ask([9.0], IDLE, copies_left=[5], **BEFORE_DEADLINE | near)
+    assert answer["copies"].tolist() == [4]
+    assert ask([9.0], IDLE, copies_left=[2], **BEFORE_DEADLINE | near)["copies"].tolist() == [2]

@@ -78,7 +78,7 @@ def lines(title: str, x_label: str, x: Sequence[float], found: Sequence[dict[str
                 y=[100 * one[name].mean for one in found],
                 error=[100 * one[name].error for one in found],
             )
-            for name in POLICIES
+            for name in found[0]
         ],
     )
 

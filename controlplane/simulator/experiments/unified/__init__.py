@@ -16,9 +16,10 @@ from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Experiment, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns
+from controlplane.simulator.experiments.unified import deadlines
 from controlplane.simulator.statistics import Estimate, estimate
 
-OURS = "unified+unified"
+OURS = deadlines.OURS
 RIVALS = ("srpt+late", "srpt+ras", "hopper+ras")
 CHOOSING, JUDGING = slice(0, 4), slice(4, 8)
 """Places of the seeds that choose the rival, and of those that judge."""
@@ -196,4 +197,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         judge=default,
         tried="8, 24 and 400 slots, three worlds, three noises, three loads, with kills and without.",
     ),
+    deadlines.EXPERIMENT,
 )
