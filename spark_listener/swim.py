@@ -12,11 +12,12 @@ TRACE_PATH = Path(__file__).parent / "traces" / "FB-2009_samples_24_times_1hr_0.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelJob:
-    """One job to run: its arrival after the slice's first job, and its number of map tasks."""
+    """One job to run: its arrival after the first job, its number of map tasks, and its deadline, if it has one."""
 
     job_id: str
     arrival_s: float
     tasks: int
+    deadline_s: float | None = None
 
 
 def read_trace(path: Path = TRACE_PATH) -> list[TraceJob]:

@@ -132,9 +132,11 @@ def test_the_ratio_to_either_stock_is_held_to_the_goal_of_its_world(tmp_path):
     assert (by_job["ratio"], by_job["name"]) == (1.0, "demo-ratio-data unified+unified by job")
 
 
-def tiny(jobs=1):
+def played(contestant, world, jobs=1, **overhead):
     """The first jobs of the small demo, on hosts of one core."""
-    return replace(SIZES["small"], jobs=jobs, cores_per_worker=1)
+    first = replace(SIZES["small"], jobs=jobs).workload().jobs
+    overhead = sim_real.Overhead(**{"attempt_s": 0.25, "job_s": 0.0} | overhead)
+    return sim_real.DemoPlay(sim_real.MODELS[contestant], first, 1, world, overhead, placement=1)
 
 
 @pytest.mark.parametrize("contestant", sim_real.MODELS)
@@ -142,33 +144,28 @@ def test_a_simulated_job_takes_what_its_slowest_split_takes_to_read(contestant):
     """Three tasks on four hosts, of which none is sick, and neither stock nor ours can save anything in `data`."""
     world = World(seed=3, kind="data", sick_host="none")
     slowest_s = max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
-    overhead = sim_real.Overhead(attempt_s=0.25, job_s=1.0)
-    play = sim_real.DemoPlay(sim_real.MODELS[contestant], tiny(), world, overhead, placement=1)
-    assert play.mean_job_s() == pytest.approx(slowest_s + 2 * 0.25 + 1.0, abs=0.05)
+    assert played(contestant, world, job_s=1.0).job_s() == pytest.approx([slowest_s + 2 * 0.25 + 1.0], abs=0.05)
 
 
 def test_a_simulated_sick_host_runs_for_a_share_of_each_second_and_for_whole_steps():
     """A sleep that outlasts the time in which the process is stopped is over when it goes on."""
     world = World(seed=3, sick_duty=0.25)
-    play = sim_real.DemoPlay(sim_real.MODELS["stock"], tiny(), world, sim_real.Overhead(0.25, 0.0), placement=1)
+    play = played("stock", world)
     driver, sick = play.driver("spark:demo", range(4), 1), sim_real.HOSTS.index(world.sick_host)
     steps = [driver.duty(sick, sim_real.STEPS * step_s) for step_s in (0.05, 0.1, 0.3)]
     assert steps == pytest.approx([0.25, 0.3, 0.3])
     assert driver.duty(0, 1.0) == 1.0
-    assert play.mean_job_s() > 1.5 * max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
+    assert play.job_s()[0] > 1.5 * max(sim_real.read_s(world, "job320", task, 0) for task in range(3))
 
 
 def test_simulated_stock_serves_stages_in_the_order_of_their_submission():
     """Of ten jobs on four slots the last waits for most of the work; a fair order serves small ones sooner."""
     world = World(seed=3, sick_host="none")
-    fifo, fair = (
-        sim_real.DemoPlay(sim_real.MODELS[name], tiny(jobs=10), world, sim_real.Overhead(0.25, 0.0), placement=1)
-        for name in ("stock", "stock-tuned")
-    )
-    assert fifo.mean_job_s() > 1.5 * fair.mean_job_s()
-    last = [play.results.response_s[-1] for play in (fifo, fair)]
+    fifo, fair = (played(name, world, jobs=10) for name in ("stock", "stock-tuned"))
+    times_s = [play.job_s() for play in (fifo, fair)]
+    assert times_s[0].mean() > 1.5 * times_s[1].mean()
     assert fifo.counts["launched"] == 0 < fair.counts["launched"]
-    assert last[0] > last[1]
+    assert times_s[0][-1] > times_s[1][-1]
 
 
 def test_the_overhead_of_stock_is_what_attempts_take_beyond_reading_and_jobs_beyond_their_stages(tmp_path):

@@ -152,12 +152,21 @@ def demo(
     ] = World.INDEPENDENT,
     size: Annotated[Size, typer.Option(help="10 jobs on 8 slots, or 40 jobs on 24.")] = Size.SMALL,
     table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
+    deadlines: Annotated[
+        bool, typer.Option("--deadlines", help="Jobs with deadlines instead: how many are in time?")
+    ] = False,
 ) -> None:
     """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
     from spark_listener import demo as spark_demo
 
-    run = partial(spark_demo.run, rounds=rounds, world=world.value, size=size.value)
-    _run_demo(spark_demo.run_table1 if table1 else run)
+    if table1 and deadlines:
+        fail("--table1 and --deadlines are two demos: choose one", USAGE)
+    if table1:
+        _run_demo(spark_demo.run_table1)
+    elif deadlines:
+        _run_demo(partial(spark_demo.run_deadlines, rounds=rounds, world=world.value))
+    else:
+        _run_demo(partial(spark_demo.run, rounds=rounds, world=world.value, size=size.value))
 
 
 @app.command("demo-yarn")

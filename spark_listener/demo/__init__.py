@@ -24,6 +24,13 @@ def run(
     run_demo(rounds=rounds, world_kind=world, size=SIZES[size], build_dir=build_dir, first_seed=first_seed)
 
 
+def run_deadlines(rounds: int = 1, world: str = "independent", build_dir: Path = Path("build")) -> None:
+    """Jobs with deadlines, at two loads: how many keep theirs under tuned stock, and under `fifo+shed-plus`?"""
+    from spark_listener.demo import deadlines_runner
+
+    deadlines_runner.run_deadlines(rounds=rounds, world_kind=world, build_dir=build_dir)
+
+
 def run_table1(build_dir: Path = Path("build")) -> None:
     """Run Hopper's Table 1: two jobs on seven slots under three policies, next to the paper's numbers."""
     from spark_listener.demo import table1_runner

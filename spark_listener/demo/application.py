@@ -58,7 +58,8 @@ class ApplicationError(RuntimeError):
 class Outcome:
     """One contestant in one round: seconds and result hash per job, and what its copies did.
 
-    Where applications share a queue, also seconds per application and how many executors were started.
+    Where jobs have deadlines, also these, in seconds from submission; where applications share a queue, also seconds
+    per application and how many executors were started.
     """
 
     contestant: str
@@ -68,6 +69,7 @@ class Outcome:
     copies: CopyCounts
     load: float
     """The machine's load, over the last minute of its run."""
+    deadline_s: dict[str, float] = field(default_factory=dict)
     application_s: dict[str, float] = field(default_factory=dict)
     executors_started: int = 0
 
@@ -124,6 +126,7 @@ def run_application(
         results={job.job_id: finished[job.job_id]["result"] for job in jobs},
         copies=count_copies([work_dir / app_id], began_ms),
         load=machine_load(),
+        deadline_s={job.job_id: job.deadline_s for job in jobs if job.deadline_s is not None},
     )
 
 
@@ -149,7 +152,7 @@ def driver_task(
         "warm_slots": warm_slots,
         "map_only": map_only,
         "jobs": [
-            {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks}
+            {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks, "deadline_s": job.deadline_s}
             | {"url": f"paced://{inputs[job.job_id].resolve()}"}
             for job in jobs
         ],

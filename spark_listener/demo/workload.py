@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 import time
+from contextlib import nullcontext
 from typing import Any
 
 from pyspark import InheritableThread
@@ -19,6 +20,7 @@ from pyspark.sql.functions import max as largest
 from pyspark.sql.functions import sum as total
 
 from spark_listener.attach import attach
+from spark_listener.bounds import deadline
 
 # Losing copies are being killed when the last result arrives; their ends belong in the event log.
 DRAIN_S = 2.0
@@ -64,13 +66,17 @@ def fingerprint(frame: DataFrame) -> str:
 
 
 def run_job(spark: SparkSession, job: dict[str, Any], start_s: float, map_only: bool) -> None:
-    """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result."""
+    """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result.
+
+    Its deadline, if it has one, steers Grasshopper, and ends nothing.
+    """
     time.sleep(max(0.0, start_s + job["arrival_s"] - time.monotonic()))
     spark.sparkContext.setJobGroup(job["id"], f"trace job {job['id']}, {job['tasks']} tasks")
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", job["id"])
     submitted_s = time.monotonic()
     emit(event="submitted", job=job["id"])
-    result = fingerprint(query(spark, job["url"], map_only))
+    with deadline(f"{round(1000 * job['deadline_s'])}ms") if job["deadline_s"] else nullcontext():
+        result = fingerprint(query(spark, job["url"], map_only))
     emit(event="finished", job=job["id"], seconds=time.monotonic() - submitted_s, result=result)
 
 

@@ -34,6 +34,18 @@ class World:
         if self.kind not in KINDS:
             raise ValueError(f"world: got {self.kind!r}, want one of {KINDS}")
 
+    def mean_read_s(self) -> float:
+        """How long a split takes to read on a healthy host, on average.
+
+        >>> World(seed=1, max_slowdown=1.0).mean_read_s() == SPLIT_BYTES / World(seed=1).bytes_per_second
+        True
+        >>> round(World(seed=1).mean_read_s() / World(seed=1, max_slowdown=1.0).mean_read_s(), 3)
+        2.654
+        """
+        below_1 = self.tail_index - 1
+        mean_slowdown = 1 + (1 - self.max_slowdown**-below_1) / below_1
+        return SPLIT_BYTES / self.bytes_per_second * mean_slowdown
+
     def spark_conf(self) -> dict[str, str]:
         """The Spark configuration to read `paced://` paths in this world."""
         return {

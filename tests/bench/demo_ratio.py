@@ -2,21 +2,15 @@
 
 import os
 import statistics
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import contestants
-from spark_listener.demo.control_plane import control_plane
 from spark_listener.demo.report import interval_95, job_ratio
-from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import KINDS, SIZES
-from spark_listener.local_cluster import LocalCluster
 from tests.bench.__main__ import ROOT
-from tests.bench.demo_rounds import mean_times, measured
+from tests.bench.demo_rounds import mean_times, measured, on_one_cluster
 from tests.bench.statistics import least_ratio, ratio_row
 
 SIZE = SIZES["large"]
@@ -53,17 +47,7 @@ def rows() -> list[dict]:
 def run_round(kind: str, number: int, work_dir: Path) -> dict[str, list[Outcome]]:
     """Every contestant once, on one cluster."""
     world = SIZE.world(seed=FIRST_SEED + number - 1, kind=kind)
-    with ExitStack() as stack:
-        addresses = {
-            one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
-            for one in COMPETITORS
-            if one.allocator
-        }
-        cluster = LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster")
-        return run_rounds(
-            COMPETITORS, [world], SIZE.workload(), addresses, stack.enter_context(cluster), work_dir, Console(),
-            first_round=number,
-        )  # fmt: skip
+    return on_one_cluster(COMPETITORS, SIZE, world, SIZE.workload(), number, work_dir)
 
 
 def ratios(ours: str, kind: str, times_s: dict[str, list[float]], outcomes: dict[str, list[Outcome]]) -> list[dict]:

@@ -7,6 +7,7 @@ round counts only if all before it do, and one that was cut short leaves nothing
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from rich.console import Console
 from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
+from spark_listener.demo.control_plane import control_plane
 from spark_listener.demo.report import print_table, rows_of, write_json
-from spark_listener.demo.runner import check_results, only_one
+from spark_listener.demo.runner import check_results, only_one, run_rounds
+from spark_listener.demo.world import Size, Workload, World
+from spark_listener.local_cluster import LocalCluster
 from tests.bench.__main__ import commit
 
 BULKY = ("cluster", "yarn", "inputs")
@@ -77,6 +81,22 @@ def recorded(place: Path, at: str) -> Round | None:
         return None
     kept = msgspec.json.decode(record.read_bytes(), type=Round)
     return kept if kept.commit == at else None
+
+
+def on_one_cluster(
+    competitors: Sequence[Contestant], size: Size, world: World, work: Workload, number: int, work_dir: Path
+) -> dict[str, list[Outcome]]:
+    """Every contestant once in a world; ours have a control plane each, which begins with the stores in the folder."""
+    with ExitStack() as stack:
+        addresses = {
+            one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
+            for one in competitors
+            if one.allocator
+        }
+        cluster = stack.enter_context(
+            LocalCluster(cores_per_worker=size.cores_per_worker, log_dir=work_dir / "cluster")
+        )
+        return run_rounds(competitors, [world], work, addresses, cluster, work_dir, Console(), first_round=number)
 
 
 def event_log(folder: Path, number: int, contestant: str) -> Path:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from controlplane.model.columns import Floats
 from controlplane.model.facts import Mode
 from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -23,7 +24,7 @@ from controlplane.simulator.live.driver import MOST_STARTED, Driver
 from controlplane.simulator.live.play import Play
 from controlplane.simulator.live.scenario import UNLIMITED
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.world import SPLIT_BYTES, Size, World
+from spark_listener.demo.world import SPLIT_BYTES, World
 from spark_listener.event_log import read_attempts, read_stages
 from spark_listener.swim import ModelJob
 from tests.bench.demo_ratio import FIRST_SEED, FOLDERS, ROUNDS, SIZE
@@ -158,20 +159,28 @@ class DemoDriver(Driver):
 class DemoPlay(Play):
     """A contestant's run of the demo: its jobs, arrivals, hosts and draws; `placement` chooses the order of offers."""
 
-    def __init__(self, model: Model, size: Size, world: World, overhead: Overhead, placement: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        jobs: Sequence[ModelJob],
+        cores_per_worker: int,
+        world: World,
+        overhead: Overhead,
+        placement: int,
+    ) -> None:
         self._demo, self._model, self._overhead = world, model, overhead
-        self._demo_jobs = size.workload().jobs
-        n_jobs = len(self._demo_jobs)
+        self._demo_jobs = jobs
+        n_jobs = len(jobs)
         work = cluster.Workload(
-            arrival_s=np.array([job.arrival_s for job in self._demo_jobs]),
+            arrival_s=np.array([job.arrival_s for job in jobs]),
             service_s=np.ones(n_jobs),
             weight=np.ones(n_jobs),
             transfer_ratio=np.zeros(n_jobs),
             first_phase=2 * np.arange(n_jobs + 1),
-            phase_tasks=np.array([tasks for job in self._demo_jobs for tasks in (job.tasks, 1)]),
+            phase_tasks=np.array([tasks for job in jobs for tasks in (job.tasks, 1)]),
             original_s=np.empty(0),
             first_original=np.zeros(n_jobs + 1, dtype=np.int64),
-            deadline_s=np.full(n_jobs, inf),
+            deadline_s=np.array([inf if job.deadline_s is None else job.deadline_s for job in jobs]),
             input_deadline_s=np.full(n_jobs, inf),
             error_bound=np.zeros(n_jobs),
         )
@@ -181,17 +190,17 @@ class DemoPlay(Play):
             kill_s=0.0, replicas=0, remote_factor=1.0, resumes=False, gives_up=False,
         )  # fmt: skip
         self._placement = placement
-        super().__init__(work, machines, model.settings(), size.cores_per_worker, REPORT_S)
+        super().__init__(work, machines, model.settings(), cores_per_worker, REPORT_S)
 
     def driver(self, source: str, machines: range, slots_per_machine: int) -> Driver:
         """The contestant's."""
         slots = ShuffledSlots(machines, slots_per_machine, self._placement)
         return DemoDriver(self, source, machines, slots, self._model, self._demo, self._demo_jobs)
 
-    def mean_job_s(self) -> float:
-        """Play it, and tell the mean job time."""
+    def job_s(self) -> Floats:
+        """Play it, and tell each job's time, in order of arrival, (n_jobs,).  Units: seconds."""
         self.run(np.array([0.0, 0.0]))
-        return self._overhead.job_s + float(self.results.response_s.mean())
+        return self._overhead.job_s + self.results.response_s
 
 
 def read_s(world: World, job_id: str, task: int, attempt: int) -> float:
@@ -201,10 +210,13 @@ def read_s(world: World, job_id: str, task: int, attempt: int) -> float:
 
 
 def overhead_of(log: Path, job_s: Mapping[str, float], world: World) -> Overhead:
-    """The means of one run: its attempts on healthy hosts beyond what they read, its jobs beyond their open stages."""
+    """The means of one run: its attempts on healthy hosts beyond what they read, its jobs beyond their open stages.
+
+    Attempts that were beaten or failed say nothing.
+    """
     stages = {one.stage: one for one in read_stages(log) if one.job_group}
     reading = {one.job_group: one.stage for one in reversed(stages.values())}
-    attempts = [one for one in read_attempts(log) if one.stage in stages]
+    attempts = [one for one in read_attempts(log) if one.stage in stages and one.succeeded]
     ended_ms = {one.stage: one.finish_ms for one in attempts}
     open_s = sum(ended_ms[one.stage] - one.submitted_ms for one in stages.values()) / 1000
     beyond_s = []
@@ -214,6 +226,20 @@ def overhead_of(log: Path, job_s: Mapping[str, float], world: World) -> Overhead
             reads = reading[job_id] == one.stage
             beyond_s.append(one.duration_s - reads * read_s(world, job_id, one.task, one.attempt))
     return Overhead(attempt_s=statistics.fmean(beyond_s), job_s=(sum(job_s.values()) - open_s) / len(job_s))
+
+
+def mean_overhead(folder: Path, outcomes: Sequence[Outcome], worlds: Sequence[World]) -> Overhead:
+    """That of a contestant's rounds from the first on, which are in this folder."""
+    of_rounds = [
+        overhead_of(event_log(folder, number, one.contestant), one.job_s, world)
+        for number, (one, world) in enumerate(zip(outcomes, worlds, strict=True), start=1)
+    ]
+    found = Overhead(*map(statistics.fmean, zip(*of_rounds, strict=True)))
+    print(
+        f"{folder.name}: {found.attempt_s:.2f} s an attempt and {found.job_s:.2f} s a job"
+        f" beyond what the tasks of {outcomes[0].contestant} read"
+    )
+    return found
 
 
 def rows() -> list[dict]:
@@ -228,14 +254,7 @@ def rows() -> list[dict]:
 
 def _world(kind: str, rounds: list[Round]) -> list[dict]:
     worlds = [SIZE.world(seed=FIRST_SEED + number, kind=kind) for number in range(len(rounds))]
-    of_rounds = [
-        overhead_of(event_log(FOLDERS[kind], number, "stock"), one.outcomes["stock"].job_s, world)
-        for number, (world, one) in enumerate(zip(worlds, rounds, strict=True), start=1)
-    ]
-    overhead = Overhead(*map(statistics.fmean, zip(*of_rounds, strict=True)))
-    print(
-        f"{kind}: {overhead.attempt_s:.2f} s an attempt and {overhead.job_s:.2f} s a job beyond what stock's tasks read"
-    )
+    overhead = mean_overhead(FOLDERS[kind], [one.outcomes["stock"] for one in rounds], worlds)
     return [
         _row(f"sim-real-{kind} {name}", model, worlds, overhead, [one.outcomes[name] for one in rounds])
         for name, model in MODELS.items()
@@ -243,8 +262,11 @@ def _world(kind: str, rounds: list[Round]) -> list[dict]:
 
 
 def _row(name: str, model: Model, worlds: list[World], overhead: Overhead, measured: list[Outcome]) -> dict:
+    jobs = SIZE.workload().jobs
     simulated_s = [
-        statistics.fmean(DemoPlay(model, SIZE, world, overhead, at).mean_job_s() for at in range(PLACEMENTS))
+        statistics.fmean(
+            DemoPlay(model, jobs, SIZE.cores_per_worker, world, overhead, at).job_s().mean() for at in range(PLACEMENTS)
+        )
         for world in worlds
     ]
     row = ratio_row(

@@ -51,6 +51,12 @@ def test_help_imports_nothing_heavy() -> None:
     assert told.stdout.strip() == "[]"
 
 
+def test_one_demo_runs_at_a_time() -> None:
+    """Two that are asked for are neither."""
+    told = run("demo", "--table1", "--deadlines")
+    assert (told.exit_code, "choose one" in told.stderr) == (USAGE, True)
+
+
 def test_the_version_is_told() -> None:
     """For bug reports; the rest of the help is in its place."""
     assert run("--version").stdout == f"grasshopper {__version__}\n"

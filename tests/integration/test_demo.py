@@ -15,6 +15,8 @@ from rich.console import Console
 
 from spark_listener.demo.contestants import contestants
 from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.deadlines import OURS, TUNED, deadline_rows, due, in_time, workload
+from spark_listener.demo.deadlines_runner import run_load
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import SIZES, World
@@ -32,11 +34,11 @@ ROOT = Path(__file__).parents[2]
     [pytest.param(slice(0, None, 3), id="first and last"), pytest.param(slice(None), id="all", marks=pytest.mark.full)],
 )
 def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, chosen) -> None:
-    """Stock and `unified`, or all four."""
+    """Stock and `unified`, or all four; jobs have deadlines, which the control plane knows."""
     playing = contestants()[chosen]
     ours = playing[-1]
-    workload = SIZES["small"].workload()
-    workload = replace(workload, jobs=workload.jobs[:3])
+    work = SIZES["small"].workload()
+    work = due(replace(work, jobs=work.jobs[:3]), deadline_s=300.0)
     with ExitStack() as started:
         addresses = {
             one.name: started.enter_context(control_plane(one, work_dir=tmp_path, report=tmp_path / "demo.json"))
@@ -44,14 +46,18 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
             if one.allocator
         }
         cluster = started.enter_context(LocalCluster(log_dir=tmp_path / "cluster"))
-        outcomes = run_rounds(playing, [World(seed=1)], workload, addresses, cluster, tmp_path, Console())
+        outcomes = run_rounds(playing, [World(seed=1)], work, addresses, cluster, tmp_path, Console())
         with urllib.request.urlopen(f"{addresses[ours.name]}/api/v1/decisions?limit=1000", timeout=10) as answer:
             decisions = json.load(answer)["items"]
+        with urllib.request.urlopen(f"{addresses[ours.name]}/api/v1/promises", timeout=10) as answer:
+            promises = json.load(answer)
     rows = rows_of(playing, outcomes, "independent")
     assert all(one.results_equal_stock and one.jobs == 3 for one in rows)
     granted = {decision["job"]: decision["mode"] for decision in reversed(decisions) if decision["action"] == "grant"}
     assert granted.pop("sql-0") == granted.pop("sql-1") == "off", "while executors are warmed"
     assert set(granted.values()) == {"control"}
+    assert (promises["jobs"], promises["kept"]) == (3, 3)
+    assert all(in_time(one) == 3 for one in outcomes[ours.name])
     assert rows[0].copies_launched == 0
     assert store_of(ours, tmp_path).is_file()
     assert all(one.load > 0 for one in rows)
@@ -60,6 +66,24 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
         warm_up = [attempt for attempt in read_attempts(log) if attempt.stage <= 5]
         for stages in ({0, 3}, {2, 5}):  # map and reduce, twice
             assert {attempt.host for attempt in warm_up if attempt.stage in stages} == set(cluster.hosts), "a cold one"
+
+
+@pytest.mark.full
+def test_jobs_with_deadlines_take_turns_after_a_run_that_sets_these(tmp_path) -> None:
+    """Tuned stock alone first, in another world; then both contestants, whose results are equal."""
+    with (
+        control_plane(OURS, work_dir=tmp_path, report=tmp_path / "demo.json") as address,
+        LocalCluster(log_dir=tmp_path / "cluster") as cluster,
+    ):
+        outcomes = run_load(0.8, workload(0.8, 3), [World(seed=1)], address, cluster, tmp_path, Console())
+    rows = deadline_rows(0.8, outcomes, "independent")
+    assert [(one.row.contestant, one.row.jobs, one.row.results_equal_stock) for one in rows] == [
+        (TUNED.name, 3, True),
+        (OURS.name, 3, True),
+    ]
+    runs = sorted(place.name for place in (tmp_path / "load-0.8").iterdir() if place.name != "inputs")
+    assert runs == ["0-stock-tuned", "1-fifo+shed-plus", "1-stock-tuned"]
+    assert rows[0].deadline_s == rows[1].deadline_s > 0
 
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:

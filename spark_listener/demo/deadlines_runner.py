@@ -1,0 +1,84 @@
+"""How does `demo --deadlines` proceed? At each load tuned stock sets the deadlines, then contestants take turns."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from rich.console import Console
+
+from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
+from spark_listener.demo.application import Outcome
+from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.deadlines import (
+    COMPETITORS,
+    LOADS,
+    OURS,
+    SIZE,
+    TUNED,
+    calibration,
+    deadline_of,
+    deadline_rows,
+    due,
+    print_table,
+    workload,
+    write_json,
+)
+from spark_listener.demo.runner import check_results, keep_page, only_one, run_rounds, tell_store
+from spark_listener.demo.world import Workload, World, testkit_jar
+from spark_listener.local_cluster import LocalCluster
+
+JOBS = 10
+"""At each load."""
+
+
+def run_deadlines(*, rounds: int, world_kind: str, build_dir: Path) -> None:
+    """Both contestants at both loads, the table, `build_dir`/demo-deadlines.json; keeps the decision page.
+
+    Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
+    """
+    exit_on_sigterm()
+    testkit_jar()
+    java_home()
+    console = Console()
+    report = build_dir / "demo-deadlines.json"
+    work_dir = build_dir / "demo-deadlines"
+    worlds = [SIZE.world(seed=number, kind=world_kind) for number in range(1, rounds + 1)]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(only_one(work_dir))
+        console.print("Starting a Spark cluster (one master, four workers) and a control plane.")
+        console.print(f"Its policies are {COMPILED_ONCE}.")
+        address = stack.enter_context(control_plane(OURS, work_dir=work_dir, report=build_dir / "demo.json"))
+        with LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster") as cluster:
+            rows = [
+                row
+                for load in LOADS
+                for row in deadline_rows(
+                    load,
+                    run_load(load, workload(load, JOBS), worlds, address, cluster, work_dir, console),
+                    world_kind,
+                )
+            ]
+        print_table(rows, console)
+        write_json(rows, report)
+        console.print(f"Written: {report}; logs and event logs: {work_dir}")
+        keep_page(address, console)
+    tell_store(store_of(OURS, work_dir), console)
+    check_results([one.row for one in rows])
+
+
+def run_load(
+    load: float,
+    work: Workload,
+    worlds: list[World],
+    address: str,
+    cluster: LocalCluster,
+    work_dir: Path,
+    console: Console,
+) -> dict[str, list[Outcome]]:
+    """Round 0 is tuned stock alone, in a world of its own, and sets the deadline of the jobs of the others."""
+    folder = work_dir / f"load-{load:g}"
+    alone = run_rounds([TUNED], calibration(worlds[0].kind), work, {}, cluster, folder, console, first_round=0)
+    deadline_s = deadline_of(alone[TUNED.name])
+    console.print(f"Load {load:g}: jobs are due {deadline_s:.1f} s after their submission.", highlight=False)
+    return run_rounds(COMPETITORS, worlds, due(work, deadline_s), {OURS.name: address}, cluster, folder, console)

@@ -1,0 +1,71 @@
+"""Do the benchmarks of bounded jobs mean what they say? They are measured rarely."""
+
+import pytest
+
+from spark_listener.demo.application import Outcome
+from spark_listener.demo.deadlines import OURS, TUNED, due, workload
+from spark_listener.demo.world import World
+from spark_listener.event_log import CopyCounts
+from tests.bench import deadline_demo
+from tests.bench.sim_real import Overhead, read_s
+
+pytestmark = pytest.mark.unit
+
+
+def outcome(contestant, n_late, n_jobs=10):
+    """A round with so many late jobs; the deadline is 10 s."""
+    job_s = {f"job{at}": 11.0 if at < n_late else 9.0 for at in range(n_jobs)}
+    copies = CopyCounts(launched=1, won=1, losing_core_s=2.0, core_s=100.0)
+    deadline_s = dict.fromkeys(job_s, 10.0)
+    return Outcome(
+        contestant=contestant.name, seed=1, job_s=job_s, results={}, copies=copies, load=1.0, deadline_s=deadline_s
+    )
+
+
+def rounds(ours, tuned):
+    """Rounds of both contestants with so many late jobs each."""
+    return {
+        OURS.name: [outcome(OURS, n_late) for n_late in ours],
+        TUNED.name: [outcome(TUNED, n_late) for n_late in tuned],
+    }
+
+
+def test_half_of_what_stock_misses_is_a_goal_for_the_whole_interval():
+    """A single lucky round is no proof, and half-shared slowness has no goal."""
+    row = deadline_demo.late_row("x", rounds((1, 2, 1), (5, 6, 5)), is_goal=True)
+    assert (row["value"], row["peer"], row["ratio"]) == (13.3, "stock-tuned 53.3", 0.25)
+    assert row["spread"] == [-20.5, -6.2], "-15, -10 and -15 points, on two degrees of freedom"
+    assert (row["met"], row["deadline_s"]) == (True, 10.0)
+    assert row["losing_core_s"] == {OURS.name: 2.0, TUNED.name: 2.0}
+    unsure = deadline_demo.late_row("x", rounds((0, 5, 1), (5, 6, 5)), is_goal=True)
+    assert (unsure["ratio"], unsure["met"]) == (0.375, False)
+    assert deadline_demo.late_row("x", rounds((3, 3), (5, 5)), is_goal=True)["met"] is False
+    assert deadline_demo.late_row("x", rounds((1,), (5,)), is_goal=False)["met"] is None
+    assert deadline_demo.late_row("x", rounds((0,), (0,)), is_goal=True)["ratio"] is None
+
+
+def test_what_is_foretold_may_be_ten_points_off():
+    measured = rounds((2, 4), (5, 5))[OURS.name]
+    assert deadline_demo.foretold_row("x", 39.0, measured, is_goal=True)["met"] is True
+    row = deadline_demo.foretold_row("x", 41.0, measured, is_goal=True)
+    assert (row["name"], row["value"], row["peer"], row["met"]) == (
+        f"x {OURS.name} simulated",
+        41.0,
+        "measured 30.0",
+        False,
+    )
+
+
+@pytest.mark.parametrize("contestant", deadline_demo.SIMULATED)
+def test_a_simulated_job_is_late_if_its_slowest_split_takes_longer_than_its_deadline(contestant, monkeypatch):
+    """One job alone, and copies as slow as their originals: nobody can save anything, and overhead counts."""
+    monkeypatch.setattr(deadline_demo, "PLACEMENTS", 1)
+    world = World(seed=3, kind="data", sick_host="none")
+    work, overhead = workload(0.4, 2), Overhead(attempt_s=0.25, job_s=1.0)
+    takes_s = max(read_s(world, "job0", task, 0) for task in range(10)) + 2 * 0.25 + 1.0
+    alone = type(work)(jobs=work.jobs[:1])
+    model = deadline_demo.SIMULATED[contestant]
+    late = [
+        deadline_demo.foretold_late(model, due(alone, takes_s + more_s), [world], overhead) for more_s in (-0.2, 0.2)
+    ]
+    assert late == [100.0, 0.0]
