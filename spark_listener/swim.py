@@ -18,6 +18,8 @@ class ModelJob:
     arrival_s: float
     tasks: int
     deadline_s: float | None = None
+    is_approximate: bool = False
+    """Whether it ends at its deadline, with what it has seen."""
 
 
 def read_trace(path: Path = TRACE_PATH) -> list[TraceJob]:

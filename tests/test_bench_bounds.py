@@ -1,12 +1,15 @@
 """Do the benchmarks of bounded jobs mean what they say? They are measured rarely."""
 
+import json
+from itertools import pairwise
+
 import pytest
 
-from spark_listener.demo.application import Outcome
+from spark_listener.demo.application import TIMEOUT_S, Outcome
 from spark_listener.demo.deadlines import OURS, TUNED, due, workload
 from spark_listener.demo.world import World
 from spark_listener.event_log import CopyCounts
-from tests.bench import deadline_demo
+from tests.bench import accuracy_demo, deadline_demo
 from tests.bench.sim_real import Overhead, read_s
 
 pytestmark = pytest.mark.unit
@@ -69,3 +72,56 @@ def test_a_simulated_job_is_late_if_its_slowest_split_takes_longer_than_its_dead
         deadline_demo.foretold_late(model, due(alone, takes_s + more_s), [world], overhead) for more_s in (-0.2, 0.2)
     ]
     assert late == [100.0, 0.0]
+
+
+def seen(contestant, *partitions, answer=7):
+    """A round with so many partitions seen of each approximate job."""
+    results = {
+        f"part{at}": json.dumps({part: [answer, [[answer, 1]]] for part in range(n)}) for at, n in enumerate(partitions)
+    }
+    copies = CopyCounts(launched=1, won=1, losing_core_s=2.0, core_s=100.0)
+    return Outcome(
+        contestant=contestant.name, seed=1, job_s=dict.fromkeys(results, 17.8), results=results, copies=copies, load=1.0
+    )
+
+
+def test_accuracy_is_the_share_of_input_tasks_done_by_the_deadline():
+    """15 % more is the goal, and surely more than nothing."""
+    tuned = [seen(accuracy_demo.TUNED, 24, 24), seen(accuracy_demo.TUNED, 12, 36)]
+
+    def row(*ours, is_goal=True):
+        rounds = [seen(accuracy_demo.OURS, each, each) for each in ours]
+        return accuracy_demo.accuracy_row(
+            "x",
+            {accuracy_demo.OURS.name: rounds, accuracy_demo.TUNED.name: tuned[: len(rounds)]},
+            is_goal=is_goal,
+        )
+
+    assert accuracy_demo.seen_share(tuned[1]) == 0.5
+    reached = row(30, 30)
+    assert (reached["value"], reached["peer"], reached["ratio"]) == (0.62, "stock-tuned 0.50", 1.25)
+    assert (reached["goal"], reached["met"]) == (1.15, True)
+    assert row(26, 26)["met"] is False, "surely better, but not enough"
+    unsure = row(24, 40)
+    assert (unsure["ratio"] > 1.15, unsure["spread"][0] < 1, unsure["met"]) == (True, True, False)
+    assert row(40)["met"] is False, "one round proves nothing"
+    assert row(30, 30, is_goal=False)["met"] is None
+
+
+def test_a_partition_has_one_answer_whoever_has_seen_it():
+    """What one of them alone has seen cannot be compared."""
+    ours, tuned = seen(accuracy_demo.OURS, 30, 1), seen(accuracy_demo.TUNED, 20, 2)
+    assert not accuracy_demo.differs(ours, tuned)
+    assert accuracy_demo.differs(seen(accuracy_demo.OURS, 30, 1, answer=8), tuned)
+
+
+def test_approximate_jobs_have_more_than_five_waves_and_follow_one_another():
+    """A deadline has passed before the next job comes, and all of them before a driver is taken to hang."""
+    jobs = accuracy_demo.workload().jobs
+    assert all(job.tasks >= 5 * accuracy_demo.SLOTS and job.is_approximate for job in jobs)
+    assert 4 * accuracy_demo.SIZE.cores_per_worker == accuracy_demo.SLOTS
+    (within_s,) = {job.deadline_s for job in jobs}
+    assert within_s == pytest.approx(1.1 * 48 * 1.641 * 4 / 3 / 6.5, abs=0.05)
+    gaps_s = [later.arrival_s - job.arrival_s for job, later in pairwise(jobs)]
+    assert min(gaps_s) > within_s
+    assert jobs[-1].arrival_s + within_s < TIMEOUT_S / 2

@@ -56,7 +56,9 @@ class ApplicationError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One contestant in one round: seconds and result hash per job, and what its copies did.
+    """One contestant in one round: seconds and result per job, and what its copies did.
+
+    A result is a hash; of an approximate job, the answers of the partitions that it has seen, in JSON.
 
     Where jobs have deadlines, also these, in seconds from submission; where applications share a queue, also seconds
     per application and how many executors were started.
@@ -153,6 +155,7 @@ def driver_task(
         "map_only": map_only,
         "jobs": [
             {"id": job.job_id, "arrival_s": job.arrival_s, "tasks": job.tasks, "deadline_s": job.deadline_s}
+            | {"is_approximate": job.is_approximate}
             | {"url": f"paced://{inputs[job.job_id].resolve()}"}
             for job in jobs
         ],

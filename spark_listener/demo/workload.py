@@ -19,11 +19,13 @@ from pyspark.sql.functions import col, count, length, split
 from pyspark.sql.functions import max as largest
 from pyspark.sql.functions import sum as total
 
+from spark_listener.approximation.approximate import approximate
 from spark_listener.attach import attach
 from spark_listener.bounds import deadline
 
 # Losing copies are being killed when the last result arrives; their ends belong in the event log.
 DRAIN_S = 2.0
+MODE = "spark.grasshopper.mode"
 LARGE_DIGITS = 12
 """Decimal digits of the input's bytes, in jobs that a query without a shuffle finds."""
 
@@ -44,8 +46,8 @@ def query(spark: SparkSession, url: str, map_only: bool) -> DataFrame:
     return rows.groupBy("hour", "digits").agg(count("*"), total("bytes"), largest("bytes"))
 
 
-def warm_up(spark: SparkSession, url: str, map_only: bool, slots: int) -> None:
-    """Run the query with as many tasks as slots in each of its stages, so that each executor has run some of either.
+def warm_up(spark: SparkSession, url: str, *, map_only: bool, is_approximate: bool, slots: int) -> None:
+    """Run the query as jobs will, with as many tasks as slots in each of its stages, so that no executor is cold.
 
     Spark fills all free slots at once; Grasshopper keeps out of it, and so learns nothing from copies of cold tasks.
     """
@@ -54,9 +56,14 @@ def warm_up(spark: SparkSession, url: str, map_only: bool, slots: int) -> None:
     session.conf.set("spark.sql.files.openCostInBytes", 0)
     session.conf.set("spark.sql.shuffle.partitions", slots)
     session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", False)
-    session.conf.set("spark.grasshopper.mode", "off")
+    session.conf.set(MODE, "off")  # of SQL; the property is for other jobs
+    spark.sparkContext.setLocalProperty(MODE, "off")
     for _ in range(2):  # stock's copies may take slots of the first pass's tasks
-        query(session, url, map_only).collect()
+        if is_approximate:
+            approximate(query(session, url, map_only=True), error=0.0)
+        else:
+            query(session, url, map_only).collect()
+    spark.sparkContext.setLocalProperty(MODE, None)  # type: ignore[arg-type]  # None removes it
 
 
 def fingerprint(frame: DataFrame) -> str:
@@ -66,18 +73,27 @@ def fingerprint(frame: DataFrame) -> str:
 
 
 def run_job(spark: SparkSession, job: dict[str, Any], start_s: float, map_only: bool) -> None:
-    """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result.
-
-    Its deadline, if it has one, steers Grasshopper, and ends nothing.
-    """
+    """Wait for the job's arrival, run it in its own job group and fair-scheduler pool, report time and result."""
     time.sleep(max(0.0, start_s + job["arrival_s"] - time.monotonic()))
     spark.sparkContext.setJobGroup(job["id"], f"trace job {job['id']}, {job['tasks']} tasks")
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", job["id"])
     submitted_s = time.monotonic()
     emit(event="submitted", job=job["id"])
-    with deadline(f"{round(1000 * job['deadline_s'])}ms") if job["deadline_s"] else nullcontext():
-        result = fingerprint(query(spark, job["url"], map_only))
+    result = result_of(spark, job, map_only)
     emit(event="finished", job=job["id"], seconds=time.monotonic() - submitted_s, result=result)
+
+
+def result_of(spark: SparkSession, job: dict[str, Any], map_only: bool) -> str:
+    """A hash of the job's whole result; its deadline, if it has one, steers Grasshopper and ends nothing.
+
+    An approximate job ends at its deadline: the answer of each partition that it has seen, in JSON. Nothing of it is
+    shuffled.
+    """
+    within = f"{round(1000 * job['deadline_s'])}ms" if job["deadline_s"] else ""
+    if job["is_approximate"]:
+        return json.dumps(dict(approximate(query(spark, job["url"], map_only=True), deadline=within).answers))
+    with deadline(within) if within else nullcontext():
+        return fingerprint(query(spark, job["url"], map_only))
 
 
 def emit(**event: object) -> None:
@@ -95,7 +111,13 @@ def main() -> None:
     if task["server"]:
         attach(builder, server=task["server"], mode="control")
     spark = builder.getOrCreate()
-    warm_up(spark, task["warm_up_url"], task["map_only"], task["warm_slots"])
+    warm_up(
+        spark,
+        task["warm_up_url"],
+        map_only=task["map_only"],
+        is_approximate=any(job["is_approximate"] for job in task["jobs"]),
+        slots=task["warm_slots"],
+    )
     emit(event="ready", app_id=spark.sparkContext.applicationId)
     sys.stdin.readline()
     start_s = time.monotonic()

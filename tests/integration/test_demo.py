@@ -22,6 +22,7 @@ from spark_listener.demo.runner import run_rounds
 from spark_listener.demo.world import SIZES, World
 from spark_listener.event_log import read_attempts
 from spark_listener.local_cluster import LocalCluster
+from tests.bench import accuracy_demo
 from tests.integration.leftovers import processes_with
 from tests.integration.plane_process import eventually
 
@@ -84,6 +85,27 @@ def test_jobs_with_deadlines_take_turns_after_a_run_that_sets_these(tmp_path) ->
     runs = sorted(place.name for place in (tmp_path / "load-0.8").iterdir() if place.name != "inputs")
     assert runs == ["0-stock-tuned", "1-fifo+shed-plus", "1-stock-tuned"]
     assert rows[0].deadline_s == rows[1].deadline_s > 0
+
+
+@pytest.mark.full
+def test_approximate_jobs_end_at_their_deadline_and_partitions_have_one_answer(tmp_path) -> None:
+    """Of 48 tasks on eight slots some are left; the warm-up is nobody's."""
+    world = accuracy_demo.SIZE.world(seed=1, kind="independent")
+    work = replace(accuracy_demo.workload(), jobs=accuracy_demo.workload().jobs[:2])
+    tuned, ours = accuracy_demo.TUNED, accuracy_demo.OURS
+    with (
+        control_plane(ours, work_dir=tmp_path, report=tmp_path / "demo.json") as address,
+        LocalCluster(log_dir=tmp_path / "cluster") as cluster,
+    ):
+        outcomes = run_rounds((tuned, ours), [world], work, {ours.name: address}, cluster, tmp_path, Console())
+        with urllib.request.urlopen(f"{address}/api/v1/decisions?limit=1000", timeout=10) as answer:
+            copied = {one["job"] for one in json.load(answer)["items"] if one["action"] == "launch_copy"}
+    assert copied <= {"group-part0", "group-part1"}
+    ((stock,), (steered,)) = outcomes[tuned.name], outcomes[ours.name]
+    assert not accuracy_demo.differs(steered, stock)
+    for one in (stock, steered):
+        assert 0 < accuracy_demo.seen_share(one) < 1
+        assert all(one.job_s[job] == pytest.approx(within_s, abs=5) for job, within_s in one.deadline_s.items())
 
 
 def test_ctrl_c_ends_everything_that_the_demo_started(tmp_path) -> None:

@@ -74,7 +74,7 @@ def test_the_users_program_is_given_each_jobs_deadline(tmp_path) -> None:
     jobs = due(workload(0.4, 2), 9.5).jobs
     inputs = {job.job_id: tmp_path for job in jobs}
     task = json.loads(driver_task("x", conf={}, jobs=jobs, inputs=inputs, server=None, warm_slots=1))
-    assert [job["deadline_s"] for job in task["jobs"]] == [9.5, 9.5]
+    assert [(job["deadline_s"], job["is_approximate"]) for job in task["jobs"]] == [(9.5, False)] * 2
 
 
 def test_the_report_counts_jobs_that_took_no_longer_than_their_deadline(tmp_path) -> None:
