@@ -116,7 +116,7 @@ def print_table(rows: Sequence[DeadlineRow], console: Console) -> None:
     title = f"{first.rounds} round{'s' * (first.rounds > 1)}, slowness {first.world}; jobs that ended by their deadline"
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     table.add_column("contestant", no_wrap=True)
-    for heading in ("load", "due", "in time", "share", "mean", "copies", "won", "lost core-s", "result"):
+    for heading in ("load", "due", "in time", "share", "copies", "won", "lost core-s", "result"):
         table.add_column(heading, justify="right")
     for one in rows:
         table.add_row(
@@ -125,7 +125,6 @@ def print_table(rows: Sequence[DeadlineRow], console: Console) -> None:
             f"{one.deadline_s:.1f} s",
             f"{one.in_time} of {one.row.jobs}",
             f"{100 * one.in_time / one.row.jobs:.0f} %",
-            f"{one.row.mean_job_s:.1f} s",
             f"{one.row.copies_launched:.0f}",
             f"{one.row.copies_won:.0f}",
             f"{one.row.losing_core_s:.1f}",

@@ -97,6 +97,10 @@ def test_the_report_counts_jobs_that_took_no_longer_than_their_deadline(tmp_path
     assert "…" not in console.file.getvalue(), "whole where a terminal is narrow"
     assert shown.split()[1:8] == ["0.8", "9.5", "s", "3", "of", "4", "75"]
     assert shown.split()[-2:] == ["5.0", "equal"]
+    many = [outcome("stock-tuned", *[9.0] * 100, deadline_s=19.5)]
+    console = Console(file=StringIO(), width=80)
+    print_table(deadline_rows(0.8, {"stock-tuned": many, "fifo+shed-plus": many}, "independent"), console)
+    assert "100 of 100" in console.file.getvalue(), "in one line"
     other = [outcome("fifo+shed-plus", 9.0, 9.0, deadline_s=9.5, result="other")]
     (_, differs) = deadline_rows(0.8, {"stock-tuned": stock[:1], "fifo+shed-plus": other}, "independent")
     assert not differs.row.results_equal_stock
