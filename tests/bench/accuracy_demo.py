@@ -40,7 +40,7 @@ TUNED = Contestant(
     spark_conf=SIZE.best_stock.spark_conf() | {"spark.python.task.killTimeout": "100ms"},
 )
 """Python tasks that were killed give their slots back as soon as under our plug-in, which sets the same."""
-OURS = grasshopper("fair", "gs")
+OURS = grasshopper("fair", "grass")
 
 
 def rows() -> list[dict]:
