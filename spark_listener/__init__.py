@@ -1,8 +1,8 @@
-"""What does a Spark user need? attach(), doctor(), deadline(), error_bound(), approximate(); a real Spark to try on."""
+"""What does a Spark user need? attach(), doctor(), bounds and speculators of jobs, approximate(); a Spark to try on."""
 
 from spark_listener.approximation.approximate import approximate
 from spark_listener.attach import attach, jar_path
-from spark_listener.bounds import deadline, error_bound
+from spark_listener.bounds import deadline, error_bound, speculator
 from spark_listener.doctor import doctor
 
-__all__ = ["approximate", "attach", "deadline", "doctor", "error_bound", "jar_path"]
+__all__ = ["approximate", "attach", "deadline", "doctor", "error_bound", "jar_path", "speculator"]

@@ -1,4 +1,4 @@
-"""How does a Spark user bound jobs? By a deadline or an error bound, for what a thread starts inside a `with`."""
+"""How does a Spark user bound jobs, and name their speculator? For what a thread starts inside a `with`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ MOST_UNDONE = 0.999999
 """Shares are reported in parts per million."""
 LONGEST_MS = 10**12
 """The longest deadline that a driver reports."""
+LONGEST_NAME = 64
+"""Characters of a speculator's name that a driver reports."""
 DEADLINE = PREFIX + "deadline"
 ERROR_BOUND = PREFIX + "error.bound"
+SPECULATOR = PREFIX + "speculator"
 """The local properties that the shim reads."""
 
 
@@ -43,6 +46,23 @@ def error_bound(share: float) -> Iterator[None]:
     Raises ValueError for anything else, RuntimeError where there is no SparkContext.
     """
     with _property(ERROR_BOUND, share_text(share, name="error_bound")):
+        yield
+
+
+@contextmanager
+def speculator(name: str) -> Iterator[None]:
+    """Let a speculator decide about copies of the jobs that this thread starts inside, if the operator allows it.
+
+    `name` is its own, without an allocator's. If the setting `engine.job_speculators` does not list it, their pool's
+    speculator decides, and the jobs' pages say so.
+    Raises ValueError for what is no name, RuntimeError where there is no SparkContext.
+
+    Example: `with speculator("grass"): df.count()`
+    """
+    if not isinstance(name, str) or not re.fullmatch(rf"[^\s,+]{{1,{LONGEST_NAME}}}", name):
+        want = f'one name of at most {LONGEST_NAME} characters, as in "grass"'
+        raise ValueError(f"speculator: got {name!r}, want {want}")
+    with _property(SPECULATOR, name):
         yield
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KEYS = tuple(READINGS)
 """Keys that the shim reads from the configuration, under `spark.grasshopper.`."""
-LOCAL_PROPERTIES = ("copies.enabled", "deadline", "error.bound", "weight")
+LOCAL_PROPERTIES = ("copies.enabled", "deadline", "error.bound", "speculator", "weight")
 """Keys that it reads only from a job's local properties; `mode` and `late.job` are read from both."""
 SORT_SHUFFLES = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
 LOCAL_SHUFFLE_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"

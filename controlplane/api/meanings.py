@@ -52,6 +52,7 @@ ALWAYS = {
     "n_copies": "Running copies.",
     "n_running": "Running attempts, including copies; in a leaf queue, the application's containers.",
     "name": "Name given by its user or its host; may be empty.",
+    "named_speculator": "The speculator that its user names for it; null if none is named.",
     "order": "Id of the order; 0 for none.",
     "outcome": "How it ended; null while it runs, or if that is not reported.",
     "plan_age_s": "Seconds since the source last applied an order, or a queue's newest grant's age; null for never.",

@@ -8,7 +8,15 @@ from msgspec import Struct
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.facts import Capabilities, Mode, Outcome
 from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, sentence
-from controlplane.model.snapshot import ExecutorState, JobState, ListedState, PocdState, PoolState, QueuedState
+from controlplane.model.snapshot import (
+    ExecutorState,
+    JobState,
+    ListedState,
+    NamedSpeculator,
+    PocdState,
+    PoolState,
+    QueuedState,
+)
 from controlplane.runtime.history import AttemptRecord, JobRecord
 from controlplane.runtime.holdings import Holding
 from controlplane.store.recent import RecordedDecision
@@ -63,6 +71,8 @@ class JobView(Struct, frozen=True, kw_only=True):
     name: str
     mode: Mode
     weight: float
+    policy: str
+    named_speculator: NamedSpeculator | None
     deadline_s: float | None
     error_bound: float
     kill_late: bool

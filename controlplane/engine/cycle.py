@@ -1,6 +1,6 @@
 """What do all steps of one cycle share? The state they work on, the clock, and the decision they write."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -53,21 +53,26 @@ class Cycle:
         job: str = "",
         task: TaskKey = (-1, -1, -1),
         mode: Mode | None = None,
+        speculator: str = "",
         **fields: Any,
     ) -> DecisionRecord:
-        """Write one decision down; `mode` is its job's, or its pool's, if none is given.
+        """Write one decision down; `mode` and `speculator` are its job's, or its pool's, if none are given.
 
         `fields` are those of `DecisionRecord`.
         """
         row, steering = source.jobs.get(job), self.steering
         if mode is None:
             mode = steering.mode(source) if row is None else steering.mode_of_job(self.cluster, source, row)
+        if row is None or speculator:
+            policy = steering.policy_name(source.name, speculator)
+        else:
+            policy = steering.policy_name_of(self.cluster, source, row)
         record = DecisionRecord(
             id=next(self.ids),
             cycle=self.decision.cycle,
             at_s=self.now_s,
             mode=mode,
-            policy=self.steering.policy_name(source.name),
+            policy=policy,
             source=source.name,
             epoch=source.epoch,
             job=job,
@@ -80,18 +85,27 @@ class Cycle:
         return record
 
     def judge(
-        self, source: SourceState, action: Action, law: Reason, *, kept: bool, at: str = "", raised: str = ""
+        self,
+        source: SourceState,
+        action: Action,
+        law: Reason,
+        *,
+        kept: bool,
+        at: str = "",
+        raised: str = "",
+        speculator: str = "",
     ) -> None:
-        """Note whether a pool's policy keeps a law; a breach is recorded when it begins.
+        """Note whether a pool's policies keep a law; a breach is recorded when it begins.
 
-        `at` is the question, if the same law holds for several; `raised` is the policy's error.
+        `at` is the question, if the same law holds for several; `raised` is the error of the policy, of a speculator if
+        one is given.
         """
         if kept:
             source.laws_broken.discard((at, law))
         elif (at, law) not in source.laws_broken:
             source.laws_broken.add((at, law))
             self.decision.laws_broken.append((source.name, law, raised))
-            self.record(source, action=action, reason=law)
+            self.record(source, action=action, reason=law, speculator=speculator)
 
     def ask(
         self, sources: Iterable[SourceState], action: Action, at: str, question: Callable[[], Asked]
@@ -100,14 +114,35 @@ class Cycle:
 
         None if it raises, which costs these pools their orders until it works again, and no other pool anything.
         """
-        answer, raised = None, ""
-        try:
-            answer = question()
-        except Exception as error:
-            raised = f"{type(error).__name__}: {error}"
-        for source in sources:
-            self.judge(source, action, Reason.POLICY_FAILED, kept=not raised, at=at, raised=raised)
+        (answer,) = self.ask_each(sources, action, at, [("", sources, question)])
         return answer
+
+    def ask_each(
+        self,
+        judged: Iterable[SourceState],
+        action: Action,
+        at: str,
+        questions: Sequence[tuple[str, Iterable[SourceState], Callable[[], Asked]]],
+    ) -> list[Asked | None]:
+        """The answers of several speculators to a question, each about its own jobs in some pools; None as above.
+
+        A pool is judged by all of them; `judged` are also those that no question is about.
+        """
+        answers: list[Asked | None] = []
+        failed: dict[str, tuple[str, str]] = {}
+        for speculator, sources, question in questions:
+            try:
+                answers.append(question())
+            except Exception as error:
+                answers.append(None)
+                for source in sources:
+                    failed.setdefault(source.name, (speculator, f"{type(error).__name__}: {error}"))
+        for source in judged:
+            speculator, raised = failed.get(source.name, ("", ""))
+            self.judge(
+                source, action, Reason.POLICY_FAILED, kept=not raised, at=at, raised=raised, speculator=speculator
+            )
+        return answers
 
     def send(self, source: SourceState, order: AnyOrder, record: DecisionRecord | None, *, replaces: int = -1) -> None:
         """Give an order to a source, and remember it until it ends; a renewed lease has no record.

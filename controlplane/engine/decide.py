@@ -15,6 +15,7 @@ from controlplane.engine.allocation import allocate
 from controlplane.engine.applications import claimants_of
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.loading import load
+from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.seeing import JobSums, TaskView, job_sums
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
@@ -27,6 +28,7 @@ from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import TEXTS, Action, Reason, priced, sentence
 from controlplane.model.snapshot import PoolState, Snapshot
 from controlplane.policies import registry
+from controlplane.policies.row import Kind
 
 SCHEMA_VERSION = 2
 """Versions of snapshots that are understood."""
@@ -73,6 +75,8 @@ class TaskAdvice(Struct, frozen=True, kw_only=True):
     """What to do about one running task, and why."""
 
     job: str
+    policy: str
+    """The pair that decides about its job."""
     stage: int
     stage_attempt: int
     index: int
@@ -129,6 +133,8 @@ def read_snapshot(body: bytes) -> Snapshot:
 def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
     """Decide as the pair "allocator+speculator" would in every pool.
 
+    Jobs that had the speculators that their users name keep them.
+
     Raises BadSetting for unknown names, LawBroken if the policy gives an answer that no policy may.
     """
     if snapshot.schema_version != SCHEMA_VERSION:
@@ -142,8 +148,9 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
         allocate(cycle, source, sums)
     asked = [source for source in sources if source.attempts or orders_waiting(cycle, source)]
     if asked:
-        speculate(cycle, asked, sums, prepare(cycle, asked, sums))
-        order_waiting(cycle, asked)
+        deciding = remits(cycle.steering, cycle.cluster, asked)
+        speculate(cycle, asked, deciding, sums, prepare(cycle, asked, deciding, sums))
+        order_waiting(cycle, asked, deciding)
     for name, law, raised in cycle.decision.laws_broken:
         raise LawBroken(raised or TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")
     pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
@@ -152,7 +159,9 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
 
 def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
     """A cycle at the moment of the snapshot, in its modes."""
-    loaded, steering = load(snapshot), Steering(replace(settings, mode=Mode.CONTROL))
+    loaded = load(snapshot)
+    steering = Steering(replace(settings, mode=Mode.CONTROL, job_speculators=",".join(_named_speculators(snapshot))))
+    steering.note_named(loaded.cluster, loaded.cluster.job_infos)
     for pool in snapshot.pools:
         steering.set_mode(pool.mode, pool.source)
         steering.set_policy(pool.source, policy)
@@ -167,6 +176,18 @@ def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:
         now_s=snapshot.now_s,
         decision=Decision(cycle=snapshot.cycle),
     )
+
+
+def _named_speculators(snapshot: Snapshot) -> Iterator[str]:
+    """Those that decided about the jobs that name them. Raises BadSetting for one that is unknown, naming the place."""
+    known = registry.names(Kind.SPECULATOR)
+    for at, pool in enumerate(snapshot.pools):
+        for number, job in enumerate(pool.jobs):
+            if (named := job.named_speculator) and named.reason == Reason.NONE.label:
+                if named.name not in known:
+                    place = f"snapshot.pools[{at}].jobs[{number}].named_speculator.name"
+                    raise BadSetting(place, got=named.name, want=" or ".join(known))
+                yield named.name
 
 
 def _check(value: object, place: str) -> None:
@@ -212,11 +233,11 @@ def _advice(cycle: Cycle, sums: JobSums, pool: PoolState) -> PoolAdvice:
 
 def _named(cycle: Cycle, source: SourceState) -> Iterator[WaitingAdvice]:
     """The order of waiting tasks, of each stage that has one; what another speculator had ordered is none."""
-    infos = ordered_stages(cycle, source) if orders_waiting(cycle, source) else ()
-    for info in infos:
-        if named := info.named:
-            stage, stage_attempt = info.fact.stage, info.fact.stage_attempt
-            yield WaitingAdvice(stage=stage, stage_attempt=stage_attempt, indices=named)
+    for remit in remits_of(cycle.steering, cycle.cluster, source):
+        for info in ordered_stages(cycle, remit):
+            if named := info.named:
+                stage, stage_attempt = info.fact.stage, info.fact.stage_attempt
+                yield WaitingAdvice(stage=stage, stage_attempt=stage_attempt, indices=named)
 
 
 def _targets(cycle: Cycle, sums: JobSums, source: SourceState) -> Iterator[ClaimantAdvice]:
@@ -237,20 +258,22 @@ def _verdicts(cycle: Cycle, pool: PoolState) -> Iterator[tuple[TaskKey, TaskAdvi
     """About every running task that is not done, in a stage that is not over, without the host of a copy."""
     cluster, view = cycle.cluster, cycle.view
     place_of = {int(row): place for place, row in enumerate(view.rows.tolist())}
-    source, speculator = cluster.sources[pool.source], cycle.steering.speculator(pool.source)[0]
+    source = cluster.sources[pool.source]
     for task in pool.tasks:
         key, stage = (task.stage, task.stage_attempt, task.index), source.stages[task.stage, task.stage_attempt]
         place = place_of.get(cluster.stage_infos[stage].task_rows[task.index])
         if place is not None:
             reason = Reason(int(view.answer["reason"][place]))
             inputs = {name: nan if value is None else value for name, value in task.inputs.items()}
-            inputs["target"] = float(cluster.jobs.target[cluster.stages.job[stage]])
-            answer = view.answer[place]
+            answer, job = view.answer[place], int(cluster.stages.job[stage])
+            inputs["target"] = float(cluster.jobs.target[job])
+            speculator, _ = cycle.steering.speculator_of(cluster, source, job)
             inputs |= priced(reason, answer["gain"], answer["price"]) | speculator.shown(inputs)
             yield (
                 key,
                 TaskAdvice(
                     job=task.job,
+                    policy=cycle.steering.policy_name_of(cluster, source, job),
                     stage=task.stage,
                     stage_attempt=task.stage_attempt,
                     index=task.index,

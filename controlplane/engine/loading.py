@@ -207,7 +207,7 @@ def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
     attempts = sorted(pool.attempts, key=lambda each: place.get((*stage_key(each), each.index), len(place)))
     return [
         *(f.ExecutorAdded(executor=each.executor, host=each.host, slots=each.slots) for each in pool.executors),
-        *(f.JobSubmitted(job=job.job, name=job.name, edges=job.edges, mode=job.mode) for job in pool.jobs),
+        *(_job_submitted(job) for job in pool.jobs),
         *(
             _submitted(job, stage, tasks.get(stage_key(stage), []), waiting.get(stage_key(stage)))
             for job in pool.jobs
@@ -216,6 +216,11 @@ def _driver_facts(pool: PoolState) -> list[f.AnyFact]:
         *(_started(attempt) for attempt in attempts),
         *(f.StageEnded(stage=stage.stage, stage_attempt=stage.stage_attempt) for stage in closing),
     ]
+
+
+def _job_submitted(job: JobState) -> f.JobSubmitted:
+    speculator = job.named_speculator.name if job.named_speculator else ""
+    return f.JobSubmitted(job=job.job, name=job.name, edges=job.edges, mode=job.mode, speculator=speculator)
 
 
 def _submitted(

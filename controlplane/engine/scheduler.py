@@ -25,6 +25,7 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.moment import Moment, moment
 from controlplane.engine.promises import foretell, settle
+from controlplane.engine.remits import remits
 from controlplane.engine.snapshot import describe, take_hosts
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
@@ -50,7 +51,8 @@ LAST_EPOCH = 2**53 // IDS_PER_EPOCH - 1
 RETRY_S = 1.0
 """After a refused or expired order a task is left alone for this long."""
 POLICY_SETTINGS = (
-    "allocator", "allocator_settings", "speculator", "speculator_settings", "copy_budget", "copy_budget_settings"
+    "allocator", "allocator_settings", "speculator", "speculator_settings", "job_speculators", "copy_budget",
+    "copy_budget_settings",
 )  # fmt: skip
 """Settings that say which policies decide, and how."""
 
@@ -91,6 +93,7 @@ class Scheduler:
         before = self.settings
         self.steering.configure(settings)
         self.learning.configure(settings)
+        self.steering.note_named(self.cluster, self.cluster.job_infos)
         if any(getattr(before, name) != getattr(settings, name) for name in POLICY_SETTINGS):
             for source in self.cluster.sources.values():
                 source.laws_broken.clear()
@@ -118,6 +121,8 @@ class Scheduler:
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
         seeing.count_downstream(self.cluster, changes.jobs)
+        if self.steering.nameable:
+            self.steering.note_named(self.cluster, changes.jobs)
         decision.promises += settle(self.cluster, changes)
         replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
@@ -283,10 +288,11 @@ class Scheduler:
         seeing.follow_pools(self.cluster, due, sums, cycle.now_s)
         asked = [source for source in due if source.attempts or orders_waiting(cycle, source)]
         if asked:
-            budgets = prepare(cycle, asked, sums)
+            deciding = remits(self.steering, self.cluster, asked)
+            budgets = prepare(cycle, asked, deciding, sums)
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
-            speculate(cycle, asked, sums, budgets)
-            order_waiting(cycle, asked)
+            speculate(cycle, asked, deciding, sums, budgets)
+            order_waiting(cycle, asked, deciding)
         foretell(cycle, due, sums, is_viewed=bool(asked))
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:

@@ -175,6 +175,7 @@ class TaskView:
             cluster.stages.decided,
             cluster.jobs.reported,
             cluster.jobs.decided,
+            cluster.jobs.scratch,
             cluster.pools.estimated,
             cluster.pools.scratch,
             self._rows,
@@ -265,6 +266,7 @@ def view_tasks(
     stages_decided: NDArray[Decided],
     jobs: NDArray[Reported],
     jobs_decided: NDArray[Decided],
+    jobs_scratch: NDArray[Scratch],
     pools_estimated: NDArray[Estimated],
     pools_scratch: NDArray[Scratch],
     rows: Ints,
@@ -322,7 +324,10 @@ def view_tasks(
         seen["work"], seen["likeness"] = task["input_bytes"], tasks_decided[row]["likeness"]
         rows[n] = row
         verdict, job = stages_decided[task["stage"]]["verdict"], jobs[task["job"]]
-        seen["standing"] = standing_reason(now_s, too_new, verdict, task["n_live"], tasks_decided[row], job, pool)
+        at_start = jobs_scratch[task["job"]]["at_start"]
+        seen["standing"] = standing_reason(
+            now_s, too_new, at_start, verdict, task["n_live"], tasks_decided[row], job, pool
+        )
         seen["eligible"] = seen["standing"] == 0
         seen["copies_left"] = pool["max_copies"] + 1 - task["n_live"]
         n += 1
@@ -365,13 +370,13 @@ def is_known(n_finished: int, prior_duration_s: float) -> bool:
 
 @rule
 def standing_reason(
-    now_s: float, too_new: bool, verdict: int, n_live: int, task: Decided, job: Reported, pool: Scratch
+    now_s: float, too_new: bool, at_start: bool, verdict: int, n_live: int, task: Decided, job: Reported, pool: Scratch
 ) -> int:
     """The engine's own reason for leaving a task alone, the first that holds; 0 if none does."""
     is_off = pool["off"] or job["mode_rank"] == OFF_RANK
     reason = forbidden_reason(verdict, job["copies_enabled"], is_off, pool["max_copies"])
     if not reason:
-        reason = attempts_reason(too_new, pool["at_start"], n_live, pool["max_copies"])
+        reason = attempts_reason(too_new, at_start, n_live, pool["max_copies"])
     if reason:
         return reason
     if task["ordered_copies"] > 0 and task["ordered_until_s"] > now_s:

@@ -19,7 +19,6 @@ from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, priced, sentence
-from controlplane.policies.policy import Policy
 
 
 def describe(moment: Moment) -> s.Snapshot:
@@ -66,7 +65,6 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
-    speculator, _ = moment.steering.speculator(source.name)
     live: dict[int, list[int]] = {}
     """Rows of live attempts by the row of their task."""
     attempt_rows = source.attempts.values() if moment.with_tasks else ()
@@ -113,7 +111,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
             for name, executor in source.executors.items()
         ],
         jobs=_jobs(moment, source, sums),
-        tasks=[_task(moment, task, live[task], speculator) for task in sorted(live)],
+        tasks=[_task(moment, source, task, live[task]) for task in sorted(live)],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
         finished=_finished(moment, stage_rows),
@@ -263,6 +261,8 @@ def _job(
         mode=moment.steering.mode_of_job(cluster, source, row),
         weight=float(jobs.weight[row]),
         copies_enabled=bool(jobs.copies_enabled[row]),
+        policy=moment.steering.policy_name_of(cluster, source, row),
+        named_speculator=_named_speculator(moment, info.speculator),
         deadline_s=finite(jobs.deadline_s[row] - moment.now_s),
         later_s=float(jobs.later_s[row]),
         error_bound=float(jobs.error_bound[row]),
@@ -291,6 +291,14 @@ def _job(
     )
 
 
+def _named_speculator(moment: Moment, name: str) -> s.NamedSpeculator | None:
+    if not name:
+        return None
+    refusal = moment.steering.refusal(name)
+    said = sentence(refusal, {}) if refusal else ""
+    return s.NamedSpeculator(name=name, reason=refusal.label, sentence=said)
+
+
 def _stage(moment: Moment, row: int) -> s.StageState:
     stages, info = moment.cluster.stages, moment.cluster.stage_infos[row]
     fact, word = info.fact, kind_of(info.source).verdict(info.fact)
@@ -315,7 +323,7 @@ def _stage(moment: Moment, row: int) -> s.StageState:
     )
 
 
-def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.TaskState:
+def _task(moment: Moment, source: SourceState, row: int, live: list[int]) -> s.TaskState:
     cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
@@ -334,6 +342,7 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
     )
     inputs["expected_s"] = inputs["t_new_s"] if known else nan
     inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
+    speculator, _ = moment.steering.speculator_of(cluster, source, int(tasks.job[row]))
     inputs |= priced(reason, tasks.gain[row], tasks.price[row]) | speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(

@@ -15,16 +15,16 @@ from controlplane.engine.candidates import Candidates
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.growth import growth_of, tasks_of
+from controlplane.engine.remits import Part, Remit
 from controlplane.engine.waiting import see_waiting
 from controlplane.estimators.lateness import usual_startup_s
 from controlplane.estimators.work_done import OBSERVED_S
 from controlplane.model.cluster import SourceState
-from controlplane.model.columns import Flags, Ints, Records
+from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, priced
-from controlplane.model.writers import Decided, Reported, Scratch
+from controlplane.model.writers import Decided, Scratch
 from controlplane.policies.answer import FURTHEST
-from controlplane.policies.policy import Policy
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
@@ -45,18 +45,20 @@ for _reason, _text in TEXTS.items():
 _RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, *LAWS]] = False
 
 
-def speculate(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: Budgets) -> None:
-    """Ask each pool's speculator, order what fits into the jobs' targets, and note every reason."""
+def speculate(
+    cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: seeing.JobSums, budgets: Budgets
+) -> None:
+    """Ask the speculators of these pools, order what fits into the jobs' targets, and note every reason."""
     cycle.view.fill(cycle.cluster, cycle.now_s, cycle.settings.judge_within_ms / 1000)
     if cycle.view.n:
         _share_copies(cycle, sums, budgets)
-        before_waiting = _ask(cycle, due)
-        _pick(cycle, due, before_waiting, sums, budgets)
+        _ask(cycle, due, remits)
+        _pick(cycle, due, sums, budgets)
         _end_beaten(cycle)
         _note_reasons(cycle)
 
 
-def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budgets:
+def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: seeing.JobSums) -> Budgets:
     """Write the kernels' inputs for each pool into its columns; returns the account of copies."""
     pools, budgets = cycle.cluster.pools, Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     pools.due[:] = False
@@ -68,7 +70,7 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
         pools.executor_slots[row] = source.attached.executor_slots
         startup_s = usual_startup_s(False, pools.estimated[row])
         pools.tell_s[row] = startup_s + OBSERVED_S + cycle.settings.review_interval_ms / 1000
-        _prepare(cycle, source)
+    _prepare(cycle, due, remits)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     is_off = pools.off[cycle.cluster.jobs.pool[jobs]] | (cycle.cluster.jobs.mode_rank[jobs] == Mode.OFF.rank)
@@ -87,27 +89,32 @@ def prepare(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums) -> Budge
     return budgets
 
 
-def _prepare(cycle: Cycle, source: SourceState) -> None:
-    """Write the inputs of the pool's speculator into the pool and its stages."""
-    pools, stages, row = cycle.cluster.pools, cycle.cluster.stages, source.row
-    policy, settings = cycle.steering.speculator(source.name)
-    pools.at_start[row] = policy.at_start
-    jobs, rows = cycle.cluster.jobs, source.jobs.rows
-    jobs.explores[rows] = policy.explores(jobs.draw[rows], policy.complete(settings)) if policy.explores else -1
-    if policy.prepare:
-        rows = source.stages.rows
-        load = Load(
-            slots=int(pools.slots[row]),
-            offered_load=float(pools.offered_load[row]),
-            tail_index=float(pools.tail_index[row]),
-        )
-        prepared = cycle.ask(
-            [source],
-            Action.REFUSE_COPY,
-            "prepare",
-            lambda: np.broadcast_to(policy.prepared(load, stages.n_tasks[rows], settings), rows.shape).astype(float),
-        )
-        stages.prepared[rows] = np.nan if prepared is None else prepared
+def _prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit]) -> None:
+    """Write the inputs of each speculator into its jobs and their stages."""
+    jobs, stages, questions, prepared = cycle.cluster.jobs, cycle.cluster.stages, [], []
+    for remit in remits:
+        policy, rows = remit.policy, remit.jobs
+        jobs.at_start[rows], jobs.before_waiting[rows] = policy.at_start, policy.before_waiting
+        explorers = policy.explores(jobs.draw[rows], policy.complete(remit.settings)) if policy.explores else -1
+        jobs.explores[rows] = explorers
+        if policy.prepare:
+            prepared += [part.stages(cycle.cluster) for part in remit.parts]
+            questions += [(policy.name, [part.source], partial(_prepared, cycle, remit, part)) for part in remit.parts]
+    answers = cycle.ask_each(due, Action.REFUSE_COPY, "prepare", questions)
+    for rows, answer in zip(prepared, answers, strict=True):
+        stages.prepared[rows] = np.nan if answer is None else answer
+
+
+def _prepared(cycle: Cycle, remit: Remit, part: Part) -> Floats:
+    """The `prepared` values of the stages of some jobs, (n_stages,)."""
+    pools, row, rows = cycle.cluster.pools, part.source.row, part.stages(cycle.cluster)
+    load = Load(
+        slots=int(pools.slots[row]),
+        offered_load=float(pools.offered_load[row]),
+        tail_index=float(pools.tail_index[row]),
+    )
+    answer = remit.policy.prepared(load, cycle.cluster.stages.n_tasks[rows], remit.settings)
+    return np.broadcast_to(answer, rows.shape).astype(float)
 
 
 def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
@@ -130,46 +137,41 @@ def _share_copies(cycle: Cycle, sums: seeing.JobSums, budgets: Budgets) -> None:
     budgets.most_by_job[rows] = 0 if answer is None else answer["copies"]
 
 
-def _ask(cycle: Cycle, due: list[SourceState]) -> Flags:
-    """The speculators' answers, one call for all pools that share one; the engine's own reasons override theirs.
-
-    Returns, by pool row, whether copies go before the job's waiting originals.
-    """
-    view, shared = cycle.view, cycle.steering.by_speculator(due)
-    before_waiting = np.zeros(cycle.cluster.pools.size, dtype=bool)
-    for policy, settings, sources in shared:
-        pool_rows = [source.row for source in sources]
-        before_waiting[pool_rows] = policy.before_waiting
-        mine: Flags | slice = np.isin(view.tasks["pool"], pool_rows) if len(shared) > 1 else slice(None)
-        answer = view.answer[mine]
-        question = partial(_call, cycle, policy, settings, sources, mine, answer)
-        is_lawful = cycle.ask(sources, Action.REFUSE_COPY, "speculator", question)
-        for source in sources:
-            cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=is_lawful is None or is_lawful)
+def _ask(cycle: Cycle, due: list[SourceState], remits: list[Remit]) -> None:
+    """The speculators' answers, one call for each remit; the engine's own reasons override theirs."""
+    view, is_one = cycle.view, len(remits) == 1
+    mine: list[Flags | slice] = [slice(None) if is_one else remit.covers(view.tasks) for remit in remits]
+    questions = [
+        (remit.policy.name, remit.sources, partial(_call, cycle, remit, which))
+        for remit, which in zip(remits, mine, strict=True)
+    ]
+    lawful = cycle.ask_each(due, Action.REFUSE_COPY, "speculator", questions)
+    gainless: dict[str, str] = {}
+    for remit, which, is_lawful in zip(remits, mine, lawful, strict=True):
         if not is_lawful:
-            answer[:] = 0
-            answer["reason"] = Reason.POLICY_FAILED if is_lawful is None else Reason.GAINLESS_COPY
-        if len(shared) > 1:
-            view.answer[mine] = answer
-    return before_waiting
+            view.answer[which] = 0
+            view.answer["reason"][which] = Reason.POLICY_FAILED if is_lawful is None else Reason.GAINLESS_COPY
+        if is_lawful is False:
+            gainless |= dict.fromkeys((source.name for source in remit.sources), remit.policy.name)
+    for source in due:
+        speculator = gainless.get(source.name, "")
+        cycle.judge(source, Action.REFUSE_COPY, Reason.GAINLESS_COPY, kept=not speculator, speculator=speculator)
 
 
-def _call(
-    cycle: Cycle,
-    policy: Policy,
-    settings: dict[str, float],
-    sources: list[SourceState],
-    which: Flags | slice,
-    answer: Records,
-) -> bool:
-    """Fill in a speculator's answer about the tasks of some pools; returns whether it is lawful."""
-    seen = cycle.view.seen(policy, cycle.cluster, which)._replace(waiting=see_waiting(cycle, sources))
+def _call(cycle: Cycle, remit: Remit, which: Flags | slice) -> bool:
+    """Fill in a speculator's answer about some tasks; returns whether it is lawful."""
+    view, policy = cycle.view, remit.policy
+    seen = view.seen(policy, cycle.cluster, which)._replace(waiting=see_waiting(cycle, remit))
     if policy.explores:
         seen = seen._replace(weights=cycle.samples)
-    return call_speculator(policy.code, seen, policy.setting_values(settings), answer)
+    answer = view.answer[which]
+    is_lawful = call_speculator(policy.code, seen, policy.setting_values(remit.settings), answer)
+    if not isinstance(which, slice):
+        view.answer[which] = answer
+    return bool(is_lawful)
 
 
-def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: seeing.JobSums, budgets: Budgets) -> None:
+def _pick(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: Budgets) -> None:
     """Within each job's target, and as executors start, order the best candidates; refused ones get a reason.
 
     Candidates that are not reached are looked at again in the next cycle.
@@ -178,7 +180,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
     code, score = view.answer["reason"], view.answer["score"]
     jobs, ordered = cycle.cluster.jobs, budgets.ordered_by_job.copy()
     rooms, waiting, full = job_rooms(
-        jobs.reported[: jobs.size], jobs.decided, before_waiting, sums.running, sums.waiting, sums.copies, ordered
+        jobs.decided[: jobs.size], jobs.scratch, sums.running, sums.waiting, sums.copies, ordered
     )
     with_to_come = rooms + _room_to_come(cycle, due, waiting, budgets, full)
     is_shadow = cycle.steering.shadow_jobs(cycle.cluster, due)
@@ -191,7 +193,7 @@ def _pick(cycle: Cycle, due: list[SourceState], before_waiting: Flags, sums: see
             task=row,
             score=float(score[place]),
             reason=Reason(int(code[place])),
-            before_waiting=bool(before_waiting[pool]) or relaunches,
+            before_waiting=bool(jobs.before_waiting[job]) or relaunches,
             relaunches=relaunches,
             beyond_target=bool(budgets.ordered_by_job[job] - ordered[job] >= rooms[int(relaunches), job]),
         )
@@ -277,9 +279,8 @@ def note_room(
 
 @kernel
 def job_rooms(
-    jobs: NDArray[Reported],
     jobs_decided: NDArray[Decided],
-    before_waiting: Flags,
+    jobs_scratch: NDArray[Scratch],
     running: Ints,
     waiting: Ints,
     copies: Ints,
@@ -287,12 +288,13 @@ def job_rooms(
 ) -> tuple[Ints, Ints, Ints]:
     """By job row: the room for copies and for restarts, (2, n_jobs); originals that want a slot; why there is no room.
 
-    `before_waiting` (n_pools,) says whether copies go before waiting originals; `copies` run, `ordered` ones do not.
+    `copies` run, `ordered` ones do not.
     """
-    rooms, starting = np.zeros((2, len(jobs)), dtype=np.int64), np.zeros(len(jobs), dtype=np.int64)
-    refusal = np.zeros(len(jobs), dtype=np.int64)
-    for row in range(len(jobs)):
-        job, before = jobs_decided[row], before_waiting[jobs[row]["pool"]]
+    n_jobs = len(jobs_decided)
+    rooms, starting = np.zeros((2, n_jobs), dtype=np.int64), np.zeros(n_jobs, dtype=np.int64)
+    refusal = np.zeros(n_jobs, dtype=np.int64)
+    for row in range(n_jobs):
+        job, before = jobs_decided[row], jobs_scratch[row]["before_waiting"]
         free = job["target"] - running[row] - ordered[row]
         n_copies = copies[row] + ordered[row]
         left = free_for_copies(free, job["target"], job["originals"], n_copies)
@@ -309,7 +311,8 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
     tasks, seen = cycle.cluster.tasks, cycle.view.tasks[place]
     task = int(cycle.view.rows[place])
     job = int(tasks.job[task])
-    speculator, _ = cycle.steering.speculator(cycle.cluster.source_of_pool[int(tasks.pool[task])].name)
+    source = cycle.cluster.source_of_pool[int(tasks.pool[task])]
+    speculator, _ = cycle.steering.speculator_of(cycle.cluster, source, job)
     inputs = {
         "score": float(cycle.view.answer["score"][place]),
         "running_attempts": float(seen["running_attempts"]),

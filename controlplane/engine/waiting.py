@@ -1,18 +1,17 @@
 """Which waiting originals of a stage start first? Asks the speculators that order them, and tells their hosts."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from controlplane.engine import seeing
 from controlplane.engine.cycle import Cycle
+from controlplane.engine.remits import Remit, remits_of
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
 from controlplane.model.columns import Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.orders import RunNext
 from controlplane.model.reasons import Action, Reason
-from controlplane.policies.policy import Policy
 from controlplane.policies.seen import NO_WAITING, UNKNOWN_FINISHED, WAITING_TASK, Seen
 
 MOST_NAMED = 1000
@@ -20,34 +19,44 @@ MOST_NAMED = 1000
 
 
 def orders_waiting(cycle: Cycle, source: SourceState) -> bool:
-    """Whether the pool's mode is not off, its host heeds orders, and its speculator orders originals of its jobs."""
-    policy, _ = cycle.steering.speculator(source.name)
-    heeds = source.attached.capabilities.order_pending and cycle.steering.mode(source) is not Mode.OFF
-    if policy.order_waiting is None or not heeds:
+    """Whether a speculator orders originals of the pool's jobs, and its host and its mode let it."""
+    return heeds_order(cycle, source) and any(
+        _may_order(cycle, remit) for remit in remits_of(cycle.steering, cycle.cluster, source)
+    )
+
+
+def heeds_order(cycle: Cycle, source: SourceState) -> bool:
+    """Whether the pool's mode is not off, and its host starts originals in the order that it is given."""
+    return source.attached.capabilities.order_pending and cycle.steering.mode(source) is not Mode.OFF
+
+
+def _may_order(cycle: Cycle, remit: Remit) -> bool:
+    """Whether the speculator orders originals of any of its jobs."""
+    if remit.policy.order_waiting is None:
         return False
-    return not policy.orders_bounded or bool(seeing.is_bounded(cycle.cluster.jobs, source.jobs.rows).any())
+    return not remit.policy.orders_bounded or bool(seeing.is_bounded(cycle.cluster.jobs, remit.jobs).any())
 
 
-def order_waiting(cycle: Cycle, due: list[SourceState]) -> None:
-    """Order the waiting originals of the open stages of these pools, one call for all pools that share a speculator.
+def order_waiting(cycle: Cycle, due: list[SourceState], remits: list[Remit]) -> None:
+    """Order the waiting originals of the open stages of these pools, one call for each remit.
 
     A changed order is recorded, and sent if we may. It is a lease: it is sent again when half of its time is over.
     """
-    asked = [source for source in due if orders_waiting(cycle, source)]
-    for policy, settings, sources in cycle.steering.by_speculator(asked):
-        if infos := [info for source in sources for info in ordered_stages(cycle, source)]:
-            views = [_view(cycle, info) for info in infos]
-            question = partial(_ask, cycle, policy, settings, sources, np.concatenate(views))
-            answer = cycle.ask(sources, Action.RUN_NEXT, "waiting", question)
-            if answer is not None:
-                _order_all(cycle, infos, views, answer)
+    asked = [(remit, infos) for remit in remits if (infos := ordered_stages(cycle, remit))]
+    views = [[_view(cycle, info) for info in infos] for _, infos in asked]
+    questions = [
+        (remit.policy.name, remit.sources, partial(_ask, cycle, remit, np.concatenate(view)))
+        for (remit, _), view in zip(asked, views, strict=True)
+    ]
+    answers = cycle.ask_each(due, Action.RUN_NEXT, "waiting", questions)
+    for (_, infos), view, answer in zip(asked, views, answers, strict=True):
+        if answer is not None:
+            _order_all(cycle, infos, view, answer)
 
 
-def see_waiting(cycle: Cycle, sources: list[SourceState]) -> Records:
-    """`WAITING_TASK` records of all originals that the speculator orders in these pools."""
-    asked = [source for source in sources if orders_waiting(cycle, source)]
-    infos = [info for source in asked for info in ordered_stages(cycle, source, fewest=1)]
-    return np.concatenate([NO_WAITING, *(_view(cycle, info) for info in infos)])
+def see_waiting(cycle: Cycle, remit: Remit) -> Records:
+    """`WAITING_TASK` records of all originals that the speculator orders."""
+    return np.concatenate([NO_WAITING, *(_view(cycle, info) for info in ordered_stages(cycle, remit, fewest=1))])
 
 
 def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Ints:
@@ -63,19 +72,23 @@ def waiting_indices(n_tasks: int, done: bytes | bytearray, running: Ints) -> Int
     return np.flatnonzero(is_waiting)
 
 
-def ordered_stages(cycle: Cycle, source: SourceState, *, fewest: int = 2) -> Iterator[StageInfo]:
-    """Open stages in which at least `fewest` originals wait; of jobs without a bound only if those are ordered, too.
+def ordered_stages(cycle: Cycle, remit: Remit, *, fewest: int = 2) -> list[StageInfo]:
+    """Open stages in which at least `fewest` originals wait that the speculator orders.
 
-    An order needs two.
+    Of jobs without a bound only if those are ordered, too. An order needs two.
     """
+    found: list[StageInfo] = []
     stages, jobs = cycle.cluster.stages, cycle.cluster.jobs
-    policy, _ = cycle.steering.speculator(source.name)
-    for row in source.stages.values():
-        job = stages.job[row]
-        if stages.closing[row] or stages.waiting(row) < fewest or jobs.mode_rank[job] == Mode.OFF.rank:
-            continue
-        if not policy.orders_bounded or seeing.is_bounded(jobs, job):
-            yield cycle.cluster.stage_infos[row]
+    for part in remit.parts if remit.policy.order_waiting else ():
+        if heeds_order(cycle, part.source):
+            rows = part.stages(cycle.cluster)
+            job = stages.job[rows]
+            is_ordered = ~stages.closing[rows] & (stages.waiting(rows) >= fewest)
+            is_ordered &= jobs.mode_rank[job] != Mode.OFF.rank
+            if remit.policy.orders_bounded:
+                is_ordered &= seeing.is_bounded(jobs, job)
+            found += [cycle.cluster.stage_infos[row] for row in rows[is_ordered].tolist()]
+    return found
 
 
 def _view(cycle: Cycle, info: StageInfo) -> Records:
@@ -85,16 +98,14 @@ def _view(cycle: Cycle, info: StageInfo) -> Records:
     return cycle.waiting[info.row]
 
 
-def _ask(
-    cycle: Cycle, policy: Policy, settings: dict[str, float], sources: list[SourceState], waiting: Records
-) -> Records:
+def _ask(cycle: Cycle, remit: Remit, waiting: Records) -> Records:
     """The speculator's `PRECEDENCE` of these tasks."""
     view, stages, finished = cycle.view, cycle.view.stages.copy(), UNKNOWN_FINISHED
-    if policy.by_finished:
+    if remit.policy.by_finished:
         finished = seeing.show_finished(cycle.cluster.stage_infos, waiting, stages)
-    tasks = view.tasks[np.isin(view.tasks["pool"], [source.row for source in sources])]
+    tasks = view.tasks[remit.covers(view.tasks)]
     seen = Seen(pools=view.pools, jobs=view.jobs, stages=stages, tasks=tasks, finished=finished, waiting=waiting)
-    return policy.precedence(seen, settings)
+    return remit.policy.precedence(seen, remit.settings)
 
 
 def _order_all(cycle: Cycle, infos: list[StageInfo], views: list[Records], answer: Records) -> None:

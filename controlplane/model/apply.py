@@ -177,6 +177,7 @@ def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
         edges=fact.edges,
         stage_tasks=dict(zip(fact.stages, fact.stage_tasks, strict=False)),
         n_listed=n_listed,
+        speculator=fact.speculator,
     )
     cluster.jobs.ended[row] = False
     cluster.jobs.weight[row] = fact.weight

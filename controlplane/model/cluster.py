@@ -120,6 +120,8 @@ class JobInfo:
     """Rows of the stages that are not over."""
     n_listed: int = 0
     """Numbers and names in the lists of its last report."""
+    speculator: str = ""
+    """The speculator that its user names; empty for its pool's."""
     queued: f.QueuedApplication | None = None
     """Its queue's last report of it; None for a driver's jobs."""
 

@@ -78,8 +78,6 @@ class Pools(Table):
     """Share of the slots that originals alone would keep busy, smoothed; and their share since it was last seen."""
     busy_share = floats(0.0, by=Writer.ESTIMATOR)
     load_seen_s = floats(-np.inf, by=Writer.ESTIMATOR)
-    at_start = flags(by=Writer.CYCLE)
-    """Whether its speculator copies attempts that are too new to be judged."""
     kept_slowness = floats(0.0, by=Writer.ESTIMATOR)
     """Share of a straggler's own slowness that a copy of it shows again, 0 to 1."""
     waiting_jobs = ints(by=Writer.CYCLE)
@@ -131,8 +129,14 @@ class Jobs(Table):
     copies_won = ints()
     copies_lost = ints()
     losing_core_s = floats(0.0)
+    speculator = ints(-1, by=Writer.ENGINE)
+    """Number of the speculator that its user names and the operator allows; -1 for its pool's."""
+    at_start = flags(by=Writer.CYCLE)
+    """Whether its speculator copies attempts that are too new to be judged."""
+    before_waiting = flags(by=Writer.CYCLE)
+    """Whether a copy that its speculator wants goes before its waiting originals."""
     explores = ints(-1, by=Writer.CYCLE)
-    """The policy that it tries wholly, by its pool's speculator; -1 where that goes by no samples."""
+    """The policy that it tries wholly, by its speculator; -1 where that goes by no samples."""
     stop_again_s = floats(-np.inf, by=Writer.ENGINE)
     """When its end may be ordered, if it is late; later than now once it has been."""
     target = ints(by=Writer.ENGINE)

@@ -169,6 +169,8 @@ class JobSubmitted(Fact, frozen=True, tag="job_submitted"):
     """Share of its input tasks, per million, that its user can do without; 0 if all must be done."""
     kill_late: bool = False
     """Whether its user lets it be ended once it cannot meet its deadline."""
+    speculator: Annotated[str, Meta(max_length=64)] = ""
+    """The speculator that its user names for it; empty for its pool's."""
     copies_enabled: bool = True
     """False if the user opted this job out."""
     mode: Mode = Mode.CONTROL

@@ -21,6 +21,13 @@ class EngineSettings:
     speculator: str = "ras"
     allocator_settings: Mapping[str, float] = field(default_factory=dict)
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    job_speculators: str = field(
+        default="",
+        metadata={
+            "about": "Speculators that a job's user may name for it by `spark.grasshopper.speculator`, separated by"
+            " commas; empty for none."
+        },
+    )
     copy_budget: str = field(
         default="",
         metadata={"about": "Policy that shares copies among all drivers' jobs, within the limits; empty for none."},

@@ -126,6 +126,9 @@ class Reason(IntEnum):
     TASKS_OPTIONAL = 121
     PACE_UNKNOWN = 122
     LATER_STAGES = 123
+    # why a job does not have the speculator that its user names
+    SPECULATOR_NOT_ALLOWED = 130
+    SPECULATOR_UNKNOWN = 131
 
     @property
     def label(self) -> str:
@@ -370,6 +373,12 @@ TEXTS: dict[Reason, ReasonText] = {
     ),
     Reason.LATER_STAGES: ReasonText(
         "Stages of the job run or follow of which it is not known how long they take: those that read no input.", 0
+    ),
+    Reason.SPECULATOR_NOT_ALLOWED: ReasonText(
+        "The operator lets no job name this speculator (`engine.job_speculators`); its pool's decides about it.", 2
+    ),
+    Reason.SPECULATOR_UNKNOWN: ReasonText(
+        "The control plane has no speculator of this name; its pool's decides about it.", 2
     ),
     Reason.SHORTER_WAITS: ReasonText(
         "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1

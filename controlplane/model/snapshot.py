@@ -222,6 +222,17 @@ class PocdState(Struct, frozen=True, kw_only=True):
     """The newest one before the deadline; null if none was known yet."""
 
 
+class NamedSpeculator(Struct, frozen=True, kw_only=True):
+    """The speculator that a job's user names for it, and whether it decides about the job."""
+
+    name: str
+    """As in `spark.grasshopper.speculator`."""
+    reason: str
+    """`none` if it decides about the job, else why its pool's does."""
+    sentence: str
+    """The reason in words; empty if it decides."""
+
+
 class JobState(Struct, frozen=True, kw_only=True):
     """A live job: a claimant of its pool."""
 
@@ -234,6 +245,8 @@ class JobState(Struct, frozen=True, kw_only=True):
     weight: float
     copies_enabled: bool
     """Whether its user allows copies."""
+    policy: str = ""
+    named_speculator: NamedSpeculator | None = None
     deadline_s: float | None = None
     later_s: float = 0.0
     """Time that the stages after its input will take, in seconds; the deadline of its input is as much earlier."""

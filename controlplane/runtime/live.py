@@ -357,7 +357,7 @@ class Runtime:
         self.store.record_stock_copies(decision.stock_copies, now_s)
         self.store.record_promises(decision.promises, now_s)
         for key, law, raised in decision.laws_broken:
-            policy = self.scheduler.steering.policy_name(key)
+            policy = next(each.policy for each in decision.records if (each.source, each.reason) == (key, law))
             self.complaints.warn("law_broken", source=key, policy=policy, law=law.label, raised=raised)
         for key, problem in decision.bad_facts:
             self.complaints.warn("bad_fact", source=key, problem=problem)

@@ -52,6 +52,33 @@ def test_the_page_of_a_job_shows_its_bounds(plane, later_s, told):
     assert "Error bound 5 % of its input tasks" in head
 
 
+@pytest.mark.parametrize(
+    ("allowed", "policy", "told"),
+    [
+        ("grass", "hopper+grass", ""),
+        ("", "hopper+ras", "Its user named the speculator grass. The operator lets no job"),
+    ],
+)
+def test_a_job_tells_which_speculator_its_user_named_and_whether_it_decides(plane, allowed, policy, told):
+    """The page has the pair that decides, and a notice where the name is not allowed; REST says the same."""
+    assert plane.client.patch(
+        "/api/v1/settings", json={"engine": {"job_speculators": allowed}, "reason": "try"}
+    ).is_success
+    named = {"type": "job_submitted", "job": "job-1", "speculator": "grass"}
+    plane.reply(message(1, [*working(), named], full=True))
+    page = " ".join(re.sub(r"<[^>]+>", " ", plane.client.get(f"/jobs/{SOURCE}/job-1").text).split())
+    assert f"Policy {policy} its user named grass" in page
+    assert told in page
+    assert ("Its user named the speculator" in page) == bool(told)
+    job = plane.client.get(f"/api/v1/jobs/{SOURCE}/job-1").json()
+    reason = "none" if allowed else "speculator_not_allowed"
+    assert (job["policy"], job["named_speculator"]["name"], job["named_speculator"]["reason"]) == (
+        policy,
+        "grass",
+        reason,
+    )
+
+
 def test_hosts_that_have_gone_are_as_of_the_last_one_that_was_there(plane):
     """An executor is lost two seconds before its application ends."""
     plane.reply(message(1, working(), full=True))

@@ -23,9 +23,10 @@ def reasons(scenario: Scenario) -> set[Reason]:
     return {Reason(code) for code in scenario.scheduler.cluster.tasks.reason.tolist()}
 
 
-def begin(speculator: str, *, edges: tuple = (), **bound) -> Scenario:
+def begin(speculator: str, *, edges: tuple = (), job_speculators: str = "", **bound) -> Scenario:
     """Two slots, and a job with a bound whose stage has six tasks of several sizes: the first two run."""
-    scenario = Scenario(replace(CONTROL, speculator=speculator), hosts=2, slots=1)
+    settings = replace(CONTROL, speculator=speculator, job_speculators=job_speculators)
+    scenario = Scenario(settings, hosts=2, slots=1)
     scenario.tell([f.JobSubmitted(job="job", edges=list(edges), **bound)])
     scenario.stage(6, input_bytes=[1000, 1000, 1000, 4000, 500, 2000])
     scenario.tell([scenario.started(0, 0), scenario.started(1, 1)])

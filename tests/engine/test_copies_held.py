@@ -79,8 +79,8 @@ def test_a_copy_uses_the_reserve_while_originals_wait_for_their_part():
 )
 def test_copies_that_run_or_are_ordered_leave_the_originals_their_part(running, waiting, copies, ordered, room):
     """Four of seven slots are for originals; one that waits wants a slot only while fewer of them run."""
-    job, decided = np.zeros(1, dtype=Jobs().reported.dtype), np.zeros(1, dtype=Jobs().decided.dtype)
-    decided["target"], decided["originals"] = 7, 4
+    jobs = Jobs()
+    jobs.add(target=7, originals=4)
     counts = (np.array([n]) for n in (running, waiting, copies, ordered))
-    rooms, _, _ = job_rooms(job, decided, np.zeros(1, dtype=bool), *counts)
+    rooms, _, _ = job_rooms(jobs.decided[:1], jobs.scratch, *counts)
     assert rooms[0].tolist() == [room]

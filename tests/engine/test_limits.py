@@ -383,8 +383,8 @@ def test_settings_of_a_copy_budget_that_is_not_set_are_refused():
 def test_no_copy_is_queued_beyond_the_copies_share():
     """Of ten slots nine are for originals: with a copy on the tenth, the next free one is an original's."""
     jobs = Jobs()
-    jobs.add(target=10, originals=9)
+    jobs.add(target=10, originals=9, before_waiting=True)
     for running, copies, room in ((9, 1, 0), (9, 0, 1)):
         counts = (np.array([each]) for each in (running, 1, copies, 0))
-        rooms, *_ = job_rooms(jobs.reported[:1], jobs.decided, np.array([True]), *counts)
+        rooms, *_ = job_rooms(jobs.decided[:1], jobs.scratch, *counts)
         assert rooms[0].tolist() == [room]

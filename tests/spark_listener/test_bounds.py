@@ -1,11 +1,11 @@
-"""Do deadline() and error_bound() set what the shim reads, for the time of the `with`, and refuse anything else?"""
+"""Do deadline(), error_bound() and speculator() set what the shim reads, inside the `with`, and refuse the rest?"""
 
 from datetime import timedelta
 
 import pytest
 from pyspark import SparkContext
 
-from spark_listener import deadline, error_bound
+from spark_listener import deadline, error_bound, speculator
 
 pytestmark = pytest.mark.unit
 
@@ -67,6 +67,20 @@ def test_a_deadline_that_is_none_is_refused_where_it_is_set(properties, within):
 @pytest.mark.parametrize("share", [-0.1, 1, 1.0, 0.9999996, float("nan"), "0.1", True, None])
 def test_an_error_bound_that_is_none_is_refused_where_it_is_set(properties, share):
     with pytest.raises(ValueError, match="error_bound: got"), error_bound(share):
+        pass
+    assert not properties
+
+
+def test_a_speculator_is_named_inside(properties):
+    with speculator("shed-plus"):
+        assert properties["spark.grasshopper.speculator"] == "shed-plus"
+    assert properties["spark.grasshopper.speculator"] is None
+
+
+@pytest.mark.parametrize("name", ["", "hopper+ras", "ras,grass", "two words", "x" * 65, None, 3])
+def test_what_is_no_name_of_a_speculator_is_refused_where_it_is_set(properties, name):
+    """A pair, a list, or nothing at all; whether there is such a speculator only the control plane knows."""
+    with pytest.raises(ValueError, match="speculator: got"), speculator(name):
         pass
     assert not properties
 

@@ -84,6 +84,10 @@ def job_page(
                 beside="" if job.queued else f"{counted(job.remaining_tasks, 'task')} to go",
             ),
         ]
+        if job.named_speculator:
+            figures.append(
+                Figure(name="Policy", value=job.policy, beside=f"its user named {job.named_speculator.name}")
+            )
         figures += _bounds(job)
         if not job.queued or job.queued.driver:
             figures.append(Figure(name="Tail index", value=number(job.tail_index)))

@@ -196,7 +196,8 @@ final class JobBook {
           .with("mode", key.mode)
           .with("deadline_ms", key.deadlineMs)
           .with("error_bound", key.errorBound)
-          .with("kill_late", endsLate(key));
+          .with("kill_late", endsLate(key))
+          .withText("speculator", key.speculator);
     }
   }
 

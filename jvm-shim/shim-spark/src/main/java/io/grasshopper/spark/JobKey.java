@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
+import java.util.regex.Pattern;
 import org.apache.spark.network.util.JavaUtils;
 
 /**
@@ -17,11 +18,12 @@ import org.apache.spark.network.util.JavaUtils;
 final class JobKey {
   /** The local properties of a thread's jobs, under our prefix. */
   static final List<String> OPTIONS = Collections.unmodifiableList(
-      Arrays.asList("weight", "copies.enabled", "mode", "deadline", "error.bound", "late.job"));
+      Arrays.asList("weight", "copies.enabled", "mode", "deadline", "error.bound", "late.job", "speculator"));
   /** What the wire says for a job without a deadline. */
   private static final long NO_DEADLINE = -1;
   private static final int MAX_WEIGHT = 1000;
   private static final long MAX_DEADLINE_MS = 1_000_000_000_000L;
+  private static final Pattern NAME = Pattern.compile("[^\\s,+]{0,64}");
 
   final String key;
   final boolean isSql;
@@ -36,6 +38,8 @@ final class JobKey {
   final int errorBound;
   /** What becomes of it once it cannot meet its deadline: {@code keep}, {@code kill}, or empty for what the application says. */
   final String lateJob;
+  /** The speculator that is to decide about it; empty for its pool's. */
+  final String speculator;
   final String description;
   /** Options that cannot be read, in words; empty for none. */
   final String misread;
@@ -52,6 +56,7 @@ final class JobKey {
     String within = text(properties, "spark.grasshopper.deadline", "");
     String share = text(properties, "spark.grasshopper.error.bound", "0");
     String late = text(properties, "spark.grasshopper.late.job", "").toLowerCase(Locale.ROOT);
+    String name = text(properties, "spark.grasshopper.speculator", "");
     weight = weight(parts);
     copiesEnabled = copies.equals("true");
     mode = wish.equals("control") || wish.equals("shadow") ? wish : "off";
@@ -59,13 +64,15 @@ final class JobKey {
     int bound = errorBound(share);
     errorBound = Math.max(0, bound);
     lateJob = late.isEmpty() || late.equals("kill") ? late : "keep";
+    speculator = NAME.matcher(name).matches() ? name : "";
     description = text(properties, "spark.job.description", "");
     misread = misread(parts.equals(Integer.toString(weight)), "weight", parts, Integer.toString(weight))
         + misread(copiesEnabled || copies.equals("false"), "copies.enabled", copies, "false")
         + misread(mode.equals(wish), "mode", wish, "off")
         + misread(deadlineMs != NO_DEADLINE || within.isEmpty(), "deadline", within, "none")
         + misread(bound >= 0, "error.bound", share, "0")
-        + misread(lateJob.equals(late), "late.job", late, "keep");
+        + misread(lateJob.equals(late), "late.job", late, "keep")
+        + misread(speculator.equals(name), "speculator", name, "none");
   }
 
   static JobKey of(Properties properties, int sparkJob) {

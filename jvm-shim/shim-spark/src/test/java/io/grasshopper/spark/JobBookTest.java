@@ -101,6 +101,14 @@ class JobBookTest {
   }
 
   @Test
+  void aJobSaysWhichSpeculatorItsUserNames() {
+    start(1, properties("spark.grasshopper.speculator", "grass"));
+    start(2, new Properties());
+    assertEquals("grass", loop.live().job("job-1").get("speculator"));
+    assertEquals("", loop.live().job("job-2").get("speculator"));
+  }
+
+  @Test
   void aJobsOwnWordOnItsEndComesBeforeTheApplications() {
     JobKey silent = JobKey.of(null, 1);
     JobKey kept = JobKey.of(properties("spark.grasshopper.late.job", "keep"), 2);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grasshopper.core.Fact;
+import java.util.Collections;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 
@@ -91,6 +92,17 @@ class JobKeyTest {
     JobKey job = key("spark.grasshopper.late.job", "perhaps");
     assertEquals("keep", job.lateJob);
     assertEquals(" spark.grasshopper.late.job=perhaps counts as keep;", job.misread);
+  }
+
+  @Test
+  void aSpeculatorIsNamedAsItIsWritten() {
+    assertEquals("", key().speculator);
+    assertEquals("shed-plus", key("spark.grasshopper.speculator", "shed-plus").speculator);
+    for (String text : new String[] {"hopper+ras", "ras,grass", "two words", String.join("", Collections.nCopies(65, "x"))}) {
+      JobKey job = key("spark.grasshopper.speculator", text);
+      assertEquals("", job.speculator);
+      assertEquals(" spark.grasshopper.speculator=" + text + " counts as none;", job.misread);
+    }
   }
 
   @Test
