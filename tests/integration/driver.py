@@ -21,6 +21,8 @@ from spark_listener.local_cluster import LocalCluster
 START_S = 300.0
 JOB_S = 180.0
 PROGRAM = Path(__file__).with_name("driver_program.py")
+ROOT = Path(__file__).parents[2]
+"""Drivers import the packages beside their tests."""
 COMMON = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -101,7 +103,7 @@ class Driver:
             **leaving_files_in(self.log_path.with_suffix(".scratch")),
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYTHONPATH": str(self._home.parent),
+            "PYTHONPATH": os.pathsep.join([str(self._home.parent), str(ROOT)]),
             "PYSPARK_PYTHON": sys.executable,
         }
         with self.log_path.open("w") as log:

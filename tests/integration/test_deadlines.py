@@ -42,6 +42,27 @@ def test_without_copies_the_same_job_misses_it(plane, driver, gate):
     assert plane.decisions(driver.source, action="launch_copy", job="group-late") == []
 
 
+def test_jobs_of_one_application_have_the_speculators_that_they_name(plane, driver, gate):
+    """Their pool's copies nothing: a job that names one that the operator does not allow waits for the gate."""
+    with plane.engine(allocator="fair", job_speculators="shed-plus, ras"):
+        driver.run("squares", group="warmed", tasks=16)
+        held = {"tasks": 8, "held": [0], "gate": str(gate)}
+        dear = driver.start("named", speculator="shed-plus", group="dear-named", within=f"{WITHIN_S}s", **held)
+        usual = driver.start("named", speculator="ras", group="usual-named", **held)
+        other = driver.start("named", speculator="late", group="other-named", tasks=2, held=[0], gate=str(gate))
+        for job in (dear, usual):
+            assert job.result(timeout=JOB_S) == [n * n for n in range(8)], "a copy has ended it"
+        told = plane.call("GET", f"/jobs/{driver.source}/group-other-named")
+        assert (told["policy"], told["named_speculator"]["reason"]) == ("fair+none", "speculator_not_allowed")
+        gate.touch()
+        assert other.result(timeout=JOB_S) == [0, 1]
+    copies = [each for each in plane.decisions(driver.source, action="launch_copy") if each["job"].endswith("-named")]
+    assert {(each["job"], each["policy"], each["index"]) for each in copies} == {
+        ("group-dear-named", "fair+shed-plus", 0),
+        ("group-usual-named", "fair+ras", 0),
+    }
+
+
 def test_a_late_job_ends_if_its_user_wants_that(plane, driver, gate):
     """Its tasks hang, copies, too; without the property it would wait for the gate."""
     properties = {"spark.grasshopper.late.job": "kill"}
