@@ -3,8 +3,9 @@
 import math
 import time
 from functools import partial
+from pathlib import Path
 
-from spark_jobs import enter, squares_at_gates
+from spark_jobs import enter, squares_at_gates, wait_at
 
 
 def approximated(spark, *, group, bound, tasks=8, held=(), gate="", hold_copies=True, never=(), rows=False):
@@ -31,6 +32,29 @@ def approximated(spark, *, group, bound, tasks=8, held=(), gate="", hold_copies=
         "rows": found.rows().collect() if rows else None,
         "untouched": dict(context._jsc.sc().getLocalProperties()) == before,
     }
+
+
+def _after_gates(index, lines, *, gates):
+    if index in gates:
+        wait_at(gates[index])
+    return lines
+
+
+def approximated_by_size(spark, *, group, folder, error, tasks, held, gate, never):
+    """Which partitions are seen of files within an error bound: each longer than the last, those of `never` by far.
+
+    The held tasks wait at the gate, and those of `never` at one that nobody opens.
+    """
+    from spark_listener import approximate
+
+    context = spark.sparkContext
+    enter(context, group)
+    files = [Path(folder, f"{number}.txt") for number in range(tasks)]
+    for number, file in enumerate(files):
+        file.write_text("a line\n" * (number + 1) * (100 if number in never else 1))
+    lines = context.union([context.textFile(file.as_uri(), 1) for file in files])
+    gates = dict.fromkeys(held, gate) | dict.fromkeys(never, f"{gate}-never")
+    return sorted(approximate(lines.mapPartitionsWithIndex(partial(_after_gates, gates=gates)), error=error).answers)
 
 
 def approximated_failure(spark, *, group):

@@ -10,10 +10,11 @@ import threading
 from pathlib import Path
 
 import approximate_jobs
+import bounded_jobs
 import spark_jobs
 from pyspark.sql import SparkSession
 
-JOBS = (spark_jobs, approximate_jobs)
+JOBS = (spark_jobs, bounded_jobs, approximate_jobs)
 
 
 def main():

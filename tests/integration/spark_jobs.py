@@ -13,9 +13,6 @@ from pathlib import Path
 from pyspark import InheritableThread, TaskContext
 from pyspark.traceback_utils import SCCallSiteSync
 
-from spark_listener import deadline
-from spark_listener import speculator as name_speculator
-
 LIMIT_S = 120.0
 """A gate that nobody opens opens by itself, so that a failed test leaves nothing behind."""
 
@@ -43,18 +40,6 @@ def squares(spark, *, group, tasks=4, held=(), gate="", hold_copies=False, prope
     enter(context, group, properties)
     body = partial(squares_at_gates, held=tuple(held), gate=gate, hold_copies=hold_copies)
     return context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
-
-
-def bounded(spark, *, within, **how):
-    """The same with a deadline."""
-    with deadline(within):
-        return squares(spark, **how)
-
-
-def named(spark, *, speculator, within="", **how):
-    """The same under a speculator that its user names, with a deadline if one is given."""
-    with name_speculator(speculator):
-        return bounded(spark, within=within, **how) if within else squares(spark, **how)
 
 
 def together(spark, *, group, gate, tasks=2):

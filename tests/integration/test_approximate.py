@@ -82,6 +82,32 @@ def test_a_copy_rescues_a_partition_which_counts_once(plane, driver, gate):
     assert found["sum"][0] == sum(SQUARES[n] for n in found["seen"])
 
 
+@pytest.mark.parametrize("policy", ["fair+gs", "fair+ras"])
+def test_an_error_bound_starts_the_longest_of_those_it_needs_first(plane, driver, gate, tmp_path, policy):
+    """Of 20 files, each longer than the one before, 15 are needed: of those that wait, 14 goes first, then 13 ...
+
+    Spark alone would go on with 9. The last five never end, so the bound is met without them.
+    """
+    tasks, group = 20, policy
+    with plane.policy(driver.source, policy), plane.engine(max_copies_per_task=0):
+        job = driver.start(
+            "approximated_by_size", group=group, folder=str(tmp_path), error=0.25, tasks=tasks,
+            held=list(range(1, 9)), gate=str(gate), never=list(range(15, tasks)),
+        )  # fmt: skip
+        plane.running(driver.source, group, 8)
+
+        def orders():
+            return plane.decisions(driver.source, action="run_next", job=f"group-{group}")
+
+        eventually(lambda: any(one["result"] == "applied" for one in orders()), about=orders)
+        gate.touch()
+        assert job.result(timeout=JOB_S) == list(range(15))
+    assert (orders()[-1]["index"], orders()[-1]["reason"]) == (14, "originals_ordered")
+    started = sorted(plane.ended(driver.source, f"group-{group}"), key=lambda attempt: attempt["attempt"])
+    after = [attempt["index"] for attempt in started if attempt["index"] > 8]
+    assert after[:6] == [14, 13, 12, 11, 10, 9]
+
+
 def test_somebody_elses_cancel_and_a_failed_task_are_errors(driver, gate):
     """Neither is a bound that was met, so nothing partial comes back."""
     job = driver.start("approximated", group="gone", bound={"deadline": "100s"}, held=[3], gate=str(gate))

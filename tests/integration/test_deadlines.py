@@ -4,11 +4,12 @@ import time
 
 import pytest
 
-from tests.integration.driver import JOB_S, JobError
+from tests.integration.driver import JOB_S, STOCK_SPECULATION, Driver, JobError, plugged
 from tests.integration.plane_process import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 WITHIN_S = 12
+TIGHT_S = 8
 
 
 def begun(driver, group, gate, **more):
@@ -61,6 +62,48 @@ def test_jobs_of_one_application_have_the_speculators_that_they_name(plane, driv
         ("group-dear-named", "fair+shed-plus", 0),
         ("group-usual-named", "fair+ras", 0),
     }
+
+
+@pytest.fixture(scope="module")
+def speculating(hosts, plane, tmp_path_factory):
+    """A driver whose user has Spark's own speculation on; it is stock's wherever the mode is off."""
+    with Driver(hosts, tmp_path_factory.mktemp("speculating"), **plugged(plane.address), **STOCK_SPECULATION) as driver:
+        driver.run("squares", group="warm", tasks=16)
+        yield driver
+
+
+def straggling(driver, mode, seed, gate):
+    """A job with a tight deadline in this mode; its draws are the seed's, whatever the mode."""
+    return driver.start(
+        "straggling", group=f"{mode}-{seed}", within=f"{TIGHT_S}s", seed=seed, gate=str(gate),
+        properties={"spark.grasshopper.mode": mode},
+    )  # fmt: skip
+
+
+def ordered_copies(plane, driver, mode, seed, found):
+    """Of each copy of the straggler, whether it was ordered."""
+    ended = plane.ended(driver.source, f"group-{mode}-{seed}")
+    return [one["order"] > 0 for one in ended if one["index"] == found["straggler"] and one["speculative"]]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 11))])
+def test_several_copies_keep_a_deadline_that_stock_misses(plane, speculating, gate, seed):
+    """The straggler's first copy hangs, too: Spark starts no second one, and Shed+ starts several together."""
+    with plane.policy(speculating.source, "fifo+shed-plus"):
+        kept = straggling(speculating, "control", seed, gate).result(timeout=JOB_S)
+        began_s = time.monotonic()
+        job = straggling(speculating, "off", seed, gate)
+        eventually(lambda: time.monotonic() - began_s > TIGHT_S)
+        assert not job.done()
+        gate.touch()
+        missed = job.result(timeout=JOB_S)
+    print(f"seed {seed}: due in {TIGHT_S} s, {kept['seconds']:.1f} s by Shed+")
+    assert kept["answer"] == missed["answer"] == [n * n for n in range(8)]
+    assert kept["seconds"] < TIGHT_S < missed["seconds"]
+    copies = ordered_copies(plane, speculating, "control", seed, kept)
+    assert len(copies) > 1
+    assert all(copies)
+    assert ordered_copies(plane, speculating, "off", seed, missed) == [False]
 
 
 def test_a_late_job_ends_if_its_user_wants_that(plane, driver, gate):

@@ -29,6 +29,7 @@ RECORDED = {
 }
 """An event log that can be read while it is written: one file, uncompressed."""
 PATIENCE_S = 2
+FAR_S = 100
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +169,25 @@ def test_a_faulty_control_plane_costs_one_time_out_and_steers_again(
     assert again.result(timeout=JOB_S) == SQUARES
     attempts = hesitant.ended(speculating.source, f"group-{fault}-after")
     assert [attempt["order"] > 0 for attempt in attempts if attempt["speculative"]] == [True]
+
+
+def test_stock_takes_a_job_with_a_deadline_over_in_its_middle(hesitant, speculating, event_log, stock_s, gate):
+    """Shed+ waits with copies until a task would miss the deadline, and is lost before; Spark need not wait for it."""
+    with hesitant.engine(startup_prior_s=0.5), hesitant.policy(speculating.source, "fifo+shed-plus"):
+        job = speculating.start("bounded", within=f"{FAR_S}s", group="due", tasks=8, held=[0], gate=str(gate))
+        under_lease(hesitant, speculating, "due")
+        (live,) = [one for one in hesitant.pool(speculating.source)["jobs"] if one["name"] == "due"]
+        assert 0 < live["deadline_s"] < FAR_S
+        began_s = time.time()
+        hesitant.kill()
+        try:
+            assert job.result(timeout=JOB_S) == SQUARES
+            took_s = time.time() - began_s
+        finally:
+            hesitant.start()
+            eventually(lambda: hesitant.pool(speculating.source))
+    assert copied_by_spark_at_s(event_log, began_s) - began_s < LEASE_S + SOON_S
+    assert took_s < stock_s + LEASE_S + NOISE_S < FAR_S
 
 
 def naps(driver, group, folder):

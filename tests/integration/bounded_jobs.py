@@ -1,0 +1,49 @@
+"""Which jobs with a deadline, or a speculator of their own, do tests ask a Spark driver for?
+
+Their tasks wait as those of spark_jobs.py do, or nap.
+"""
+
+import random
+import time
+from functools import partial
+
+from pyspark import TaskContext
+from spark_jobs import enter, squares, wait_at
+
+from spark_listener import deadline
+from spark_listener import speculator as name_speculator
+
+
+def bounded(spark, *, within, **how):
+    """`squares` with a deadline."""
+    with deadline(within):
+        return squares(spark, **how)
+
+
+def named(spark, *, speculator, within="", **how):
+    """`squares` under a speculator that its user names, with a deadline if one is given."""
+    with name_speculator(speculator):
+        return bounded(spark, within=within, **how) if within else squares(spark, **how)
+
+
+def _nap_by_seed(index, values, *, seed, slow, gate):
+    attempt = TaskContext.get().attemptNumber()
+    if index == slow and attempt < 2:
+        wait_at(gate)
+    else:
+        time.sleep(random.Random(f"{seed} {index} {attempt}").uniform(0.2, 0.5))
+    return [value * value for value in values]
+
+
+def straggling(spark, *, group, within, seed, gate, tasks=8, properties=None):
+    """Squares of tasks that nap, which of them straggles, and how many seconds the job took.
+
+    The straggler's original waits at the gate, and so does its first copy.
+    """
+    context, slow = spark.sparkContext, random.Random(seed).randrange(tasks)
+    enter(context, group, properties)
+    body = partial(_nap_by_seed, seed=seed, slow=slow, gate=gate)
+    begun_s = time.monotonic()
+    with deadline(within):
+        answer = context.parallelize(range(tasks), tasks).mapPartitionsWithIndex(body).collect()
+    return {"answer": answer, "straggler": slow, "seconds": time.monotonic() - begun_s}
