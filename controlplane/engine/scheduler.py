@@ -120,7 +120,7 @@ class Scheduler:
         # The host drops the grant with the job; so does the engine, since the same key may come again.
         self.cluster.jobs.granted_target[list(changes.jobs_ended)] = -1
         self.learning.learn(self.cluster, changes, now_s)
-        seeing.count_downstream(self.cluster, changes.jobs)
+        seeing.follow_jobs(self.cluster, changes.jobs)
         if self.steering.nameable:
             self.steering.note_named(self.cluster, changes.jobs)
         decision.promises += settle(self.cluster, changes)

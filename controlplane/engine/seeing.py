@@ -122,7 +122,7 @@ def follow_pools(cluster: Cluster, due: list[SourceState], sums: JobSums, now_s:
     follow_load(cluster.pools, rows, of_pool[rows], now_s)
 
 
-def count_downstream(cluster: Cluster, jobs: Iterable[int]) -> None:
+def follow_jobs(cluster: Cluster, jobs: Iterable[int]) -> None:
     """Count the tasks of these jobs' stages that have not been submitted: of those that open ones feed, and of all that
     depend on open ones. Note which of their stages read input.
     """
