@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from controlplane.compiled import kernel
+from controlplane.deciding.bounds import needed_tasks
 from controlplane.model import facts as f
 from controlplane.model.columns import Floats, Records
 from controlplane.model.decisions import Report
@@ -124,6 +125,7 @@ class Driver:
                 edges=[(stage - 1, stage) for stage in stages[1:]],
                 weight=round(job.weight),
                 deadline_ms=round(1000 * within_s) if isfinite(within_s) else -1,
+                error_bound=round(1e6 * float(self._play.work.error_bound[at])),
             )
         )
         self._open_phase(job)
@@ -142,6 +144,9 @@ class Driver:
                 kind="shuffle_map", input_bytes=sizes,
             )
         )  # fmt: skip
+        if self._play.world.gives_up and job.phase == 0:
+            due_s = job.arrival_s + float(self._play.work.input_deadline_s[job.id])
+            self._play.at(max(due_s, self._play.now_s), partial(self._give_up, job.stage))
         self._hand_out()
 
     def draw_s(self, job: Job) -> list[list[float]]:
@@ -207,27 +212,44 @@ class Driver:
         for other in list(task.live):
             self._end(other, f.Outcome.KILLED)
         stage.n_done += 1
-        n_tasks, has_next = len(stage.work_s), stage.id + 1 < self._play.work.first_phase[job.id + 1]
-        mean_s = float(self._play.work.service_s[job.id]) * mean_factor(
-            self._play.world.tail_index, self._play.world.tail_share
-        )
-        moving_s = float(self._play.work.transfer_ratio[job.id]) * mean_s
-        stage.transferred_s = max(stage.transferred_s, self._play.now_s) + moving_s / n_tasks
-        if stage.n_done == n_tasks:
-            written = round(moving_s * n_tasks * TASK_BYTES) if has_next else -1
-            self._tell(f.StageEnded(stage=stage.id, stage_attempt=0, shuffle_write_bytes=written))
-            del self._stages[stage.id]
-            job.stage = None
-            if job.phase == 0:
-                self._play.results.done_share[job.id] = 1.0
-            if has_next:
-                self._play.at(stage.transferred_s, partial(self._open_phase, job))
-            else:
-                self._tell(f.JobEnded(job=job.key))
-                self._play.results.response_s[job.id] = self._play.now_s - job.arrival_s
-                self._play.results.cost_s[job.id] = job.cost_s
-                del self._jobs[job.key]
+        n_tasks = len(stage.work_s)
+        stage.transferred_s = max(stage.transferred_s, self._play.now_s) + self._moving_s(job) / n_tasks
+        error_bound = float(self._play.work.error_bound[job.id]) if job.phase == 0 else 0.0
+        if needed_tasks(n_tasks, stage.n_done, error_bound) == 0:
+            self._close(stage)
         self._hand_out()
+
+    def _give_up(self, stage: Stage) -> None:
+        """The deadline of a first phase is there; if it is still open, it ends with what is done."""
+        if stage.id in self._stages:
+            self._close(stage)
+            self._hand_out()
+
+    def _moving_s(self, job: Job) -> float:
+        """How long the output of a whole phase takes to the next one."""
+        world = self._play.world
+        mean_s = float(self._play.work.service_s[job.id]) * mean_factor(world.tail_index, world.tail_share)
+        return float(self._play.work.transfer_ratio[job.id]) * mean_s
+
+    def _close(self, stage: Stage) -> None:
+        """End a phase with what is done of it: the next one opens if there is one and something to feed it."""
+        job, n_tasks = stage.job, len(stage.work_s)
+        for attempt in [attempt for task in stage.tasks.values() for attempt in task.live]:
+            self._end(attempt, f.Outcome.KILLED)
+        has_next = stage.id + 1 < self._play.work.first_phase[job.id + 1]
+        written = round(self._moving_s(job) * stage.n_done * TASK_BYTES) if has_next else -1
+        self._tell(f.StageEnded(stage=stage.id, stage_attempt=0, shuffle_write_bytes=written))
+        del self._stages[stage.id]
+        job.stage = None
+        if job.phase == 0:
+            self._play.results.done_share[job.id] = stage.n_done / n_tasks
+        if has_next and stage.n_done > 0:
+            self._play.at(max(stage.transferred_s, self._play.now_s), partial(self._open_phase, job))
+        else:
+            self._tell(f.JobEnded(job=job.key))
+            self._play.results.response_s[job.id] = self._play.now_s - job.arrival_s
+            self._play.results.cost_s[job.id] = job.cost_s
+            del self._jobs[job.key]
 
     def _end(self, attempt: Attempt, outcome: f.Outcome) -> None:
         job = attempt.task.stage.job

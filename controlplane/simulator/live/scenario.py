@@ -40,8 +40,6 @@ class EngineScenario(ClusterScenario):
             raise BadSetting("cycle_s", got=self.cycle_s, want=f"at least {LEAST_REPORT_S:g} between two reports")
         if self.pools < 1 or self.machines % self.pools:
             raise BadSetting("pools", got=self.pools, want=f"a number that divides {self.machines}, the machines")
-        if self.bounds.error[1] > 0 or self.bounds.gives_up:
-            raise BadSetting("bounds", got=self.bounds, want="deadlines alone with estimates of the engine")
         if self.resumes:
             raise BadSetting("resumes", got=True, want="false with estimates of the engine")
         if self.replicas:

@@ -53,6 +53,51 @@ def test_deadlines_are_those_of_the_exact_model():
     assert calibrate([each.newest_pocd for each in known], [each.kept for each in known]).brier < 0.1
 
 
+@pytest.mark.parametrize(
+    "bounds", [Bounds(error=(0.05, 0.3)), Bounds(slack=(-0.2, 1.0), error=(0.1, 0.3), gives_up=True)]
+)
+def test_bounded_jobs_end_as_in_the_exact_model(bounds):
+    """Without copies: as soon, with as much of their input done, and each with as much as its bound asks for."""
+    fields = {"policy": "srpt+none", "bounds": bounds, "workload": Synthetic(most_tasks=60, phases=2)}
+    live, true = ours(**fields), exact(**fields)
+    assert live.response_s == pytest.approx(true.response_s, rel=0.03)
+    assert live.cost_s == pytest.approx(true.cost_s, rel=0.03)
+    assert live.accuracy == pytest.approx(true.accuracy, abs=0.02)
+    assert 0.5 < true.accuracy < 0.95
+
+
+def test_a_job_ends_once_the_share_of_tasks_that_its_error_bound_asks_for_is_done():
+    """Three of four for a bound of .3, where nothing is slow but the last, on a slot each; it costs until then."""
+    scenario = EngineScenario(
+        policy="fair+ras", jobs=1, machines=4, slots_per_machine=1, launch_s=0.0, bounds=Bounds(error=(0.3, 0.3)),
+        workload=Listed(original_s=((1.0, 2.0, 3.0, 90.0),), copy_s=90.0),
+    )  # fmt: skip
+    _, results = scenario.run(1)
+    assert results.done_share.tolist() == [0.75]
+    assert results.response_s == pytest.approx([3.0], abs=0.25)
+    assert results.cost_s[0] <= 4 * results.response_s[0]
+
+
+def test_a_job_that_gives_up_with_nothing_done_ends_at_its_deadline():
+    """Its second phase would have no input."""
+    bounds = Bounds(deadline_s=3.0, gives_up=True)
+    _, results = EngineScenario(
+        policy="fair+none", jobs=1, machines=2, slots_per_machine=1, launch_s=0.0, bounds=bounds,
+        workload=Listed(original_s=((9.0, 9.0),), copy_s=9.0),
+    ).run(1)  # fmt: skip
+    assert (results.response_s.tolist(), results.done_share.tolist()) == ([3.0], [0.0])
+
+
+def test_the_engine_copies_no_task_that_an_error_bound_does_without():
+    """Three of four are needed, and end before a copy of the fourth could; without a bound it gets one."""
+    fields = {
+        "policy": "fair+gs", "jobs": 1, "slots_per_machine": 1, "launch_s": 0.0,
+        "workload": Listed(original_s=((10.0, 10.0, 10.0, 900.0),), copy_s=10.0),
+    }  # fmt: skip
+    assert ours(**fields, bounds=Bounds(error=(0.3, 0.3))).copies_per_task == 0
+    assert ours(**fields).copies_per_task > 0
+
+
 def test_both_draw_from_the_same_law():
     """Also where only a tenth of the tasks is slow."""
     live, true = ours(tail_share=0.1), exact(tail_share=0.1)
