@@ -7,6 +7,7 @@ import pytest
 from controlplane.model.reasons import Reason
 from controlplane.policies.answer import FURTHEST, SOONEST
 from controlplane.policies.registry import speculator
+from controlplane.policies.shed_plus.pocd import attempts_pocd, tail_index_of_attempt
 
 pytestmark = pytest.mark.unit
 
@@ -180,3 +181,12 @@ def test_dolly_clones_more_where_the_deadline_is_nearer(late):
     """By its own formula for the risk of a job without clones."""
     far, near = (dolly.speculate(late([inf] * 4, stages={"deadline_s": left_s}))["copies"][0] for left_s in (9e4, 90.0))
     assert far < near
+
+
+def test_of_attempts_with_equal_work_left_the_smaller_tail_index_is_the_likelier_straggler():
+    """Section IV.C: by (14) an attempt that needs longer has a smaller one, and is late with a higher probability."""
+    indices = [tail_index_of_attempt(t_rem_s, least_left_s=30.0) for t_rem_s in (31.0, 60.0, 90.0, 200.0)]
+    late = [1.0 - attempts_pocd(30.0, time_left_s=80.0, tail_index=index, attempts=1) for index in indices]
+    assert indices == sorted(indices, reverse=True)
+    assert late == sorted(late)
+    assert late[0] < 0.01 < 0.3 < late[-1]
