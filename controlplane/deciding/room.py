@@ -55,6 +55,18 @@ def copy_room(free: int, waiting: int, ordered: int, before_waiting: bool) -> in
 
 
 @rule
+def lent_room(room: int, idle: int, cap: int, held: int) -> int:
+    """The same for a speculator that shares idle slots of the pool out among its jobs: up to all, within the job's cap.
+
+    `cap` is -1 for none; the job has `held` attempts, ordered ones included.
+
+    >>> [lent_room(room, idle=2, cap=cap, held=3) for room, cap in ((0, -1), (0, 4), (0, 2), (3, -1))]
+    [2, 1, 0, 3]
+    """
+    return max(room, idle if cap < 0 else min(idle, cap - held))
+
+
+@rule
 def restart_room(free: int, ordered: int) -> int:
     """Attempts that take another's place and may be ordered: each gives a slot back.
 

@@ -5,6 +5,7 @@ when it is needed: nothing is kept that could outlive a driver or a queue.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -53,6 +54,21 @@ def listings(cluster: Cluster, driver: SourceState, now_s: float) -> list[JobInf
     """A driver's application in each of the queues that list its id."""
     infos = [cluster.job_infos[row] for row in cluster.queued.get(_application(driver), ())]
     return [info for info in infos if _is_heard(cluster.sources[info.source], now_s)]
+
+
+def queue_of(cluster: Cluster, driver: SourceState, now_s: float) -> SourceState | None:
+    """The leaf queue that a driver's application is in; None if it is in none, or counts in none."""
+    if driver.membership is not Reason.JOINED:
+        return None
+    return next((cluster.sources[info.source] for info in listings(cluster, driver, now_s)), None)
+
+
+def drivers_of(cluster: Cluster, queue: SourceState, now_s: float) -> Iterator[tuple[int, SourceState]]:
+    """The drivers that count in a leaf queue, each with its application's row there."""
+    for application, row in queue.jobs.items():
+        driver = driver_of(cluster, application, now_s)
+        if driver is not None and driver.membership is Reason.JOINED:
+            yield row, driver
 
 
 def _application(driver: SourceState) -> str:

@@ -3,9 +3,12 @@
 The host's rule says for how many copies executors start: see `Kind.copies_to_come`.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
 
-from controlplane.engine.applications import listings
+from controlplane.engine.applications import drivers_of, listings, queue_of
 from controlplane.engine.steering import Steering
 from controlplane.hosts import kind_of
 from controlplane.hosts.kind import Kind
@@ -73,6 +76,48 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
         if limit is not None and limit >= 0
     ]
     return min(limits, default=-1)
+
+
+class ToCome(NamedTuple):
+    """What executors that start for copies may bring to a pool."""
+
+    pool: int
+    """Its row."""
+    slots: int
+    queue: int
+    """Row of the leaf queue whose containers these executors are; its own if there is none."""
+    executors: int
+    """Executors that may start in all pools of its queue together."""
+
+
+def to_come(
+    cluster: Cluster, steering: Steering, sources: Iterable[SourceState], ordered_by_job: Ints, now_s: float
+) -> Iterator[ToCome]:
+    """What may come to each of these pools; nothing is said of those whose executors are allocated statically."""
+    free: dict[str, int] = {}
+    for source in sources:
+        growth = growth_of(cluster, steering, source, now_s)
+        if not growth.limit:
+            continue
+        slots = growth.copies(tasks_of(cluster, source, ordered_by_job))
+        queue = queue_of(cluster, source, now_s)
+        if queue is None:
+            yield ToCome(pool=source.row, slots=slots, queue=source.row, executors=ceil(slots / growth.slots))
+            continue
+        if queue.name not in free:
+            free[queue.name] = free_containers(cluster, queue, ordered_by_job, now_s)
+        yield ToCome(pool=source.row, slots=slots, queue=queue.row, executors=free[queue.name])
+
+
+def free_containers(cluster: Cluster, queue: SourceState, ordered_by_job: Ints, now_s: float) -> int:
+    """Containers of a queue that none of its applications holds, asks for, or needs for copies on their way."""
+    jobs, rows = cluster.jobs, queue.jobs.rows
+    wanted = int((jobs.containers_running[rows] + jobs.containers_pending[rows]).sum())
+    for row, driver in drivers_of(cluster, queue, now_s):
+        each = slots_each(slots=int(cluster.pools.slots[driver.row]), executors=len(driver.executors))
+        filled = ceil(tasks_of(cluster, driver, ordered_by_job) / each)
+        wanted += max(0, filled - int(jobs.containers_running[row] + jobs.containers_pending[row]))
+    return max(0, int(cluster.pools.slots[queue.row]) - wanted)
 
 
 def tasks_of(cluster: Cluster, source: SourceState, ordered_by_job: Ints) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from controlplane.engine import seeing
 from controlplane.engine.allocation import allocate
-from controlplane.engine.applications import review_memberships
+from controlplane.engine.applications import drivers_of, queue_of, review_memberships
 from controlplane.engine.avoidance import avoid_sick_hosts
 from controlplane.engine.copies import order_kill
 from controlplane.engine.cycle import Cycle
@@ -25,7 +25,7 @@ from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.moment import Moment, moment
 from controlplane.engine.promises import foretell, settle
-from controlplane.engine.remits import remits
+from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.snapshot import describe, take_hosts
 from controlplane.engine.speculation import prepare, speculate
 from controlplane.engine.steering import Steering
@@ -141,6 +141,7 @@ class Scheduler:
         # 3 hear the queues about their drivers, end what was relaunched, and hear the operators
         due = self._pools_due(changes, now_s)
         review_memberships(cycle, due)
+        due = self._with_queues(due, now_s)
         for source, row in replaced:
             order_kill(cycle, source, row, Reason.REPLACED)
         for stimulus in batch:
@@ -367,6 +368,23 @@ class Scheduler:
             for source in self.cluster.sources.values()
             if source.row in changes.pools or (source.attempts and now_s - pools.reviewed_s[source.row] >= review_s)
         ]
+
+    def _with_queues(self, due: list[SourceState], now_s: float) -> list[SourceState]:
+        """These pools, and others of their queues that run something, if a speculator shares their spare slots out."""
+        sharing = [
+            source
+            for source in (due if self.cluster.queues else ())
+            if any(remit.policy.shares_spare for remit in remits_of(self.steering, self.cluster, source))
+        ]
+        queues = {queue.name: queue for source in sharing if (queue := queue_of(self.cluster, source, now_s))}
+        beside = {
+            driver.name
+            for queue in queues.values()
+            for _, driver in drivers_of(self.cluster, queue, now_s)
+            if driver.attempts
+        }
+        beside |= {source.name for source in due}
+        return [source for name, source in self.cluster.sources.items() if name in beside] if queues else due
 
     def _next_review_s(self) -> float:
         """When the first pool with running attempts is due again; infinite if nothing runs."""

@@ -219,7 +219,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
-    for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s"):
+    for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s", "queue", "to_come", "queue_executors"):
         seen_pools[name] = getattr(pools, name)[: pools.size]
     seen_pools["startup_s"] = np.nan_to_num(pools.startup_mean_s[: pools.size])
     seen_jobs = np.zeros(jobs.size, dtype=JOB)

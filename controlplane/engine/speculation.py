@@ -7,14 +7,22 @@ from numpy.typing import NDArray
 
 from controlplane.compiled import kernel
 from controlplane.deciding.asking import call_speculator
-from controlplane.deciding.room import copy_room, free_for_copies, no_room, restart_room, spare_room, starting_originals
+from controlplane.deciding.room import (
+    copy_room,
+    free_for_copies,
+    lent_room,
+    no_room,
+    restart_room,
+    spare_room,
+    starting_originals,
+)
 from controlplane.engine import seeing
 from controlplane.engine.admission import Admission, Candidate
 from controlplane.engine.budgets import Budgets
 from controlplane.engine.candidates import Candidates
 from controlplane.engine.copies import order_copy, order_kill
 from controlplane.engine.cycle import Cycle
-from controlplane.engine.growth import growth_of, tasks_of
+from controlplane.engine.growth import growth_of, tasks_of, to_come
 from controlplane.engine.remits import Part, Remit
 from controlplane.engine.waiting import see_waiting
 from controlplane.estimators.lateness import usual_startup_s
@@ -23,7 +31,7 @@ from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, priced
-from controlplane.model.writers import Decided, Scratch
+from controlplane.model.writers import Decided, Reported, Scratch
 from controlplane.policies.answer import FURTHEST
 from controlplane.policies.seen import Load
 
@@ -70,7 +78,9 @@ def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: see
         pools.executor_slots[row] = source.attached.executor_slots
         startup_s = usual_startup_s(False, pools.estimated[row])
         pools.tell_s[row] = startup_s + OBSERVED_S + cycle.settings.review_interval_ms / 1000
-    _prepare(cycle, due, remits)
+    rows = np.array([source.row for source in due], dtype=np.int64)
+    pools.queue[rows], pools.to_come[rows], pools.queue_executors[rows] = rows, 0, 0
+    _prepare(cycle, due, remits, budgets)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     is_off = pools.off[cycle.cluster.jobs.pool[jobs]] | (cycle.cluster.jobs.mode_rank[jobs] == Mode.OFF.rank)
@@ -89,12 +99,20 @@ def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: see
     return budgets
 
 
-def _prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit]) -> None:
+def _prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], budgets: Budgets) -> None:
     """Write the inputs of each speculator into its jobs and their stages."""
-    jobs, stages, questions, prepared = cycle.cluster.jobs, cycle.cluster.stages, [], []
+    pools, jobs, stages = cycle.cluster.pools, cycle.cluster.jobs, cycle.cluster.stages
+    questions, prepared = [], []
     for remit in remits:
         policy, rows = remit.policy, remit.jobs
         jobs.at_start[rows], jobs.before_waiting[rows] = policy.at_start, policy.before_waiting
+        jobs.shares_spare[rows] = policy.shares_spare
+        if policy.shares_spare:
+            for part in remit.parts:
+                jobs.shares_spare[part.jobs] = ~_is_fixed(cycle, part.source, part.jobs)
+            for come in to_come(cycle.cluster, cycle.steering, remit.sources, budgets.ordered_by_job, cycle.now_s):
+                pools.to_come[come.pool], pools.queue[come.pool] = come.slots, come.queue
+                pools.queue_executors[come.pool] = come.executors
         explorers = policy.explores(jobs.draw[rows], policy.complete(remit.settings)) if policy.explores else -1
         jobs.explores[rows] = explorers
         if policy.prepare:
@@ -180,7 +198,14 @@ def _pick(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: B
     code, score = view.answer["reason"], view.answer["score"]
     jobs, ordered = cycle.cluster.jobs, budgets.ordered_by_job.copy()
     rooms, waiting, full = job_rooms(
-        jobs.decided[: jobs.size], jobs.scratch, sums.running, sums.waiting, sums.copies, ordered
+        jobs.reported[: jobs.size],
+        jobs.decided,
+        jobs.scratch,
+        cycle.cluster.pools.scratch,
+        sums.running,
+        sums.waiting,
+        sums.copies,
+        ordered,
     )
     with_to_come = rooms + _room_to_come(cycle, due, waiting, budgets, full)
     is_shadow = cycle.steering.shadow_jobs(cycle.cluster, due)
@@ -254,17 +279,22 @@ def _room_to_come(cycle: Cycle, due: list[SourceState], waiting: Ints, budgets: 
     None for a job whose target an operator has fixed under an allocator that uses it, or whose originals wait: the
     executors would be theirs.
     """
-    jobs, to_come = cycle.cluster.jobs, np.zeros(len(waiting), dtype=np.int64)
+    coming = np.zeros(len(waiting), dtype=np.int64)
     for source in due:
         if source.attached.executor_limit:
             growth = growth_of(cycle.cluster, cycle.steering, source, cycle.now_s)
             tasks = tasks_of(cycle.cluster, source, budgets.ordered_by_job)
             rows = source.jobs.rows
-            is_fixed = cycle.steering.allocator(source.name)[0].by_fixed & (jobs.fixed_target[rows] >= 0)
-            rows = rows[(waiting[rows] == 0) & ~is_fixed]
-            to_come[rows] = growth.copies(tasks)
+            rows = rows[(waiting[rows] == 0) & ~_is_fixed(cycle, source, rows)]
+            coming[rows] = growth.copies(tasks)
             full[rows] = growth.refusal(tasks, Reason.NO_SLOT_IN_TARGET) or Reason.NO_SLOT_IN_TARGET
-    return to_come
+    return coming
+
+
+def _is_fixed(cycle: Cycle, source: SourceState, rows: Ints) -> Flags:
+    """Whether an operator has fixed the targets of these jobs of a pool, under an allocator that uses them."""
+    is_fixed: Flags = cycle.cluster.jobs.fixed_target[rows] >= 0
+    return is_fixed & cycle.steering.allocator(source.name)[0].by_fixed
 
 
 @kernel
@@ -279,8 +309,10 @@ def note_room(
 
 @kernel
 def job_rooms(
+    jobs: NDArray[Reported],
     jobs_decided: NDArray[Decided],
     jobs_scratch: NDArray[Scratch],
+    pools_scratch: NDArray[Scratch],
     running: Ints,
     waiting: Ints,
     copies: Ints,
@@ -290,7 +322,7 @@ def job_rooms(
 
     `copies` run, `ordered` ones do not.
     """
-    n_jobs = len(jobs_decided)
+    n_jobs = len(jobs)
     rooms, starting = np.zeros((2, n_jobs), dtype=np.int64), np.zeros(n_jobs, dtype=np.int64)
     refusal = np.zeros(n_jobs, dtype=np.int64)
     for row in range(n_jobs):
@@ -301,6 +333,9 @@ def job_rooms(
         has_share = free_for_copies(1, job["target"], job["originals"], n_copies) > 0
         starting[row] = starting_originals(waiting[row], job["originals"], running[row] - copies[row])
         rooms[0, row] = copy_room(left, starting[row], ordered[row], before and has_share)
+        if jobs_scratch[row]["shares_spare"]:
+            idle, held = pools_scratch[jobs[row]["pool"]]["idle"], running[row] + ordered[row]
+            rooms[0, row] = lent_room(rooms[0, row], idle, job["cap"], held)
         rooms[1, row] = restart_room(left, ordered[row])
         refusal[row] = no_room(starting[row], before)
     return rooms, starting, refusal

@@ -86,6 +86,12 @@ class Pools(Table):
     """Time from an attempt's launch to the cycle that can go by its own pace."""
     executor_slots = ints(by=Writer.CYCLE)
     """Slots of each executor that its driver asks for; 0 where unknown."""
+    queue = ints(by=Writer.CYCLE)
+    """Row of the leaf queue whose containers are its executors, else its own."""
+    to_come = ints(by=Writer.CYCLE)
+    """Slots of executors that would start for copies, where a speculator shares them out; else 0."""
+    queue_executors = ints(by=Writer.CYCLE)
+    """Executors that may start in all pools of its queue together."""
 
 
 class Hosts(Table):
@@ -135,6 +141,8 @@ class Jobs(Table):
     """Whether its speculator copies attempts that are too new to be judged."""
     before_waiting = flags(by=Writer.CYCLE)
     """Whether a copy that its speculator wants goes before its waiting originals."""
+    shares_spare = flags(by=Writer.CYCLE)
+    """Whether its speculator's copies go beyond its target while a slot of the pool is idle."""
     explores = ints(-1, by=Writer.CYCLE)
     """The policy that it tries wholly, by its speculator; -1 where that goes by no samples."""
     stop_again_s = floats(-np.inf, by=Writer.ENGINE)

@@ -89,6 +89,9 @@ class Row:
     """Whether a copy this speculator wants goes before the job's own waiting originals."""
     at_start: bool = False
     """Whether it copies attempts that are too new to be judged."""
+    shares_spare: bool = False
+    """Whether it shares what is spare in a pool, or in the pools of a queue, out among jobs: while a slot is idle, its
+    copies go beyond their jobs' targets."""
     by_fixed: bool = False
     """Whether it gives jobs the targets that operators fix."""
     by_finished: bool = False

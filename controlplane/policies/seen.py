@@ -50,6 +50,9 @@ POOL = np.dtype(
         ("kept_slowness", np.float64),  # share of a straggler's own slowness that a copy shows again, 0 to 1
         ("startup_s", np.float64),  # from an attempt's launch to its first progress
         ("tell_s", np.float64),  # from an attempt's launch to the cycle that can go by its own pace
+        ("queue", np.int64),  # equal for pools whose executors are containers of one leaf queue
+        ("to_come", np.int64),  # slots of executors that would start for copies, for a row with `shares_spare`; else 0
+        ("queue_executors", np.int64),  # executors that may start in all pools of its queue together
         ("resumes", np.bool_),  # a copy begins where the attempt that has done most will stand once the copy works
     ],
     align=True,

@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.engine.speculation import job_rooms
 from controlplane.model import facts as f
-from controlplane.model.columns import Jobs
+from controlplane.model.columns import Jobs, Pools
 from controlplane.model.orders import ContainerGrant, LaunchCopy
 from controlplane.model.parameters import EngineSettings
 from tests.scenario import SOURCE, Scenario
@@ -82,5 +82,5 @@ def test_copies_that_run_or_are_ordered_leave_the_originals_their_part(running, 
     jobs = Jobs()
     jobs.add(target=7, originals=4)
     counts = (np.array([n]) for n in (running, waiting, copies, ordered))
-    rooms, _, _ = job_rooms(jobs.decided[:1], jobs.scratch, *counts)
+    rooms, _, _ = job_rooms(jobs.reported[:1], jobs.decided, jobs.scratch, Pools().scratch, *counts)
     assert rooms[0].tolist() == [room]

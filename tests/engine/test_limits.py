@@ -7,7 +7,7 @@ import pytest
 
 from controlplane.engine.speculation import job_rooms
 from controlplane.model import facts as f
-from controlplane.model.columns import Jobs
+from controlplane.model.columns import Jobs, Pools
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result
 from controlplane.model.errors import BadSetting
 from controlplane.model.orders import KillAttempt, LaunchCopy
@@ -386,5 +386,5 @@ def test_no_copy_is_queued_beyond_the_copies_share():
     jobs.add(target=10, originals=9, before_waiting=True)
     for running, copies, room in ((9, 1, 0), (9, 0, 1)):
         counts = (np.array([each]) for each in (running, 1, copies, 0))
-        rooms, *_ = job_rooms(jobs.decided[:1], jobs.scratch, *counts)
+        rooms, *_ = job_rooms(jobs.reported[:1], jobs.decided, jobs.scratch, Pools().scratch, *counts)
         assert rooms[0].tolist() == [room]

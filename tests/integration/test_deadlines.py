@@ -43,6 +43,24 @@ def test_without_copies_the_same_job_misses_it(plane, driver, gate):
     assert plane.decisions(driver.source, action="launch_copy", job="group-late") == []
 
 
+def test_the_one_spare_slot_goes_to_the_job_that_it_helps(plane, driver, gate):
+    """Two others came before it, and FIFO's targets are theirs: one holds five slots, one has a far deadline."""
+    with plane.policy(driver.source, "fifo+shed-plus"):
+        driver.run("squares", group="before-both", tasks=16)
+        wide = driver.start("squares", group="wide", tasks=5, held=list(range(5)), gate=str(gate))
+        plane.running(driver.source, "wide", 4)
+        how = {"tasks": 2, "held": [0], "gate": str(gate)}
+        far = driver.start("bounded", group="far", within="1h", **how)
+        plane.running(driver.source, "far", 0)
+        near = driver.start("bounded", group="near", within=f"{WITHIN_S}s", **how)
+        assert near.result(timeout=JOB_S) == [0, 1], "a copy has ended it"
+        gate.touch()
+        assert far.result(timeout=JOB_S) == [0, 1]
+        assert wide.result(timeout=JOB_S) == [n * n for n in range(5)]
+    launched = plane.decisions(driver.source, action="launch_copy")
+    assert {one["job"] for one in launched if one["job"] in ("group-wide", "group-far", "group-near")} == {"group-near"}
+
+
 def test_jobs_of_one_application_have_the_speculators_that_they_name(plane, driver, gate):
     """Their pool's copies nothing: a job that names one that the operator does not allow waits for the gate."""
     with plane.engine(allocator="fair", job_speculators="shed-plus, ras"):

@@ -23,10 +23,20 @@ STRAGGLER = np.dtype(
         ("miss", np.float64),  # as in `FORECAST`
         ("copy_miss", np.float64),
         ("most", np.int64),  # further attempts that it may have
+        ("pool", np.int64),  # row of its pool's `SPARE_SLOTS`
     ],
     align=True,
 )
 """A task that is expected to end too late."""
+SPARE_SLOTS = np.dtype(
+    [
+        ("idle", np.int64),  # that are there
+        ("to_come", np.int64),  # of executors that would start
+        ("each", np.int64),  # slots of one of these
+    ],
+    align=True,
+)
+"""The slots of one pool that further attempts may have."""
 
 
 @rule
@@ -53,9 +63,12 @@ def pocd_with(straggler: Record, further: int) -> float:
 
 
 @kernel
-def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float, one_each: bool) -> Ints:
-    """Further attempts of each straggler, (n,): `spare` in all, and of each as many as it may have.
+def assign(
+    stragglers: Records, others_log: Floats, spare: Records, executors: int, fairness: float, one_each: bool
+) -> Ints:
+    """Further attempts of each straggler, (n,): as many as its pool has `spare` slots for, and of each as it may have.
 
+    `spare` (n_pools,) is used up. So many `executors` may start in all of these pools together: those of a queue.
     `others_log` (n_jobs,) is the logarithm of the PoCD of each job's other tasks. The next attempt goes where it adds
     the most utility; as printed, to the job least likely to be in time, and there to the straggler least likely to.
     With `one_each` no straggler gets a second one before all that it helps have one.
@@ -67,9 +80,8 @@ def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float,
     worth, limit = np.empty(len(stragglers)), 1 if one_each else LARGEST_COUNT
     for row in range(len(stragglers)):
         worth[row] = worth_of(stragglers[row], 0, job_log, fairness)
-    left = spare
-    while left > 0:
-        best = next_straggler(stragglers, further, job_log, worth, limit, fairness)
+    while True:
+        best = next_straggler(stragglers, further, job_log, worth, limit, fairness, spare, executors)
         if best < 0:
             if limit == LARGEST_COUNT:
                 break
@@ -78,11 +90,31 @@ def assign(stragglers: Records, others_log: Floats, spare: int, fairness: float,
         job = stragglers[best]["job"]
         job_log[job] += log_gain(stragglers[best], further[best])
         further[best] += 1
-        left -= 1
+        executors -= take_slot(spare[stragglers[best]["pool"]])
         for row in range(len(stragglers)):
             if stragglers[row]["job"] == job:
                 worth[row] = worth_of(stragglers[row], further[row], job_log, fairness)
     return further
+
+
+@rule
+def has_slot(spare: Record, executors: int) -> bool:
+    """Whether a pool has a slot for one more attempt, or so many executors may still start and one of them is its."""
+    return spare["idle"] > 0 or (spare["to_come"] > 0 and executors > 0)
+
+
+@rule
+def take_slot(spare: Record) -> int:
+    """Use up one slot of a pool; returns how many executors start for it.
+
+    The other slots of an executor that starts are its pool's without a further one.
+    """
+    if spare["idle"] > 0:
+        spare["idle"] -= 1
+        return 0
+    came = min(spare["each"], spare["to_come"])
+    spare["idle"], spare["to_come"] = came - 1, spare["to_come"] - came
+    return 1
 
 
 @rule
@@ -108,7 +140,14 @@ def worth_of(straggler: Record, further: int, job_log: Floats, fairness: float) 
 
 @rule
 def next_straggler(
-    stragglers: Records, further: Ints, job_log: Floats, worth: Floats, limit: int, fairness: float
+    stragglers: Records,
+    further: Ints,
+    job_log: Floats,
+    worth: Floats,
+    limit: int,
+    fairness: float,
+    spare: Records,
+    executors: int,
 ) -> int:
     """The straggler that gets the next attempt, the first of equal ones; -1 if none may have one that helps.
 
@@ -118,6 +157,8 @@ def next_straggler(
     best, by_job = -1, fairness < 0.0 or fairness >= LEAST_FIRST
     for row in range(len(stragglers)):
         if worth[row] <= 0.0 or further[row] >= min(limit, stragglers[row]["most"]):
+            continue
+        if not has_slot(spare[stragglers[row]["pool"]], executors):
             continue
         if best < 0:
             best = row

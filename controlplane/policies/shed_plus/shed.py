@@ -48,7 +48,7 @@ def shed(seen: Seen, settings: Record, answer: Records) -> None:
     for pool in range(len(seen.pools)):
         rows = np.flatnonzero(asks & (tasks["pool"] == pool))
         if len(rows) > 0:
-            share_by_job(seen, settings, found, rows, spare_in_pool(seen, settings, pool), answer)
+            share_by_job(seen, settings, found, rows, spare_in_pool(seen, settings, pool, 0), answer)
 
 
 @kernel
@@ -112,4 +112,5 @@ ROW = Row(
     needs=COPYING,
     settings=(*SPARE, KEEP_FURTHEST),
     by_finished=True,
+    shares_spare=True,
 )

@@ -10,7 +10,14 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.answer import FURTHEST, SOONEST
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
-from controlplane.policies.shed_plus.assigning import AS_PRINTED, LEAST_FIRST, STRAGGLER, assign, pocd_with
+from controlplane.policies.shed_plus.assigning import (
+    AS_PRINTED,
+    LEAST_FIRST,
+    SPARE_SLOTS,
+    STRAGGLER,
+    assign,
+    pocd_with,
+)
 from controlplane.policies.shed_plus.forecast import forecast, log_of, stage_progress, unknown_reason
 from controlplane.policies.shed_plus.pocd import check_every_s, spare_slots
 
@@ -108,10 +115,9 @@ def shed_plus(seen: Seen, settings: Record, answer: Records) -> None:
         else:
             others_log[task["job"]] += log_of(1.0 - mine["miss"])
     rows = rows[:n][np.argsort(-seen.tasks["t_rem_s"][rows[:n]], kind="mergesort")]
-    for pool in range(len(seen.pools)):
-        mine_of = rows[seen.tasks["pool"][rows] == pool]
-        if len(mine_of) > 0:
-            share_out(seen, settings, found, others_log, mine_of, answer)
+    queue = seen.pools["queue"][seen.tasks["pool"][rows]]
+    for each in np.unique(queue):
+        share_out(seen, settings, found, others_log, rows[queue == each], answer)
 
 
 @rule
@@ -125,14 +131,22 @@ def every_s(task: Record, seen: Seen, settings: Record) -> float:
 
 @kernel
 def share_out(seen: Seen, settings: Record, found: Records, others_log: Floats, rows: Ints, answer: Records) -> None:
-    """Share a pool's spare slots out to its stragglers, which stand in these rows of the tasks, the longest first."""
-    asked = np.zeros(len(rows), dtype=STRAGGLER)
+    """Share the spare slots of the pools of a queue out to their stragglers, in these rows of the tasks, longest first.
+
+    A pool that is in no queue is alone.
+    """
+    pools, asked = np.unique(seen.tasks["pool"][rows]), np.zeros(len(rows), dtype=STRAGGLER)
+    spare, executors = np.zeros(len(pools), dtype=SPARE_SLOTS), seen.pools[pools[0]]["queue_executors"]
+    for place in range(len(pools)):
+        pool, one = seen.pools[pools[place]], spare[place]
+        one["idle"], one["each"] = spare_in_pool(seen, settings, pools[place], 0), max(pool["executor_slots"], 1)
+        one["to_come"] = spare_in_pool(seen, settings, pools[place], pool["to_come"]) - one["idle"]
     for place in range(len(rows)):
         task, one = seen.tasks[rows[place]], asked[place]
+        one["pool"] = np.searchsorted(pools, task["pool"])
         one["job"], one["most"] = task["job"], min(int(settings["most_copies"]), task["copies_left"])
         one["miss"], one["copy_miss"] = found[rows[place]]["miss"], found[rows[place]]["copy_miss"]
-    spare = spare_in_pool(seen, settings, seen.tasks[rows[0]]["pool"])
-    further = assign(asked, others_log, spare, settings["fairness"], settings["one_each"] > 0)
+    further = assign(asked, others_log, spare, executors, settings["fairness"], settings["one_each"] > 0)
     for place in range(len(rows)):
         one, straggler = answer[rows[place]], asked[place]
         one["copies"], one["price"] = further[place], further[place]
@@ -144,13 +158,13 @@ def share_out(seen: Seen, settings: Record, found: Records, others_log: Floats, 
 
 
 @kernel
-def spare_in_pool(seen: Seen, settings: Record, pool: int) -> int:
-    """Slots that the pool can spare for further attempts; jobs count that have running tasks."""
+def spare_in_pool(seen: Seen, settings: Record, pool: int, to_come: int) -> int:
+    """Slots that the pool can spare for further attempts once so many have come; jobs count that have running tasks."""
     n_jobs = 0
     if settings["masters"] > 0:
         n_jobs = len(np.unique(seen.tasks["job"][seen.tasks["pool"] == pool]))
     slots, idle = seen.pools[pool]["slots"], seen.pools[pool]["idle"]
-    return spare_slots(share=settings["slot_share"], slots=slots, held=slots - idle, masters=n_jobs)
+    return spare_slots(share=settings["slot_share"], slots=slots + to_come, held=slots - idle, masters=n_jobs)
 
 
 ROW = Row(
@@ -194,4 +208,5 @@ ROW = Row(
         KEEP_FURTHEST,
     ),
     by_finished=True,
+    shares_spare=True,
 )

@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import pytest
 
-from controlplane.policies.shed_plus.assigning import AS_PRINTED, LEAST_FIRST, STRAGGLER, assign
+from controlplane.policies.shed_plus.assigning import AS_PRINTED, LEAST_FIRST, SPARE_SLOTS, STRAGGLER, assign
 from tests.seen import records
 
 pytestmark = pytest.mark.unit
@@ -17,9 +17,14 @@ def stragglers(job, miss, copy_miss=None):
     return records(STRAGGLER, len(job), columns)
 
 
+def idle(*slots):
+    """So many idle slots in each pool, and no executors to come."""
+    return records(SPARE_SLOTS, len(slots), {"idle": slots})
+
+
 def shares(asked, others, spare, most, fairness=AS_PRINTED, *, one_each=False):
     asked["most"] = most
-    return assign(asked, np.log(others), spare, fairness, one_each).tolist()
+    return assign(asked, np.log(others), idle(spare), 0, fairness, one_each).tolist()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_what_one_straggler_may_not_have_goes_to_another():
     both = stragglers([0, 1], [0.5, 0.4])
     both["most"] = [1, 9]
     for fairness in (AS_PRINTED, 0.0, LEAST_FIRST):
-        assert assign(both, np.zeros(2), 4, fairness, False).tolist() == [1, 3]
+        assert assign(both, np.zeros(2), idle(4), 0, fairness, False).tolist() == [1, 3]
 
 
 def test_by_gain_and_as_printed_differ():
@@ -108,3 +113,23 @@ def test_utility_never_falls_when_a_slot_is_added(fairness):
     asked = stragglers(chance.integers(0, 5, 20), chance.uniform(0.1, 0.99, 20), chance.uniform(0.1, 0.99, 20))
     found = [total(asked, np.ones(5), shares(asked, np.ones(5), spare, 4, fairness), 0.0) for spare in range(30)]
     assert found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("spare", "executors", "want"),
+    [
+        ({"idle": [1, 0], "to_come": [0, 0]}, 5, [1, 0]),  # a slot is its own pool's
+        ({"idle": [0, 0], "to_come": [1, 1]}, 1, [0, 1]),  # of one executor, the pool that it helps most has it
+        ({"idle": [0, 0], "to_come": [1, 1]}, 2, [1, 1]),
+        ({"idle": [1, 1], "to_come": [1, 1]}, 1, [1, 2]),  # slots that are there first
+        ({"idle": [0, 0], "to_come": [2, 2], "each": [2, 2]}, 1, [0, 2]),  # its second slot is the same pool's
+        ({"idle": [0, 0], "to_come": [2, 1], "each": [2, 2]}, 1, [0, 1]),  # no more than come
+        ({"idle": [0, 0], "to_come": [0, 0]}, 5, [0, 0]),
+    ],
+)
+def test_pools_of_a_queue_share_the_executors_that_may_start(spare, executors, want):
+    """Two pools with a straggler each, the second of which gains more by every attempt."""
+    asked = stragglers([0, 1], [0.3, 0.6], [0.5, 0.5])
+    asked["pool"], asked["most"] = [0, 1], 4
+    slots = records(SPARE_SLOTS, 2, {"each": [1, 1]} | spare)
+    assert assign(asked, np.zeros(2), slots, executors, 0.0, False).tolist() == want
