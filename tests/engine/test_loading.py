@@ -58,7 +58,8 @@ def _numbers(seen: Seen, task: np.void) -> dict[str, object]:
     """Rows differ from cluster to cluster; what they point to may not."""
     stage = seen.stages[task["stage"]]
     records = {"task": task, "pool": seen.pools[task["pool"]], "job": seen.jobs[task["job"]], "stage": stage}
-    rows = {("task", "pool"), ("task", "job"), ("task", "stage"), ("stage", "finished_from"), ("stage", "finished_to")}
+    rows = {("task", "pool"), ("task", "job"), ("task", "stage"), ("pool", "queue")}
+    rows |= {("stage", "finished_from"), ("stage", "finished_to")}
     numbers: dict[str, object] = {
         f"{name}.{field}": record[field]
         for name, record in records.items()
