@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from spark_listener.demo.application import TIMEOUT_S, Outcome
-from spark_listener.demo.deadlines import OURS, TUNED, due, workload
+from spark_listener.demo.deadlines import SHED_PLUS, TUNED, due, workload
 from spark_listener.demo.world import World
 from spark_listener.event_log import CopyCounts
 from tests.bench import accuracy_demo, deadline_demo
@@ -28,31 +28,31 @@ def outcome(contestant, n_late, n_jobs=10):
 def rounds(ours, tuned):
     """Rounds of both contestants with so many late jobs each."""
     return {
-        OURS.name: [outcome(OURS, n_late) for n_late in ours],
+        SHED_PLUS.name: [outcome(SHED_PLUS, n_late) for n_late in ours],
         TUNED.name: [outcome(TUNED, n_late) for n_late in tuned],
     }
 
 
 def test_half_of_what_stock_misses_is_a_goal_for_the_whole_interval():
     """A single lucky round is no proof, and half-shared slowness has no goal."""
-    row = deadline_demo.late_row("x", rounds((1, 2, 1), (5, 6, 5)), is_goal=True)
+    row = deadline_demo.late_row("x", SHED_PLUS, rounds((1, 2, 1), (5, 6, 5)), is_goal=True)
     assert (row["value"], row["peer"], row["ratio"]) == (13.3, "stock-tuned 53.3", 0.25)
     assert row["spread"] == [-20.5, -6.2], "-15, -10 and -15 points, on two degrees of freedom"
     assert (row["met"], row["deadline_s"]) == (True, 10.0)
-    assert row["losing_core_s"] == {OURS.name: 2.0, TUNED.name: 2.0}
-    unsure = deadline_demo.late_row("x", rounds((0, 5, 1), (5, 6, 5)), is_goal=True)
+    assert row["losing_core_s"] == {SHED_PLUS.name: 2.0, TUNED.name: 2.0}
+    unsure = deadline_demo.late_row("x", SHED_PLUS, rounds((0, 5, 1), (5, 6, 5)), is_goal=True)
     assert (unsure["ratio"], unsure["met"]) == (0.375, False)
-    assert deadline_demo.late_row("x", rounds((3, 3), (5, 5)), is_goal=True)["met"] is False
-    assert deadline_demo.late_row("x", rounds((1,), (5,)), is_goal=False)["met"] is None
-    assert deadline_demo.late_row("x", rounds((0,), (0,)), is_goal=True)["ratio"] is None
+    assert deadline_demo.late_row("x", SHED_PLUS, rounds((3, 3), (5, 5)), is_goal=True)["met"] is False
+    assert deadline_demo.late_row("x", SHED_PLUS, rounds((1,), (5,)), is_goal=False)["met"] is None
+    assert deadline_demo.late_row("x", SHED_PLUS, rounds((0,), (0,)), is_goal=True)["ratio"] is None
 
 
 def test_what_is_foretold_may_be_ten_points_off():
-    measured = rounds((2, 4), (5, 5))[OURS.name]
+    measured = rounds((2, 4), (5, 5))[SHED_PLUS.name]
     assert deadline_demo.foretold_row("x", 39.0, measured, is_goal=True)["met"] is True
     row = deadline_demo.foretold_row("x", 41.0, measured, is_goal=True)
     assert (row["name"], row["value"], row["peer"], row["met"]) == (
-        f"x {OURS.name} simulated",
+        f"x {SHED_PLUS.name} simulated",
         41.0,
         "measured 30.0",
         False,

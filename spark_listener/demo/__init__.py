@@ -25,7 +25,7 @@ def run(
 
 
 def run_deadlines(rounds: int = 1, world: str = "independent", build_dir: Path = Path("build")) -> None:
-    """Jobs with deadlines, at two loads: how many keep theirs under tuned stock, and under `fifo+shed-plus`?"""
+    """Jobs with deadlines, at two loads: how many keep theirs under tuned stock, and under two of our policies?"""
     from spark_listener.demo import deadlines_runner
 
     deadlines_runner.run_deadlines(rounds=rounds, world_kind=world, build_dir=build_dir)

@@ -37,8 +37,9 @@ CALIBRATION_SEED = 1101
 """From here on; the seeds of contestants are lower in the demo, and higher in benchmarks."""
 SHARE_OF_MEDIAN = 0.95
 TUNED = next(one for one in contestants(SIZE.best_stock) if one.name == "stock-tuned")
-OURS = grasshopper("fifo", "shed-plus")
-COMPETITORS = (TUNED, OURS)
+SHED_PLUS, UNIFIED = grasshopper("fifo", "shed-plus"), grasshopper("unified", "unified")
+OURS = (SHED_PLUS, UNIFIED)
+COMPETITORS = (TUNED, *OURS)
 
 
 def workload(load: float, n_jobs: int) -> Workload:

@@ -33,7 +33,7 @@ JOBS = 10
 
 
 def run_deadlines(*, rounds: int, world_kind: str, build_dir: Path) -> None:
-    """Both contestants at both loads, the table, `build_dir`/demo-deadlines.json; keeps the decision page.
+    """All contestants at both loads, the table, `build_dir`/demo-deadlines.json; keeps the decision page.
 
     Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
     """
@@ -44,26 +44,29 @@ def run_deadlines(*, rounds: int, world_kind: str, build_dir: Path) -> None:
     report = build_dir / "demo-deadlines.json"
     work_dir = build_dir / "demo-deadlines"
     worlds = [SIZE.world(seed=number, kind=world_kind) for number in range(1, rounds + 1)]
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(only_one(work_dir))
-        console.print("Starting a Spark cluster (one master, four workers) and a control plane.")
-        console.print(f"Its policies are {COMPILED_ONCE}.")
-        address = stack.enter_context(control_plane(OURS, work_dir=work_dir, report=build_dir / "demo.json"))
+    with contextlib.ExitStack() as servers:
+        servers.enter_context(only_one(work_dir))
+        console.print("Starting a Spark cluster (one master, four workers) and control planes.")
+        console.print(f"Their policies are {COMPILED_ONCE}.")
+        addresses = {
+            one.name: servers.enter_context(control_plane(one, work_dir=work_dir, report=build_dir / "demo.json"))
+            for one in OURS
+        }
         with LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster") as cluster:
             rows = [
                 row
                 for load in LOADS
                 for row in deadline_rows(
                     load,
-                    run_load(load, workload(load, JOBS), worlds, address, cluster, work_dir, console),
+                    run_load(load, workload(load, JOBS), worlds, addresses, cluster, work_dir, console),
                     world_kind,
                 )
             ]
         print_table(rows, console)
         write_json(rows, report)
         console.print(f"Written: {report}; logs and event logs: {work_dir}")
-        keep_page(address, console)
-    tell_store(store_of(OURS, work_dir), console)
+        keep_page(addresses[OURS[-1].name], console)
+    tell_store(store_of(OURS[-1], work_dir), console)
     check_results([one.row for one in rows])
 
 
@@ -71,7 +74,7 @@ def run_load(
     load: float,
     work: Workload,
     worlds: list[World],
-    address: str,
+    addresses: dict[str, str],
     cluster: LocalCluster,
     work_dir: Path,
     console: Console,
@@ -81,4 +84,4 @@ def run_load(
     alone = run_rounds([TUNED], calibration(worlds[0].kind), work, {}, cluster, folder, console, first_round=0)
     deadline_s = deadline_of(alone[TUNED.name])
     console.print(f"Load {load:g}: jobs are due {deadline_s:.1f} s after their submission.", highlight=False)
-    return run_rounds(COMPETITORS, worlds, due(work, deadline_s), {OURS.name: address}, cluster, folder, console)
+    return run_rounds(COMPETITORS, worlds, due(work, deadline_s), addresses, cluster, folder, console)

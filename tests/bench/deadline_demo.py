@@ -10,12 +10,15 @@ import numpy as np
 from rich.console import Console
 
 from spark_listener.demo.application import Outcome
+from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.deadlines import (
     COMPETITORS,
     LOADS,
     OURS,
+    SHED_PLUS,
     SIZE,
     TUNED,
+    UNIFIED,
     calibration,
     deadline_of,
     deadline_rows,
@@ -44,12 +47,13 @@ MOST_LATE = 0.5
 WITHIN_POINTS = 10.0
 SIMULATED = {
     TUNED.name: MODELS["stock-tuned"],
-    OURS.name: Model(allocator="fifo", speculator="shed-plus"),
+    SHED_PLUS.name: Model(allocator="fifo", speculator="shed-plus"),
+    UNIFIED.name: MODELS["unified+unified"],
 }
 
 
 def rows() -> list[dict]:
-    """Rows `deadline-demo-<world>-<load>`, and what the simulator foretells for each contestant."""
+    """Rows `deadline-demo-<world>-<load> <ours>`, and what the simulator foretells for each contestant."""
     return [row for kind, load in product(KINDS, LOADS) for row in _rows(kind, load)]
 
 
@@ -67,9 +71,9 @@ def _rows(kind: str, load: float) -> list[dict]:
     foretold = {one: foretold_late(model, work, _worlds(kind), overhead) for one, model in SIMULATED.items()}
     is_goal = kind == "independent"
     return [
-        late_row(name, outcomes, is_goal=is_goal),
+        *(late_row(name, one, outcomes, is_goal=is_goal) for one in OURS),
         *(
-            foretold_row(name, foretold[one.name], outcomes[one.name], is_goal=is_goal and one is OURS)
+            foretold_row(name, foretold[one.name], outcomes[one.name], is_goal=is_goal and one in OURS)
             for one in COMPETITORS
         ),
     ]
@@ -93,17 +97,17 @@ def late_percent(outcome: Outcome) -> float:
     return 100 * (1 - in_time(outcome) / len(outcome.deadline_s))
 
 
-def late_row(name: str, outcomes: dict[str, list[Outcome]], *, is_goal: bool) -> dict:
-    """Late jobs over tuned stock's.
+def late_row(name: str, one: Contestant, outcomes: dict[str, list[Outcome]], *, is_goal: bool) -> dict:
+    """Late jobs of one of ours over tuned stock's.
 
     The spread is the interval of what ours has beyond the goal's share of stock's, in percentage points and paired by
     round; the goal is met where all of it is at most 0.
     """
-    ours, tuned = ([late_percent(one) for one in outcomes[each.name]] for each in (OURS, TUNED))
+    ours, tuned = ([late_percent(one) for one in outcomes[each.name]] for each in (one, TUNED))
     beyond = [mine - MOST_LATE * theirs for mine, theirs in zip(ours, tuned, strict=True)]
     spread = interval_95(beyond) or ()
     return {
-        "name": name,
+        "name": f"{name} {one.name}",
         "value": round(statistics.fmean(ours), 1),
         "unit": "% late",
         "peer": f"{TUNED.name} {statistics.fmean(tuned):.1f}",
@@ -114,8 +118,8 @@ def late_row(name: str, outcomes: dict[str, list[Outcome]], *, is_goal: bool) ->
         "spread": [round(bound, 1) for bound in spread],
         "deadline_s": round(next(iter(outcomes[TUNED.name][0].deadline_s.values())), 2),
         "losing_core_s": {
-            name: round(statistics.fmean(one.copies.losing_core_s for one in rounds), 1)
-            for name, rounds in outcomes.items()
+            each: round(statistics.fmean(found.copies.losing_core_s for found in rounds), 1)
+            for each, rounds in outcomes.items()
         },
     }
 

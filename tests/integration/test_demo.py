@@ -15,7 +15,7 @@ from rich.console import Console
 
 from spark_listener.demo.contestants import contestants
 from spark_listener.demo.control_plane import control_plane, store_of
-from spark_listener.demo.deadlines import OURS, TUNED, deadline_rows, due, in_time, workload
+from spark_listener.demo.deadlines import SHED_PLUS, TUNED, UNIFIED, deadline_rows, due, in_time, workload
 from spark_listener.demo.deadlines_runner import run_load
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import run_rounds
@@ -71,20 +71,22 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
 
 @pytest.mark.full
 def test_jobs_with_deadlines_take_turns_after_a_run_that_sets_these(tmp_path) -> None:
-    """Tuned stock alone first, in another world; then both contestants, whose results are equal."""
+    """Tuned stock alone first, in another world; then all contestants, whose results are equal."""
+    report = tmp_path / "demo.json"
     with (
-        control_plane(OURS, work_dir=tmp_path, report=tmp_path / "demo.json") as address,
+        control_plane(SHED_PLUS, work_dir=tmp_path, report=report) as by_shed_plus,
+        control_plane(UNIFIED, work_dir=tmp_path, report=report) as by_unified,
         LocalCluster(log_dir=tmp_path / "cluster") as cluster,
     ):
-        outcomes = run_load(0.8, workload(0.8, 3), [World(seed=1)], address, cluster, tmp_path, Console())
+        addresses = {SHED_PLUS.name: by_shed_plus, UNIFIED.name: by_unified}
+        outcomes = run_load(0.8, workload(0.8, 3), [World(seed=1)], addresses, cluster, tmp_path, Console())
     rows = deadline_rows(0.8, outcomes, "independent")
     assert [(one.row.contestant, one.row.jobs, one.row.results_equal_stock) for one in rows] == [
-        (TUNED.name, 3, True),
-        (OURS.name, 3, True),
+        (one.name, 3, True) for one in (TUNED, SHED_PLUS, UNIFIED)
     ]
     runs = sorted(place.name for place in (tmp_path / "load-0.8").iterdir() if place.name != "inputs")
-    assert runs == ["0-stock-tuned", "1-fifo+shed-plus", "1-stock-tuned"]
-    assert rows[0].deadline_s == rows[1].deadline_s > 0
+    assert runs == ["0-stock-tuned", "1-fifo+shed-plus", "1-stock-tuned", "1-unified+unified"]
+    assert len({one.deadline_s for one in rows}) == 1
 
 
 @pytest.mark.full

@@ -41,10 +41,10 @@ def outcome(name: str, *job_s: float, deadline_s: float | None = None, seed: int
     )
 
 
-def test_stock_is_tuned_and_ours_sets_nothing_but_its_policies() -> None:
-    tuned, ours = COMPETITORS
+def test_stock_is_tuned_and_ours_set_nothing_but_their_policies() -> None:
+    tuned, *ours = COMPETITORS
     assert (tuned.name, tuned.allocator, tuned.spark_conf["spark.speculation"]) == ("stock-tuned", None, "true")
-    assert (ours.name, ours.spark_conf) == ("fifo+shed-plus", {})
+    assert [(one.name, one.spark_conf) for one in ours] == [("fifo+shed-plus", {}), ("unified+unified", {})]
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -82,13 +82,15 @@ def test_the_report_counts_jobs_that_took_no_longer_than_their_deadline(tmp_path
     assert in_time(outcome("stock-tuned", 9.4, 9.5, 9.6, deadline_s=9.5)) == 2
     stock = [outcome("stock-tuned", 9.0, 10.0, deadline_s=9.5, seed=seed) for seed in (1, 2)]
     ours = [outcome("fifo+shed-plus", 9.0, late, deadline_s=9.5, seed=seed) for seed, late in ((1, 9.0), (2, 10.0))]
-    rows = deadline_rows(0.8, {"stock-tuned": stock, "fifo+shed-plus": ours}, "independent")
+    best = [outcome("unified+unified", 9.0, 9.0, deadline_s=9.5, seed=seed) for seed in (1, 2)]
+    rows = deadline_rows(0.8, {"stock-tuned": stock, "fifo+shed-plus": ours, "unified+unified": best}, "independent")
     assert [(one.offered_load, one.deadline_s, one.in_time, one.row.jobs) for one in rows] == [
         (0.8, 9.5, 2, 4),
         (0.8, 9.5, 3, 4),
+        (0.8, 9.5, 4, 4),
     ]
     write_json(rows, tmp_path / "build" / "demo-deadlines.json")
-    first, second = json.loads((tmp_path / "build" / "demo-deadlines.json").read_text())
+    first, second, _ = json.loads((tmp_path / "build" / "demo-deadlines.json").read_text())
     assert (first["contestant"], first["in_time"], first["losing_core_s"]) == ("stock-tuned", 2, 5.0)
     assert (second["contestant"], second["in_time"], second["offered_load"]) == ("fifo+shed-plus", 3, 0.8)
     console = Console(file=StringIO(), width=80)
@@ -99,11 +101,11 @@ def test_the_report_counts_jobs_that_took_no_longer_than_their_deadline(tmp_path
     assert shown.split()[-2:] == ["5.0", "equal"]
     many = [outcome("stock-tuned", *[9.0] * 100, deadline_s=19.5)]
     console = Console(file=StringIO(), width=80)
-    print_table(deadline_rows(0.8, {"stock-tuned": many, "fifo+shed-plus": many}, "independent"), console)
+    print_table(deadline_rows(0.8, {one.name: many for one in COMPETITORS}, "independent"), console)
     assert "100 of 100" in console.file.getvalue(), "in one line"
     other = [outcome("fifo+shed-plus", 9.0, 9.0, deadline_s=9.5, result="other")]
-    (_, differs) = deadline_rows(0.8, {"stock-tuned": stock[:1], "fifo+shed-plus": other}, "independent")
-    assert not differs.row.results_equal_stock
+    outcomes = {"stock-tuned": stock[:1], "fifo+shed-plus": other, "unified+unified": best[:1]}
+    assert [one.row.results_equal_stock for one in deadline_rows(0.8, outcomes, "independent")] == [True, False, True]
 
 
 def test_all_tasks_of_a_job_fit_into_the_healthy_hosts() -> None:
