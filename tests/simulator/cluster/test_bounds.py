@@ -146,6 +146,20 @@ def test_the_engines_own_estimates_know_no_offsets():
         EngineScenario(policy="fair+none", resumes=True)
 
 
+def test_where_estimates_are_poor_ras_is_as_good_as_gs():
+    """GRASS, section 4.1; where they are exact GS is ahead."""
+    lead = {}
+    for noise in (0.0, 2.0):
+        fields = {"jobs": 800, "machines": 25, "slots_per_machine": 2, "max_copies": 2, "noise": noise}
+        scenarios = [
+            ClusterScenario(policy=f"fair+{name}", bounds=Bounds(error=(0.05, 0.3)), **fields) for name in ("ras", "gs")
+        ]
+        ras_s, gs_s = (np.mean([each.simulate(seed).response_s for seed in (1, 2, 3)]) for each in scenarios)
+        lead[noise] = 1.0 - gs_s / ras_s
+    assert lead[0.0] > 0.01
+    assert abs(lead[2.0]) < 0.005
+
+
 def test_a_summary_without_bounds_does_not_tell_of_any():
     """Its means have the usual lines."""
     words = "jobs that kept their deadline", "tasks done of jobs with a bound"
