@@ -44,6 +44,7 @@ def test_half_of_what_stock_misses_is_a_goal_for_the_whole_interval():
     assert (unsure["ratio"], unsure["met"]) == (0.375, False)
     assert deadline_demo.late_row("x", SHED_PLUS, rounds((3, 3), (5, 5)), is_goal=True)["met"] is False
     assert deadline_demo.late_row("x", SHED_PLUS, rounds((1,), (5,)), is_goal=False)["met"] is None
+    assert deadline_demo.late_row("x", SHED_PLUS, rounds((1,), (5,)), is_goal=True)["met"] is False
     assert deadline_demo.late_row("x", SHED_PLUS, rounds((0,), (0,)), is_goal=True)["ratio"] is None
 
 

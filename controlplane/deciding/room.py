@@ -56,9 +56,9 @@ def copy_room(free: int, waiting: int, ordered: int, before_waiting: bool) -> in
 
 @rule
 def lent_room(room: int, idle: int, cap: int, held: int) -> int:
-    """The same for a speculator that shares idle slots of the pool out among its jobs: up to all, within the job's cap.
+    """Room for copies of a job whose speculator shares the pool's idle slots out: its own, or all idle ones in its cap.
 
-    `cap` is -1 for none; the job has `held` attempts, ordered ones included.
+    `cap` is -1 for none; the job has `held` attempts, ordered ones included.  Units: slots.
 
     >>> [lent_room(room, idle=2, cap=cap, held=3) for room, cap in ((0, -1), (0, 4), (0, 2), (3, -1))]
     [2, 1, 0, 3]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
-from controlplane.engine.applications import drivers_of, listings, queue_of
+from controlplane.engine.applications import container_slots, drivers_of, listings, queue_of
 from controlplane.engine.steering import Steering
 from controlplane.hosts import kind_of
 from controlplane.hosts.kind import Kind
@@ -87,13 +87,16 @@ class ToCome(NamedTuple):
     queue: int
     """Row of the leaf queue whose containers these executors are; its own if there is none."""
     executors: int
-    """Executors that may start in all pools of its queue together."""
+    """Executors that may start in all pools of its queue together; as many as slots where it is alone."""
 
 
 def to_come(
     cluster: Cluster, steering: Steering, sources: Iterable[SourceState], ordered_by_job: Ints, now_s: float
 ) -> Iterator[ToCome]:
-    """What may come to each of these pools; nothing is said of those whose executors are allocated statically."""
+    """What may come to each of these pools; nothing is said of those whose executors are allocated statically.
+
+    A pool that is not in control shares with nobody: what it wants is not ordered, and others may have it.
+    """
     free: dict[str, int] = {}
     for source in sources:
         growth = growth_of(cluster, steering, source, now_s)
@@ -101,8 +104,8 @@ def to_come(
             continue
         slots = growth.copies(tasks_of(cluster, source, ordered_by_job))
         queue = queue_of(cluster, source, now_s)
-        if queue is None:
-            yield ToCome(pool=source.row, slots=slots, queue=source.row, executors=ceil(slots / growth.slots))
+        if queue is None or steering.mode(source) is not Mode.CONTROL:
+            yield ToCome(pool=source.row, slots=slots, queue=source.row, executors=slots)
             continue
         if queue.name not in free:
             free[queue.name] = free_containers(cluster, queue, ordered_by_job, now_s)
@@ -114,8 +117,7 @@ def free_containers(cluster: Cluster, queue: SourceState, ordered_by_job: Ints, 
     jobs, rows = cluster.jobs, queue.jobs.rows
     wanted = int((jobs.containers_running[rows] + jobs.containers_pending[rows]).sum())
     for row, driver in drivers_of(cluster, queue, now_s):
-        each = slots_each(slots=int(cluster.pools.slots[driver.row]), executors=len(driver.executors))
-        filled = ceil(tasks_of(cluster, driver, ordered_by_job) / each)
+        filled = ceil(tasks_of(cluster, driver, ordered_by_job) / container_slots(cluster, driver))
         wanted += max(0, filled - int(jobs.containers_running[row] + jobs.containers_pending[row]))
     return max(0, int(cluster.pools.slots[queue.row]) - wanted)
 

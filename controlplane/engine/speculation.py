@@ -336,7 +336,7 @@ def job_rooms(
         if jobs_scratch[row]["shares_spare"]:
             idle, held = pools_scratch[jobs[row]["pool"]]["idle"], running[row] + ordered[row]
             rooms[0, row] = lent_room(rooms[0, row], idle, job["cap"], held)
-        rooms[1, row] = restart_room(left, ordered[row])
+        rooms[1, row] = max(restart_room(left, ordered[row]), rooms[0, row])
         refusal[row] = no_room(starting[row], before)
     return rooms, starting, refusal
 

@@ -71,8 +71,9 @@ def estimate(
 
     An attempt is compared with the others of its stage, finished and running; one on a cold executor with finished
     ones on such executors, any other with those on warm ones, if there are any. Where those are less than half of the
-    finished ones, it is also late by all of them: first ones take longer, if anything, and a cold attempt is allowed
-    for that. `durations` of warm ones, `cold_durations` and `gaps` are those of finished ones, shape (n_stages, BINS).
+    finished ones, it is also late by all of them: first ones take longer, if anything, so a cold attempt's age counts
+    less by what first ones took on average, or by the start-up prior. `durations` of warm ones, `cold_durations` and
+    `gaps` are those of finished ones, shape (n_stages, BINS).
     """
     running = np.zeros(len(stages), dtype=RUNNING)
     all_durations = durations + cold_durations
@@ -112,8 +113,8 @@ def estimate(
             worked_s = age_s - startup_prior_s if attempt["on_new_executor"] and not is_cold else age_s
             is_late = is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
             if 2 * (stage["n_cold"] if is_cold else n_warm) < stage["n_finished"]:
-                first_s = max(startup_prior_s, stage["cold_sum_s"] / stage["n_cold"]) if attempt["cold"] else 0.0
-                worked_s, siblings = age_s - first_s, all_durations[row]
+                cold_s = max(startup_prior_s, stage["cold_sum_s"] / stage["n_cold"]) if attempt["cold"] else 0.0
+                worked_s, siblings = age_s - cold_s, all_durations[row]
                 is_late |= is_old(now_s, worked_s, usual_s, attempt, task, stage, others, idle, siblings, ages[row])
             is_stuck = is_silent(now_s, attempt, task, stage, pool, others, gaps[row], silences[row])
             estimates["own_log"] = log_cost - sibling_log - host_log[attempt["host"]]

@@ -375,10 +375,10 @@ TEXTS: dict[Reason, ReasonText] = {
         "Stages of the job run or follow of which it is not known how long they take: those that read no input.", 0
     ),
     Reason.SPECULATOR_NOT_ALLOWED: ReasonText(
-        "The operator lets no job name this speculator (`engine.job_speculators`); its pool's decides about it.", 2
+        "The operator lets no job name this speculator (`engine.job_speculators`), so the pool's decides.", 2
     ),
     Reason.SPECULATOR_UNKNOWN: ReasonText(
-        "The control plane has no speculator of this name; its pool's decides about it.", 2
+        "The control plane has no speculator of this name, so the pool's decides.", 2
     ),
     Reason.SHORTER_WAITS: ReasonText(
         "An original that waits would end before the deadline, and takes no longer than a copy: {t_new_s:.1f} s.", 1

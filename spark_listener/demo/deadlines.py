@@ -106,9 +106,12 @@ def deadline_rows(load: float, outcomes: Mapping[str, list[Outcome]], kind: str)
 
 def write_json(rows: Sequence[DeadlineRow], path: Path) -> None:
     """One JSON object for each contestant and load: what is said of deadlines, and the fields of a demo's row."""
-    told = [asdict(one) for one in rows]
+    objects = [
+        {"offered_load": one.offered_load, "deadline_s": one.deadline_s, "in_time": one.in_time} | asdict(one.row)
+        for one in rows
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([one | one.pop("row") for one in told], indent=2) + "\n")
+    path.write_text(json.dumps(objects, indent=2) + "\n")
 
 
 def print_table(rows: Sequence[DeadlineRow], console: Console) -> None:

@@ -49,7 +49,7 @@ def run_deadlines(*, rounds: int, world_kind: str, build_dir: Path) -> None:
         console.print("Starting a Spark cluster (one master, four workers) and control planes.")
         console.print(f"Their policies are {COMPILED_ONCE}.")
         addresses = {
-            one.name: servers.enter_context(control_plane(one, work_dir=work_dir, report=build_dir / "demo.json"))
+            one.name: servers.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "no-report.json"))
             for one in OURS
         }
         with LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster") as cluster:

@@ -101,7 +101,7 @@ def late_row(name: str, one: Contestant, outcomes: dict[str, list[Outcome]], *, 
     """Late jobs of one of ours over tuned stock's.
 
     The spread is the interval of what ours has beyond the goal's share of stock's, in percentage points and paired by
-    round; the goal is met where all of it is at most 0.
+    round; the goal is met where all of it is at most 0, for which it takes two rounds.
     """
     ours, tuned = ([late_percent(one) for one in outcomes[each.name]] for each in (one, TUNED))
     beyond = [mine - MOST_LATE * theirs for mine, theirs in zip(ours, tuned, strict=True)]
@@ -113,7 +113,7 @@ def late_row(name: str, one: Contestant, outcomes: dict[str, list[Outcome]], *, 
         "peer": f"{TUNED.name} {statistics.fmean(tuned):.1f}",
         "ratio": round(statistics.fmean(ours) / statistics.fmean(tuned), 3) if any(tuned) else None,
         "goal": MOST_LATE if is_goal else None,
-        "met": max([statistics.fmean(beyond), *spread]) <= 0 if is_goal else None,
+        "met": (bool(spread) and max(spread) <= 0) if is_goal else None,
         "runs": len(ours),
         "spread": [round(bound, 1) for bound in spread],
         "deadline_s": round(next(iter(outcomes[TUNED.name][0].deadline_s.values())), 2),

@@ -71,6 +71,39 @@ def test_of_two_jobs_in_a_pool_the_one_that_it_helps_most_gets_the_spare_slot(fi
     assert free_one(contended(first)) == {"near"}
 
 
+def crowded(**settings) -> Scenario:
+    """Two tasks of a job that has all slots as its target, and four of one with a deadline: two straggle."""
+    scenario = Scenario(SHED_PLUS, **settings)
+    scenario.stage(2, job="first", stage=0)
+    scenario.tell([scenario.started(i, i % settings["hosts"], index=i, stage=0) for i in range(2)])
+    scenario.tell([f.JobSubmitted(job="near", deadline_ms=NEAR_MS)])
+    scenario.stage(4, job="near", stage=1, input_bytes=1000)
+    scenario.tell([scenario.started(10 + i, (2 + i) % settings["hosts"], index=i, stage=1) for i in range(4)])
+    for step in range(1, 40):
+        scenario.now_s = step / 10
+        scenario.tell(progress={10: 25 * step, 11: 25 * step, 12: 2 * step, 13: 2 * step})
+    scenario.now_s = 4.0
+    return scenario
+
+
+def copied(orders: dict) -> list[int]:
+    """The tasks that get copies, once for each."""
+    return sorted(order.index for order in orders.get(SOURCE, []) if isinstance(order, LaunchCopy))
+
+
+def test_two_stragglers_of_a_job_beyond_its_target_have_both_idle_slots_at_once():
+    """That of the first leaves the other's wish alone."""
+    scenario = crowded(hosts=6, slots=1)
+    ended = [scenario.ended(10 + i, 4.0, index=i, stage=1, bytes_read=1000) for i in range(2)]
+    assert copied(scenario.tell(ended).orders) == [2, 3]
+
+
+def test_all_slots_of_an_executor_to_come_are_spare_though_its_size_is_not_reported():
+    """One of six slots is full, and a second one may come beside it, on another host."""
+    scenario = crowded(hosts=1, slots=6, executor_limit=2)
+    assert next(filter(None, (copied(each.orders) for each in scenario.decisions))) == [2, 2, 2, 3, 3, 3]
+
+
 def test_a_target_that_an_operator_has_fixed_holds_for_spare_slots_too():
     """Under the allocator that uses it."""
     scenario = contended("far", replace(SHED_PLUS, allocator="fixed"))
@@ -149,6 +182,14 @@ def test_an_application_alone_with_news_does_not_take_what_another_needs_more(fi
     queue = Queue(first)
     queue.list_both(containers=3)
     assert queue.crawl(4.1, reporting=(DRIVER,)) == {"near"}
+
+
+def test_an_application_in_shadow_takes_nothing_from_the_others_of_its_queue():
+    """Its job would have had the free container; but nothing of it is ordered."""
+    queue = Queue("near")
+    queue.scheduler.steering.set_mode(f.Mode.SHADOW, DRIVER)
+    queue.list_both(containers=3)
+    assert queue.crawl(5.0) == {"far"}
 
 
 def test_a_queue_with_room_for_both_lets_both_have_one():

@@ -68,7 +68,7 @@ def assign(
 ) -> Ints:
     """Further attempts of each straggler, (n,): as many as its pool has `spare` slots for, and of each as it may have.
 
-    `spare` (n_pools,) is used up. So many `executors` may start in all of these pools together: those of a queue.
+    `spare` (n_pools,) is used up. At most `executors` may start in all of these pools together, those of a queue.
     `others_log` (n_jobs,) is the logarithm of the PoCD of each job's other tasks. The next attempt goes where it adds
     the most utility; as printed, to the job least likely to be in time, and there to the straggler least likely to.
     With `one_each` no straggler gets a second one before all that it helps have one.
@@ -99,7 +99,7 @@ def assign(
 
 @rule
 def has_slot(spare: Record, executors: int) -> bool:
-    """Whether a pool has a slot for one more attempt, or so many executors may still start and one of them is its."""
+    """Whether a pool has a slot for one more attempt: an idle one, or one of the `executors` that may still start."""
     return spare["idle"] > 0 or (spare["to_come"] > 0 and executors > 0)
 
 

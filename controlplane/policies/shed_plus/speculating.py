@@ -131,7 +131,7 @@ def every_s(task: Record, seen: Seen, settings: Record) -> float:
 
 @kernel
 def share_out(seen: Seen, settings: Record, found: Records, others_log: Floats, rows: Ints, answer: Records) -> None:
-    """Share the spare slots of the pools of a queue out to their stragglers, in these rows of the tasks, longest first.
+    """Share the spare slots of a queue's pools out to the stragglers in `rows` (n,) of the tasks, the longest first.
 
     A pool that is in no queue is alone.
     """
@@ -159,7 +159,7 @@ def share_out(seen: Seen, settings: Record, found: Records, others_log: Floats, 
 
 @kernel
 def spare_in_pool(seen: Seen, settings: Record, pool: int, to_come: int) -> int:
-    """Slots that the pool can spare for further attempts once so many have come; jobs count that have running tasks."""
+    """Slots that a pool can spare for further attempts with `to_come` more; jobs count that have running tasks."""
     n_jobs = 0
     if settings["masters"] > 0:
         n_jobs = len(np.unique(seen.tasks["job"][seen.tasks["pool"] == pool]))

@@ -3,7 +3,7 @@
 Originals go to the job with the least work left. A copy is worth the time by which its job ends sooner, less the price
 of the slot time that it adds; it may add less than none. How much it helps depends on whether it meets the original's
 slowness again, which is learned for the application, and for the task once two of its attempts have been compared.
-A job with a deadline gains by being in time alone: a missed deadline is worth the whole of it.
+A job with a deadline gains by being in time alone: missing it costs the whole deadline, in job-seconds.
 """
 
 import math
@@ -111,7 +111,7 @@ def others_end_s(waiting: int, t_fresh_s: float, waiting_jobs: int, slots: int) 
 def late_odds(t_rem_s: float, time_left_s: float, error: float) -> float:
     """Probability that an attempt ends late, by how wrong estimates are: a Laplace law of their logarithms.
 
-    `error` is the mean absolute log error of estimates of time to go.  Units: seconds.
+    `error` is the mean absolute log error of estimates of time to go.  Source: ours.  Units: seconds.
 
     >>> [late_odds(t_rem_s, time_left_s=4.0, error=0.5) for t_rem_s in (2.0, 4.0, 8.0)]
     [0.125, 0.5, 0.875]
@@ -140,6 +140,8 @@ def in_time_gain(miss: float, copy_miss: float, again: float, same_s: float, tim
 @rule
 def further_copies(miss: float, copy_miss: float, again: float, least_gain: float, most: int) -> int:
     """How many copies a task gets at once beside a first one: each raises the probability by more than `least_gain`.
+
+    Source: ours; equation (9) of Shed+ for each further copy.  Units: probabilities, copies.
 
     >>> [further_copies(1.0, 0.25, 0.0, least_gain=least_gain, most=5) for least_gain in (0.2, 0.1, 0.01)]
     [0, 1, 3]
@@ -186,10 +188,11 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         by_ras, startup_s = again > settings["ras_above"], min(pool["startup_s"], t_fresh_s)
         kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
         if by_ras:
-            own_s = same_s = startup_s + work_s * task["slowness"] ** again
+            own_s = same_s = again_s = startup_s + work_s * task["slowness"] ** again
         else:
             own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL))
-            same_s = min(startup_s + work_s * task["slowness"], t_rem_s)
+            again_s = startup_s + work_s * task["slowness"]
+            same_s = min(again_s, t_rem_s)
         is_idle, others_s = pool["idle"] > 0, 0.0
         price_s = again * settings["idle_price"]
         if not is_idle:
@@ -204,7 +207,7 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         is_bound = mine["is_known"] and mine["copy_miss"] < 1.0
         if is_bound:
             miss = late_odds(t_rem_s, left_s, pool["foretold_error"]) * mine["copy_miss"] ** float(attempts - 1)
-            more_likely = in_time_gain(miss, mine["copy_miss"], again, same_s, left_s)
+            more_likely = in_time_gain(miss, mine["copy_miss"], again, again_s, left_s)
             one["gain"] = more_likely * (left_s + job["age_s"])
             wanted += further_copies(miss, mine["copy_miss"], again, settings["least_more_likely"], task["copies_left"])
         one["price"] = price_s * added_s

@@ -183,6 +183,13 @@ def test_an_equally_slow_copy_is_in_time_or_not(ask):
     assert less_slow["gain"][0] == pytest.approx((0.5 * 0.96 + 0.5) * 8.0)
 
 
+def test_an_equally_slow_copy_is_as_late_though_its_original_may_be_in_time(ask):
+    """The original has 4 s to go by uncertain estimates; at six times the usual time a copy needs 9.9 s, and has 5."""
+    pool = IDLE | {"foretold_error": 0.5, "kept_slowness": 0.6}
+    answer = ask([4.0], pool, slowness=[6.0], **BEFORE_DEADLINE)
+    assert answer["gain"][0] == pytest.approx(0.5 * 0.8**2 * 0.4 * 0.96 * 8.0)
+
+
 @pytest.mark.parametrize("deadline_s", [1.0, -2.0])
 def test_a_job_that_is_late_whatever_it_gets_is_one_without_a_deadline(ask, deadline_s):
     late = BEFORE_DEADLINE | {"stages": {"deadline_s": deadline_s, "finished_from": -1, "finished_to": -1}}
