@@ -28,7 +28,7 @@ WORSE, ERRORS = 0.02, 2.0
 WORLDS = {"independent": 0.0, "half shared": 0.5, "all shared": 1.0}
 CLUSTERS = {8: (4, 2), 24: (4, 6), 400: (100, 4)}
 """Machines, and slots of each, by slots."""
-JOBS = {Scale.SMOKE: 200, Scale.FULL: 2000}
+JOBS = {Scale.SMOKE: 100, Scale.FULL: 2000}
 MOST_COPIES = 2
 
 

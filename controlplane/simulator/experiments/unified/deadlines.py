@@ -11,7 +11,7 @@ from controlplane.simulator.experiments.shed_plus.world import WORLDS, measured,
 from controlplane.simulator.statistics import Estimate
 
 OURS, SHED_PLUS = "unified+unified", "fifo+shed-plus"
-LOADS = (0.4, 0.8, 0.9)
+LOADS = {Scale.SMOKE: (0.9,), Scale.FULL: (0.4, 0.8, 0.9)}
 GOALS = {1.5: 0.97, 2.0: 0.88}
 """Shares of deadlines kept at the highest load, with independent slowness and exact estimates, by tail index."""
 MOST_COPIES = 3
@@ -24,7 +24,7 @@ def fields(load: float, policy: str) -> Mapping[str, Any]:
 
 def points(scale: Scale) -> list[Point]:
     """Both policies in every world, with every tail index, at every load."""
-    every = product(WORLDS.values(), GOALS, LOADS, (OURS, SHED_PLUS))
+    every = product(WORLDS.values(), GOALS, LOADS[scale], (OURS, SHED_PLUS))
     return [runs(scale, world, fields(load, policy), tail_index=tail) for world, tail, load, policy in every]
 
 
@@ -38,22 +38,22 @@ def kept(results: Results, world: Mapping[str, Any], tail: float, load: float) -
 
 def judge(results: Results) -> Finding:
     """Ours beside Shed+ that starts its copies anew."""
-    claims, charts = [], []
+    claims, charts, loads = [], [], LOADS[results.scale]
     for (title, world), (tail, goal) in product(WORLDS.items(), GOALS.items()):
-        where, by_load = f"{title}, tail index {tail:g}", [kept(results, world, tail, load) for load in LOADS]
-        charts.append(lines(where, "offered load", LOADS, by_load))
+        where, by_load = f"{title}, tail index {tail:g}", [kept(results, world, tail, load) for load in loads]
+        charts.append(lines(where, "offered load", loads, by_load))
         claims.append(
             Claim(
                 statement=f"{where}: at no load {SHED_PLUS} keeps more deadlines.",
                 held=not any(is_ahead(found, SHED_PLUS, OURS) for found in by_load),
                 numbers=f"{where}: "
-                + "; ".join(f"load {load:g}: {listed(one)} %" for load, one in zip(LOADS, by_load, strict=True)),
+                + "; ".join(f"load {load:g}: {listed(one)} %" for load, one in zip(loads, by_load, strict=True)),
             )
         )
         if not world:
             claims.append(
                 Claim(
-                    statement=f"{where}: {OURS} keeps {goal:.0%} or more at a load of {LOADS[-1]:g}.",
+                    statement=f"{where}: {OURS} keeps {goal:.0%} or more at a load of {loads[-1]:g}.",
                     held=by_load[-1][OURS].mean >= goal,
                     numbers=f"{where}: {listed(by_load[-1])} %",
                 )
