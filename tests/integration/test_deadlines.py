@@ -63,7 +63,7 @@ def test_the_one_spare_slot_goes_to_the_job_that_it_helps(plane, driver, gate):
 
 def test_jobs_of_one_application_have_the_speculators_that_they_name(plane, driver, gate):
     """Their pool's copies nothing: a job that names one that the operator does not allow waits for the gate."""
-    with plane.engine(allocator="fair", job_speculators="shed-plus, ras"):
+    with plane.engine(allocator="fair", job_speculators="shed-plus, ras", losing_share=1.0):
         driver.run("squares", group="warmed", tasks=16)
         held = {"tasks": 8, "held": [0], "gate": str(gate)}
         dear = driver.start("named", speculator="shed-plus", group="dear-named", within=f"{WITHIN_S}s", **held)

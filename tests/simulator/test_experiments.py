@@ -203,7 +203,7 @@ def smoke() -> Iterator[tuple[Path, float]]:
 
 
 @pytest.mark.soak
-def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, record_property):
+def test_everything_is_computed_judged_and_reported_in_four_minutes(smoke, record_property):
     """Warm, that is, once the kernels are compiled; by processor time, for others may run on the machine, too."""
     folder, took_s = smoke
     record_property("smoke_cpu_s", round(took_s))
@@ -219,7 +219,7 @@ def test_everything_is_computed_judged_and_reported_in_three_minutes(smoke, reco
     checked = Checked()
     checked.feed(text)
     assert (checked.open, checked.loads) == ([], [])
-    assert took_s < 180
+    assert took_s < 240
 
 
 @pytest.mark.soak
