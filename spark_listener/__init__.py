@@ -1,4 +1,4 @@
-"""What does a Spark user need? attach(), doctor(), bounds and speculators of jobs, approximate(); a Spark to try on."""
+"""What does a Spark user call? attach(), doctor(), deadline(), error_bound(), speculator() and approximate()."""
 
 from spark_listener.approximation.approximate import approximate
 from spark_listener.attach import attach, jar_path

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.unit
 
 
 def outcome(contestant, n_late, n_jobs=10):
-    """A round with so many late jobs; the deadline is 10 s."""
+    """A round with `n_late` late jobs; the deadline is 10 s."""
     job_s = {f"job{at}": 11.0 if at < n_late else 9.0 for at in range(n_jobs)}
     copies = CopyCounts(launched=1, won=1, losing_core_s=2.0, core_s=100.0)
     deadline_s = dict.fromkeys(job_s, 10.0)
@@ -26,7 +26,7 @@ def outcome(contestant, n_late, n_jobs=10):
 
 
 def rounds(ours, tuned):
-    """Rounds of both contestants with so many late jobs each."""
+    """Rounds of both contestants, by the number of late jobs in each."""
     return {
         SHED_PLUS.name: [outcome(SHED_PLUS, n_late) for n_late in ours],
         TUNED.name: [outcome(TUNED, n_late) for n_late in tuned],
@@ -76,7 +76,7 @@ def test_a_simulated_job_is_late_if_its_slowest_split_takes_longer_than_its_dead
 
 
 def seen(contestant, *partitions, answer=7):
-    """A round with so many partitions seen of each approximate job."""
+    """A round of approximate jobs, by the number of partitions that each has seen."""
     results = {
         f"part{at}": json.dumps({part: [answer, [[answer, 1]]] for part in range(n)}) for at, n in enumerate(partitions)
     }

@@ -6,19 +6,16 @@ Everything heavy is imported by the command that needs it, so help is quick.
 import errno
 import os
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from controlplane import __version__
-from controlplane.cli import decisions, examine
+from controlplane.cli import decisions, demos, examine
 from controlplane.model.facts import Mode
-from controlplane.processes import COMPILED_ONCE, ClusterError, require_port, write_whole
+from controlplane.processes import COMPILED_ONCE, require_port, write_whole
 from controlplane.terminal import (
     REFUSED,
     SERVER,
@@ -48,26 +45,12 @@ app = typer.Typer(
 config = typer.Typer(help="Are the settings right, and where does each come from?", no_args_is_help=True)
 mode = typer.Typer(help="How much may Grasshopper do?", no_args_is_help=True)
 token = typer.Typer(help="Who may speak to the control plane?", no_args_is_help=True)
+app.add_typer(demos.app)
 app.add_typer(examine.app)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(config, name="config")
 app.add_typer(token, name="token")
 app.add_typer(mode, name="mode")
-
-
-class World(StrEnum):
-    """Where the demo's slowness lies."""
-
-    INDEPENDENT = "independent"
-    HALF = "half"
-    DATA = "data"
-
-
-class Size(StrEnum):
-    """How much the demo runs."""
-
-    SMALL = "small"
-    LARGE = "large"
 
 
 _MOST_LISTED = 1000
@@ -144,41 +127,6 @@ def serve(
             raise typer.Exit(REFUSED if ended.code else 0) from None
 
 
-@app.command()
-def demo(
-    rounds: Annotated[int, typer.Option(help="Rounds of all contestants; more than one gives intervals.", min=1)] = 1,
-    world: Annotated[
-        World, typer.Option(help="Is slowness drawn per attempt, does it lie in the data, or half of it?")
-    ] = World.INDEPENDENT,
-    size: Annotated[Size, typer.Option(help="10 jobs on 8 slots, or 40 jobs on 24.")] = Size.SMALL,
-    table1: Annotated[bool, typer.Option("--table1", help="Hopper's Table 1 instead: two jobs, seven slots.")] = False,
-    deadlines: Annotated[
-        bool, typer.Option("--deadlines", help="Jobs with deadlines instead: how many are in time?")
-    ] = False,
-) -> None:
-    """Compare stock Spark with Grasshopper on a real local cluster with a sick host."""
-    from spark_listener import demo as spark_demo
-
-    if table1 and deadlines:
-        fail("--table1 and --deadlines are two demos: choose one", USAGE)
-    if table1:
-        _run_demo(spark_demo.run_table1)
-    elif deadlines:
-        _run_demo(partial(spark_demo.run_deadlines, rounds=rounds, world=world.value))
-    else:
-        _run_demo(partial(spark_demo.run, rounds=rounds, world=world.value, size=size.value))
-
-
-@app.command("demo-yarn")
-def demo_yarn(
-    rounds: Annotated[int, typer.Option(help="Rounds of all contestants; more than one gives intervals.", min=1)] = 1,
-) -> None:
-    """Compare a stock YARN queue with Grasshopper: three Spark applications on a real local YARN with a sick node."""
-    from controlplane import yarn_demo
-
-    _run_demo(partial(yarn_demo.run, rounds=rounds))
-
-
 def _require_port(host: str, port: int) -> None:
     """Ends the command before anything is loaded or opened if nobody could listen there."""
     try:
@@ -187,18 +135,6 @@ def _require_port(host: str, port: int) -> None:
         taken = "is in use, perhaps by another `grasshopper serve`; --port chooses another port"
         fault = taken if error.errno == errno.EADDRINUSE else f"cannot be listened on: {error.strerror}"
         fail(f"{host}:{port} {fault}", REFUSED)
-
-
-def _run_demo(run: Callable[[], None]) -> None:
-    """Runs a demo; ends with exit code 1 and a message if something is missing."""
-    try:
-        run()
-    except ModuleNotFoundError as missing:
-        if missing.name != "pyspark":
-            raise
-        fail("the demo needs Spark: pip install pyspark", REFUSED)
-    except (FileNotFoundError, ClusterError) as error:
-        fail(str(error), REFUSED)
 
 
 @app.command()

@@ -79,7 +79,7 @@ def queue_limit(cluster: Cluster, steering: Steering, source: SourceState, now_s
 
 
 class ToCome(NamedTuple):
-    """What executors that start for copies may bring to a pool."""
+    """Slots and executors that a pool may get for copies."""
 
     pool: int
     """Its row."""
@@ -93,7 +93,7 @@ class ToCome(NamedTuple):
 def to_come(
     cluster: Cluster, steering: Steering, sources: Iterable[SourceState], ordered_by_job: Ints, now_s: float
 ) -> Iterator[ToCome]:
-    """What may come to each of these pools; nothing is said of those whose executors are allocated statically.
+    """The slots and executors that each of these pools may get; pools with statically allocated executors are left out.
 
     A pool that is not in control shares with nobody: what it wants is not ordered, and others may have it.
     """

@@ -1,5 +1,6 @@
 """How does the state look from outside? Turns the columns into the structs of `state:dump`."""
 
+from functools import cache
 from math import isfinite, nan
 
 import numpy as np
@@ -19,6 +20,7 @@ from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason, priced, sentence
+from controlplane.policies.policy import Policy
 
 
 def describe(moment: Moment) -> s.Snapshot:
@@ -65,6 +67,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
     cluster, attached = moment.cluster, source.attached
     pools, executors, row = cluster.pools, cluster.executors, source.row
     stage_rows = list(source.stages.values())
+    speculator_of = cache(lambda job: moment.steering.speculator_of(cluster, source, job)[0])
     live: dict[int, list[int]] = {}
     """Rows of live attempts by the row of their task."""
     attempt_rows = source.attempts.values() if moment.with_tasks else ()
@@ -111,7 +114,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
             for name, executor in source.executors.items()
         ],
         jobs=_jobs(moment, source, sums),
-        tasks=[_task(moment, source, task, live[task]) for task in sorted(live)],
+        tasks=[_task(moment, task, live[task], speculator_of(int(cluster.tasks.job[task]))) for task in sorted(live)],
         attempts=[_attempt(moment, attempt) for attempt in attempt_rows],
         requests=_requests(moment, source),
         finished=_finished(moment, stage_rows),
@@ -323,7 +326,7 @@ def _stage(moment: Moment, row: int) -> s.StageState:
     )
 
 
-def _task(moment: Moment, source: SourceState, row: int, live: list[int]) -> s.TaskState:
+def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.TaskState:
     cluster, tasks, attempts = moment.cluster, moment.cluster.tasks, moment.cluster.attempts
     info = cluster.stage_infos[int(tasks.stage[row])]
     index, reason = int(tasks.index[row]), Reason(int(tasks.reason[row]))
@@ -342,7 +345,6 @@ def _task(moment: Moment, source: SourceState, row: int, live: list[int]) -> s.T
     )
     inputs["expected_s"] = inputs["t_new_s"] if known else nan
     inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
-    speculator, _ = moment.steering.speculator_of(cluster, source, int(tasks.job[row]))
     inputs |= priced(reason, tasks.gain[row], tasks.price[row]) | speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, free_port, java_home
+from controlplane.processes import COMPILED_ONCE, free_port
 from controlplane.yarn_demo.applications import run_applications
 from controlplane.yarn_demo.contestants import (
     PLANE_SETTINGS,
@@ -25,6 +25,7 @@ from spark_listener.demo.control_plane import control_plane, store_of
 from spark_listener.demo.report import rows_of
 from spark_listener.demo.runner import (
     OnEvent,
+    begin,
     check_results,
     conclude,
     is_attended,
@@ -33,7 +34,7 @@ from spark_listener.demo.runner import (
     take_turns,
     tell_store,
 )
-from spark_listener.demo.world import Workload, World, testkit_jar
+from spark_listener.demo.world import Workload, World
 
 
 def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
@@ -41,10 +42,7 @@ def run_demo(*, rounds: int, build_dir: Path, first_seed: int = 1) -> None:
 
     Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
     """
-    exit_on_sigterm()
-    testkit_jar()
-    java_home()
-    console = Console()
+    console = begin()
     report = build_dir / "demo-yarn.json"
     work_dir = build_dir / "demo-yarn"
     four, seeds = contestants(), worlds(first_seed, rounds)

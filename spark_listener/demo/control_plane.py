@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from controlplane.processes import free_port
@@ -61,6 +61,17 @@ def control_plane(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def control_planes(contestants: Iterable[Contestant], *, work_dir: Path, report: Path) -> Iterator[dict[str, str]]:
+    """The addresses of one for each contestant that has policies, by contestant.  Raises as `control_plane` does."""
+    with contextlib.ExitStack() as servers:
+        yield {
+            one.name: servers.enter_context(control_plane(one, work_dir=work_dir, report=report))
+            for one in contestants
+            if one.allocator
+        }
 
 
 def store_of(contestant: Contestant, work_dir: Path) -> Path:

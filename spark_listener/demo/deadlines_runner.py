@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from rich.console import Console
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome
-from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.control_plane import store_of
 from spark_listener.demo.deadlines import (
     COMPETITORS,
     LOADS,
@@ -24,8 +22,8 @@ from spark_listener.demo.deadlines import (
     workload,
     write_json,
 )
-from spark_listener.demo.runner import check_results, keep_page, only_one, run_rounds, tell_store
-from spark_listener.demo.world import Workload, World, testkit_jar
+from spark_listener.demo.runner import begin, check_results, keep_page, only_one, run_rounds, served, tell_store
+from spark_listener.demo.world import Workload, World
 from spark_listener.local_cluster import LocalCluster
 
 JOBS = 10
@@ -37,21 +35,11 @@ def run_deadlines(*, rounds: int, world_kind: str, build_dir: Path) -> None:
 
     Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
     """
-    exit_on_sigterm()
-    testkit_jar()
-    java_home()
-    console = Console()
+    console = begin()
     report = build_dir / "demo-deadlines.json"
     work_dir = build_dir / "demo-deadlines"
     worlds = [SIZE.world(seed=number, kind=world_kind) for number in range(1, rounds + 1)]
-    with contextlib.ExitStack() as servers:
-        servers.enter_context(only_one(work_dir))
-        console.print("Starting a Spark cluster (one master, four workers) and control planes.")
-        console.print(f"Their policies are {COMPILED_ONCE}.")
-        addresses = {
-            one.name: servers.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "no-report.json"))
-            for one in OURS
-        }
+    with only_one(work_dir), served(OURS, work_dir, work_dir / "no-report.json", console) as addresses:
         with LocalCluster(cores_per_worker=SIZE.cores_per_worker, log_dir=work_dir / "cluster") as cluster:
             rows = [
                 row

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
-from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.control_plane import control_planes, store_of
 from spark_listener.demo.report import Row, print_table, rows_of, write_json
 from spark_listener.demo.world import Size, Workload, World, testkit_jar
 from spark_listener.local_cluster import LocalCluster
@@ -33,23 +33,12 @@ def run_demo(*, rounds: int, world_kind: str, size: Size, build_dir: Path, first
 
     Raises FileNotFoundError or ClusterError, before anything is started, for what is missing.
     """
-    exit_on_sigterm()
-    testkit_jar()
-    java_home()
-    console = Console()
+    console = begin()
     report = build_dir / "demo.json"
     work_dir = build_dir / "demo"
     four = contestants(size.best_stock)
     worlds = [size.world(seed=first_seed + number, kind=world_kind) for number in range(rounds)]
-    with contextlib.ExitStack() as servers:
-        servers.enter_context(only_one(work_dir))
-        console.print("Starting a Spark cluster (one master, four workers) and control planes.")
-        console.print(f"Their policies are {COMPILED_ONCE}.")
-        addresses = {
-            contestant.name: servers.enter_context(control_plane(contestant, work_dir=work_dir, report=report))
-            for contestant in four
-            if contestant.allocator
-        }
+    with only_one(work_dir), served(four, work_dir, report, console) as addresses:
         with LocalCluster(cores_per_worker=size.cores_per_worker, log_dir=work_dir / "cluster") as cluster:
             outcomes = run_rounds(four, worlds, size.workload(), addresses, cluster, work_dir, console)
         rows = rows_of(four, outcomes, world_kind)
@@ -57,6 +46,28 @@ def run_demo(*, rounds: int, world_kind: str, size: Size, build_dir: Path, first
         keep_page(addresses[four[-1].name], console)
     tell_store(store_of(four[-1], work_dir), console)
     check_results(rows)
+
+
+def begin() -> Console:
+    """Where a demo prints, once its jar and Java are there; from here on SIGTERM ends it as Ctrl-C does.
+
+    Raises FileNotFoundError or ClusterError for what is missing.
+    """
+    exit_on_sigterm()
+    testkit_jar()
+    java_home()
+    return Console()
+
+
+@contextlib.contextmanager
+def served(
+    contestants: Sequence[Contestant], work_dir: Path, report: Path, console: Console
+) -> Iterator[dict[str, str]]:
+    """`control_planes`, announced."""
+    console.print("Starting a Spark cluster (one master, four workers) and control planes.")
+    console.print(f"Their policies are {COMPILED_ONCE}.")
+    with control_planes(contestants, work_dir=work_dir, report=report) as addresses:
+        yield addresses
 
 
 def conclude(rows: list[Row], report: Path, work_dir: Path, console: Console) -> None:

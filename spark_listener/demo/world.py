@@ -46,7 +46,7 @@ class World:
         return SPLIT_BYTES / self.bytes_per_second * mean_slowdown
 
     def median_read_s(self) -> float:
-        """What half of the splits do not take longer to read than."""
+        """The median time to read a split on a healthy host."""
         return SPLIT_BYTES / self.bytes_per_second * min(self.max_slowdown, 2 ** (1 / self.tail_index))
 
     def spark_conf(self) -> dict[str, str]:

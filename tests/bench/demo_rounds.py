@@ -7,7 +7,6 @@ round counts only if all before it do, and one that was cut short leaves nothing
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from rich.console import Console
 from controlplane.processes import exit_on_sigterm
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
-from spark_listener.demo.control_plane import control_plane
+from spark_listener.demo.control_plane import control_planes
 from spark_listener.demo.report import print_table, rows_of, write_json
 from spark_listener.demo.runner import check_results, only_one, run_rounds
 from spark_listener.demo.world import Size, Workload, World
@@ -87,15 +86,10 @@ def on_one_cluster(
     competitors: Sequence[Contestant], size: Size, world: World, work: Workload, number: int, work_dir: Path
 ) -> dict[str, list[Outcome]]:
     """Every contestant once in a world; ours have a control plane each, which begins with the stores in the folder."""
-    with ExitStack() as stack:
-        addresses = {
-            one.name: stack.enter_context(control_plane(one, work_dir=work_dir, report=work_dir / "demo.json"))
-            for one in competitors
-            if one.allocator
-        }
-        cluster = stack.enter_context(
-            LocalCluster(cores_per_worker=size.cores_per_worker, log_dir=work_dir / "cluster")
-        )
+    with (
+        control_planes(competitors, work_dir=work_dir, report=work_dir / "demo.json") as addresses,
+        LocalCluster(cores_per_worker=size.cores_per_worker, log_dir=work_dir / "cluster") as cluster,
+    ):
         return run_rounds(competitors, [world], work, addresses, cluster, work_dir, Console(), first_round=number)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controlplane.engine.speculation import job_rooms
+from controlplane.engine.rooms import job_rooms
 from controlplane.model import facts as f
 from controlplane.model.columns import Jobs, Pools
 from controlplane.model.decisions import CopyWish, KillWish, ModeSet, Result

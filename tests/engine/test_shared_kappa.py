@@ -92,7 +92,7 @@ def copied(orders: dict) -> list[int]:
 
 
 def test_two_stragglers_of_a_job_beyond_its_target_have_both_idle_slots_at_once():
-    """That of the first leaves the other's wish alone."""
+    """The first one's copy does not cost the second one its own."""
     scenario = crowded(hosts=6, slots=1)
     ended = [scenario.ended(10 + i, 4.0, index=i, stage=1, bytes_read=1000) for i in range(2)]
     assert copied(scenario.tell(ended).orders) == [2, 3]
@@ -142,7 +142,7 @@ class Queue(Whole):
         assert self.crawl(4.0) == set(), "each application holds one of the two containers"
 
     def list_both(self, containers: int = 2, pending: int = 0) -> None:
-        """The queue of so many containers lists both, each with one of them."""
+        """The queue has this number of containers and lists both applications, each with one of them."""
         can = f.Capabilities(order_pending=True, hold_slots=True)
         applications = [
             f.QueuedApplication(job=id, user="alice", running=1, pending=pending, age_ms=1000) for id in (MINE, OTHER)

@@ -16,7 +16,7 @@ OWN = {
     Writer.HOST: ("model/",),
     Writer.ESTIMATOR: ("estimators/", "engine/learning.py"),
     Writer.ENGINE: ("engine/",),
-    Writer.CYCLE: ("engine/speculation.py", "engine/seeing.py"),
+    Writer.CYCLE: ("engine/speculation.py", "engine/rooms.py", "engine/seeing.py"),
 }
 """Where each writer is. A dump is loaded by `engine/loading.py`, which stands in for all of them."""
 TABLES = {

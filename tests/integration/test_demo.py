@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from spark_listener.demo.contestants import contestants
-from spark_listener.demo.control_plane import control_plane, store_of
+from spark_listener.demo.control_plane import control_plane, control_planes, store_of
 from spark_listener.demo.deadlines import SHED_PLUS, TUNED, UNIFIED, deadline_rows, due, in_time, workload
 from spark_listener.demo.deadlines_runner import run_load
 from spark_listener.demo.report import rows_of
@@ -40,13 +39,10 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
     ours = playing[-1]
     work = SIZES["small"].workload()
     work = due(replace(work, jobs=work.jobs[:3]), deadline_s=300.0)
-    with ExitStack() as started:
-        addresses = {
-            one.name: started.enter_context(control_plane(one, work_dir=tmp_path, report=tmp_path / "demo.json"))
-            for one in playing
-            if one.allocator
-        }
-        cluster = started.enter_context(LocalCluster(log_dir=tmp_path / "cluster"))
+    with (
+        control_planes(playing, work_dir=tmp_path, report=tmp_path / "demo.json") as addresses,
+        LocalCluster(log_dir=tmp_path / "cluster") as cluster,
+    ):
         outcomes = run_rounds(playing, [World(seed=1)], work, addresses, cluster, tmp_path, Console())
         with urllib.request.urlopen(f"{addresses[ours.name]}/api/v1/decisions?limit=1000", timeout=10) as answer:
             decisions = json.load(answer)["items"]
@@ -72,13 +68,10 @@ def test_contestants_give_the_same_results_and_decisions_are_recorded(tmp_path, 
 @pytest.mark.full
 def test_jobs_with_deadlines_take_turns_after_a_run_that_sets_these(tmp_path) -> None:
     """Tuned stock alone first, in another world; then all contestants, whose results are equal."""
-    report = tmp_path / "demo.json"
     with (
-        control_plane(SHED_PLUS, work_dir=tmp_path, report=report) as by_shed_plus,
-        control_plane(UNIFIED, work_dir=tmp_path, report=report) as by_unified,
+        control_planes((SHED_PLUS, UNIFIED), work_dir=tmp_path, report=tmp_path / "demo.json") as addresses,
         LocalCluster(log_dir=tmp_path / "cluster") as cluster,
     ):
-        addresses = {SHED_PLUS.name: by_shed_plus, UNIFIED.name: by_unified}
         outcomes = run_load(0.8, workload(0.8, 3), [World(seed=1)], addresses, cluster, tmp_path, Console())
     rows = deadline_rows(0.8, outcomes, "independent")
     assert [(one.row.contestant, one.row.jobs, one.row.results_equal_stock) for one in rows] == [

@@ -18,7 +18,7 @@ def stragglers(job, miss, copy_miss=None):
 
 
 def idle(*slots):
-    """So many idle slots in each pool, and no executors to come."""
+    """Idle slots of each pool, and no executors to come."""
     return records(SPARE_SLOTS, len(slots), {"idle": slots})
 
 

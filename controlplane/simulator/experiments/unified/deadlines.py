@@ -37,7 +37,7 @@ def kept(results: Results, world: Mapping[str, Any], tail: float, load: float) -
 
 
 def judge(results: Results) -> Finding:
-    """Ours beside Shed+ that starts its copies anew."""
+    """Compare ours with Shed+, whose copies start from the beginning."""
     claims, charts, loads = [], [], LOADS[results.scale]
     for (title, world), (tail, goal) in product(WORLDS.items(), GOALS.items()):
         where, by_load = f"{title}, tail index {tail:g}", [kept(results, world, tail, load) for load in loads]
@@ -65,7 +65,7 @@ EXPERIMENT = Experiment(
     id="unified/deadlines",
     source="Grasshopper, our own",
     statement=f"{OURS} keeps as many deadlines as {SHED_PLUS}.",
-    method=f"The world of Shed+'s figures; a task has at most {MOST_COPIES} copies at a time, which start anew.",
+    method=f"The world of Shed+'s figures; at most {MOST_COPIES} copies of a task at a time, each from the beginning.",
     points=points,
     judge=judge,
     tried="Two tail indices, three loads, three worlds.",
