@@ -1,4 +1,4 @@
-"""How many deadlines are met? Shed+'s Figures 2, 4, 5, 6, 8 and 9, and Table II."""
+"""How many deadlines are met? Shed+'s Figures 2, 4, 5 and 6, and Table II."""
 
 from collections.abc import Sequence
 from itertools import pairwise, product
@@ -65,12 +65,18 @@ def on_time(results: Results, *fields: Fields, tasks: int = 10, tail_index: floa
     }
 
 
-def lines(title: str, x_label: str, x: Sequence[float], found: Sequence[dict[str, Estimate]]) -> Chart:
-    """A line for each policy."""
+def lines(
+    title: str,
+    x_label: str,
+    x: Sequence[float],
+    found: Sequence[dict[str, Estimate]],
+    y_label: str = "deadlines met, %",
+) -> Chart:
+    """A line for each policy, of shares."""
     return Chart(
         title=title,
         x_label=x_label,
-        y_label="deadlines met, %",
+        y_label=y_label,
         series=[
             Series(
                 label=name,
@@ -233,41 +239,6 @@ def figure_6(results: Results) -> Finding:
             ),
         ]
     return Finding(claims=claims, charts=charts)
-
-
-def figure_8_points(scale: Scale) -> list[Point]:
-    """Ten tasks at 40 % load."""
-    return [runs(scale, policy) for policy in POLICIES.values()]
-
-
-def figure_8(results: Results) -> Finding:
-    """How busy are the slots?"""
-    found = {name: measured(results, "busy_share", policy) for name, policy in POLICIES.items()}
-    copies = {name: measured(results, "copy_share", policy) for name, policy in POLICIES.items()}
-    return Finding(
-        claims=[
-            Claim(
-                statement="Shed keeps more slots busy than Dolly and Hadoop, and Shed+ more than Shed.",
-                held=is_ahead(found, OURS, SHED) and is_ahead(found, SHED, DOLLY) and is_ahead(found, SHED, HADOOP),
-                numbers=f"busy: {listed(found)} %; held by copies: {listed(copies)} %",
-            )
-        ]
-    )
-
-
-def figure_9(results: Results) -> Finding:
-    """How long do jobs take?"""
-    found = {name: measured(results, "response_s", policy) for name, policy in POLICIES.items()}
-    order = sorted((OURS, SHED, HADOOP, DOLLY), key=lambda name: found[name].mean)
-    return Finding(
-        claims=[
-            Claim(
-                statement="Shed+ is the fastest, then Shed, Hadoop and Dolly.",
-                held=order == [OURS, SHED, HADOOP, DOLLY],
-                numbers=", ".join(f"{name} {one.mean:.0f} ({one.error:.0f}) s" for name, one in found.items()),
-            )
-        ]
-    )
 
 
 def table_2_points(scale: Scale) -> list[Point]:

@@ -8,7 +8,7 @@ from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Results, Scale
-from controlplane.simulator.experiments.points.cluster import ClusterRuns
+from controlplane.simulator.experiments.points.cluster import ClusterRuns, ResponseTimes
 from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
@@ -62,6 +62,12 @@ def runs(scale: Scale, *fields: Fields, tasks: int = 10, tail_index: float = 1.5
         merged |= one
     jobs = replace(TEN_TASKS, least_tasks=tasks, most_tasks=tasks)
     return ClusterRuns(scenario=replace(BASE, workload=jobs, **merged), runs=RUNS[scale])
+
+
+def each_job(scale: Scale, *fields: Fields) -> ResponseTimes:
+    """The same runs, which tell their jobs one by one."""
+    means = runs(scale, *fields)
+    return ResponseTimes(scenario=means.scenario, runs=means.runs)
 
 
 def by_seed(results: Results, name: str, *fields: Fields, tasks: int = 10, tail_index: float = 1.5) -> list[float]:
