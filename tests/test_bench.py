@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from controlplane.simulator.provenance import import_closure
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.world import SIZES, World
 from spark_listener.event_log import CopyCounts
@@ -39,7 +40,7 @@ def outcome(contestant, seed, seconds, losing_core_s=0.0):
 
 
 @pytest.fixture
-def rounds_run(monkeypatch):
+def rounds_run(monkeypatch, tmp_path):
     """The rounds that were run, in order; how to run one, which starts nothing; and those that are to be cut short."""
     ran, broken = [], set()
 
@@ -51,6 +52,8 @@ def rounds_run(monkeypatch):
         return {"stock": [outcome("stock", number, {})]}
 
     monkeypatch.setattr(demo_rounds, "commit", lambda: "c0ffee")
+    monkeypatch.setattr(demo_rounds, "code", lambda: "de")
+    monkeypatch.setattr(demo_rounds, "EARLIER", tmp_path / "rounds")
     monkeypatch.setattr(demo_rounds, "exit_on_sigterm", lambda: None)
     return ran, run, broken
 
@@ -69,7 +72,7 @@ def test_a_killed_measurement_goes_on_with_the_round_that_it_left(rounds_run, tm
     assert (folder / "4" / "hopper+ras.db").read_text() == "1 2 3 4 ", "nothing is learned from a round that was cut"
 
 
-def test_a_round_counts_only_for_its_commit_and_with_all_rounds_before_it(rounds_run, tmp_path, monkeypatch):
+def test_a_round_counts_only_for_its_code_and_with_all_rounds_before_it(rounds_run, tmp_path, monkeypatch):
     """The control plane of a round knows what the rounds before have taught it."""
     ran, run, _ = rounds_run
     folder = tmp_path / "data"
@@ -77,10 +80,37 @@ def test_a_round_counts_only_for_its_commit_and_with_all_rounds_before_it(rounds
     (folder / "2" / "round.json").unlink()
     demo_rounds.measured(folder, 3, run)
     assert ran == [1, 2, 3, 2, 3]
-    for other in ("decaf", "decaf-dirty", "decaf-dirty"):
-        monkeypatch.setattr(demo_rounds, "commit", lambda other=other: other)
+    for commit, code, again in (("decaf", "de", []), ("decaf", "ad", [1]), ("decaf-dirty", "ad", [1])):
+        monkeypatch.setattr(demo_rounds, "commit", lambda commit=commit: commit)
+        monkeypatch.setattr(demo_rounds, "code", lambda code=code: code)
+        ran.clear()
         demo_rounds.measured(folder, 1, run)
-    assert ran == [1, 2, 3, 2, 3, 1, 1, 1], "files that differ from a commit may differ again"
+        assert ran == again, "files that differ from a commit may differ again"
+
+
+def test_a_sitting_goes_on_where_the_last_one_ended(rounds_run, tmp_path):
+    """Its outcomes were committed, and its stores were not."""
+    ran, run, _ = rounds_run
+    before = demo_rounds.measured(tmp_path / "before" / "half", 2, run)
+    for number in (1, 2):
+        place = tmp_path / "rounds" / "half" / f"{number}.json"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes((tmp_path / "before" / "half" / str(number) / "round.json").read_bytes())
+    found = demo_rounds.measured(tmp_path / "half", 3, run)
+    assert ran == [1, 2, 3]
+    assert found["stock"][:2] == before["stock"]
+    assert (tmp_path / "half" / "3" / "hopper+ras.db").read_text() == "3 "
+
+
+def test_what_takes_part_in_a_round_is_the_product_and_not_its_comments(tmp_path):
+    """A page of documentation costs no hours, and another policy does."""
+    for name in demo_rounds.STARTED:
+        assert all((ROOT / name / file).exists() for file in demo_rounds.STARTED[name])
+    closure = import_closure(ROOT / "controlplane", [ROOT / "controlplane" / "main.py"])
+    assert {
+        ROOT / "controlplane" / "policies" / part for part in ("grass/ras.py", "unified/index.py")
+    } <= closure.keys()
+    assert len(demo_rounds.code()) == 16
 
 
 def test_a_round_during_which_files_have_changed_is_not_kept(rounds_run, tmp_path, monkeypatch):

@@ -1,12 +1,16 @@
-"""What came out of a demo's rounds at this commit? Those that are missing are run: a killed run goes on there.
+"""What came out of a demo's rounds with this code? Those that are missing are run: a killed run goes on there.
 
 A round's folder holds its outcomes, event logs and the control planes' stores, with which the next one begins. So a
-round counts only if all before it do, and one that was cut short leaves nothing behind.
+round counts only if all before it do, and one that was cut short leaves nothing behind. Hours may be
+several sittings: `python -m tests.bench.demo_rounds` puts this one's outcomes where they can be committed, and the next
+one goes on with empty stores.
 """
 
+import hashlib
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from controlplane.processes import exit_on_sigterm
+from controlplane.simulator.provenance import fingerprint
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
 from spark_listener.demo.control_plane import control_planes
@@ -22,23 +27,32 @@ from spark_listener.demo.report import print_table, rows_of, write_json
 from spark_listener.demo.runner import check_results, only_one, run_rounds
 from spark_listener.demo.world import Size, Workload, World
 from spark_listener.local_cluster import LocalCluster
-from tests.bench.__main__ import commit
+from tests.bench.__main__ import ROOT, commit
 
 BULKY = ("cluster", "yarn", "inputs")
 """Parts of a round's folder that nobody reads once it is over."""
+EARLIER = ROOT / "tests" / "bench" / "rounds"
+"""Rounds of earlier sittings, `<folder>/<number>.json`."""
+STARTED = {
+    "controlplane": ("main.py", "yarn_demo/runner.py"),
+    "spark_listener": ("demo/runner.py", "demo/workload.py", "demo/control_plane.py"),
+}
+"""What a round starts of our packages."""
+NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
 
 
 class Round(Struct, frozen=True, kw_only=True):
     """All contestants once, on one seed."""
 
     commit: str
+    code: str
     outcomes: dict[str, Outcome]
 
 
 def measured(
     folder: Path, rounds: int, run: Callable[[int, Path], dict[str, list[Outcome]]]
 ) -> dict[str, list[Outcome]]:
-    """Each contestant's outcomes of the first `rounds` rounds; those that this commit has not run yet are run.
+    """Each contestant's outcomes of the first `rounds` rounds; those that this code has not run yet are run.
 
     `run` gets a round's number and a folder to work in, which holds the stores of the round before.
 
@@ -55,7 +69,7 @@ def measured(
             outcomes = {name: only for name, (only,) in run(number, work_dir).items()}
             if (now := commit()) != at:
                 raise SystemExit(f"it is {now} by now, and was {at} when the round began")
-            found.append(Round(commit=at, outcomes=outcomes))
+            found.append(Round(commit=at, code=code(), outcomes=outcomes))
             (work_dir / "round.json").write_bytes(msgspec.json.encode(found[-1]))
             for name in BULKY:
                 shutil.rmtree(work_dir / name, ignore_errors=True)
@@ -67,19 +81,31 @@ def measured(
 
 
 def kept(folder: Path, rounds: int) -> list[Round]:
-    """The rounds in a folder, up to the first one that this commit has not run."""
-    at = commit()
-    each = (recorded(folder / str(number), at) for number in range(1, rounds + 1))
+    """The rounds that count, up to the first one that is missing: a folder's, or an earlier sitting's."""
+    if commit().endswith("-dirty"):
+        return []  # files that differ from their commit may differ again
+    each = (
+        recorded(folder / str(number) / "round.json") or recorded(EARLIER / folder.name / f"{number}.json")
+        for number in range(1, rounds + 1)
+    )
     return [one for one in takewhile(bool, each) if one]
 
 
-def recorded(place: Path, at: str) -> Round | None:
-    """The round in a folder, if commit `at` ran it; files that differ from their commit may differ again."""
-    record = place / "round.json"
-    if at.endswith("-dirty") or not record.exists():
+def recorded(record: Path) -> Round | None:
+    """The round in a file, if this code has run it."""
+    if not record.exists():
         return None
-    kept = msgspec.json.decode(record.read_bytes(), type=Round)
-    return kept if kept.commit == at else None
+    one = msgspec.json.decode(record.read_bytes(), type=Round)
+    return one if one.code == code() else None
+
+
+@cache
+def code() -> str:
+    """A fingerprint of the code that takes part in a round; Python's comments and docstrings do not count."""
+    data = b"".join(path.read_bytes() for pattern in NOT_PYTHON for path in sorted(ROOT.glob(pattern)))
+    for name, files in STARTED.items():
+        data += fingerprint(ROOT / name, [ROOT / name / file for file in files], b"").encode()
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def on_one_cluster(
@@ -111,3 +137,15 @@ def mean_times(
     write_json(table, report)
     check_results(table)
     return {name: [statistics.fmean(one.job_s.values()) for one in rounds] for name, rounds in outcomes.items()}
+
+
+def commit_sitting() -> None:
+    """Put this sitting's rounds where the next one looks for them, to be committed."""
+    for record in (ROOT / "build").glob("*/*/round.json"):
+        place = EARLIER / record.parent.parent.name / f"{record.parent.name}.json"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(record, place)
+
+
+if __name__ == "__main__":
+    commit_sitting()

@@ -1,6 +1,6 @@
 """Does the simulator foretell the large demo? The live engine on a simulated driver, given the demo's own draws.
 
-The rounds are those that `demo_ratio` has run at this commit; none is run here.
+The rounds are those that `demo_ratio` has run with this code; none is run here.
 """
 
 import random
@@ -229,11 +229,17 @@ def overhead_of(log: Path, job_s: Mapping[str, float], world: World) -> Overhead
 
 
 def mean_overhead(folder: Path, outcomes: Sequence[Outcome], worlds: Sequence[World]) -> Overhead:
-    """That of a contestant's rounds from the first on, which are in this folder."""
+    """That of a contestant's rounds from the first on, of which this sitting's are in the folder with their event logs.
+
+    Raises SystemExit if none is.
+    """
     of_rounds = [
         overhead_of(event_log(folder, number, one.contestant), one.job_s, world)
         for number, (one, world) in enumerate(zip(outcomes, worlds, strict=True), start=1)
+        if (folder / str(number)).exists()
     ]
+    if not of_rounds:
+        raise SystemExit(f"no round of {folder.name} is of this sitting: its event logs would tell the overheads")
     found = Overhead(*map(statistics.fmean, zip(*of_rounds, strict=True)))
     print(
         f"{folder.name}: {found.attempt_s:.2f} s an attempt and {found.job_s:.2f} s a job"
@@ -248,7 +254,7 @@ def rows() -> list[dict]:
         row for kind, folder in FOLDERS.items() if (rounds := kept(folder, ROUNDS)) for row in _world(kind, rounds)
     ]
     if not found:
-        print("no round of the demo was run at this commit")
+        print("no round of the demo was run with this code")
     return found
 
 
