@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 from pyspark import TaskContext
-from spark_jobs import enter, squares, wait_at
+from spark_jobs import enter, read_text, squares, wait_at
 
 from spark_listener import deadline
 from spark_listener import speculator as name_speculator
@@ -18,6 +18,12 @@ def bounded(spark, *, within, **how):
     """`squares` with a deadline."""
     with deadline(within):
         return squares(spark, **how)
+
+
+def read_in_time(spark, *, within, **how):
+    """`read_text` with a deadline."""
+    with deadline(within):
+        return read_text(spark, **how)
 
 
 def named(spark, *, speculator, within="", **how):

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from spark_listener.demo.world import SPLIT_BYTES, World
 from tests.integration.driver import JOB_S, STOCK_SPECULATION, Driver, JobError, plugged
 from tests.integration.plane_process import eventually
 
@@ -122,6 +123,36 @@ def test_several_copies_keep_a_deadline_that_stock_misses(plane, speculating, ga
     assert len(copies) > 1
     assert all(copies)
     assert ordered_copies(plane, speculating, "off", seed, missed) == [False]
+
+
+LED = World(seed=68476, bytes_per_second=SPLIT_BYTES // 4, sick_host="none")
+"""The last of four splits takes 60 s to read, its copies 39, 5 and 33 s, each of the others 4 to 6 s."""
+
+
+@pytest.fixture
+def reading(hosts, plane, tmp_path):
+    """A driver of that world."""
+    conf, world = plugged(plane.address), LED.spark_conf()
+    conf["spark.jars"] += f",{world.pop('spark.jars')}"
+    with Driver(hosts, tmp_path / "reading", **conf, **world) as driver:
+        yield driver
+
+
+def test_the_slow_ones_of_three_copies_end_once_another_leads(plane, reading, tmp_path):
+    """Shed+ looks at them again a while after their launch, and the original goes with them."""
+    lines = tmp_path / "lines.tsv"
+    lines.write_text(("x" * 63 + "\n") * (4 * SPLIT_BYTES // 64))
+    with plane.policy(reading.source, "fifo+shed-plus"):
+        reading.run("read_text", group="before", path=str(lines))
+        read = reading.run("read_in_time", group="led", path=f"paced://{lines}", within="20s")
+    assert read == 4 * SPLIT_BYTES // 64
+    attempts = plane.ended(reading.source, "sql-1")
+    (leader,) = [one for one in attempts if one["speculative"] and one["outcome"] == "success"]
+    beaten = [
+        one for one in attempts if one["reason"].startswith("grasshopper: The policy has looked at its task again")
+    ]
+    assert [one["index"] for one in beaten] == 3 * [leader["index"]]
+    assert max(one["end_s"] for one in beaten) < leader["end_s"]
 
 
 def test_a_late_job_ends_if_its_user_wants_that(plane, driver, gate):
