@@ -102,15 +102,14 @@ def test_a_sitting_goes_on_where_the_last_one_ended(rounds_run, tmp_path):
     assert (tmp_path / "half" / "3" / "hopper+ras.db").read_text() == "3 "
 
 
-def test_what_takes_part_in_a_round_is_the_product_and_not_its_comments(tmp_path):
-    """A page of documentation costs no hours, and another policy does."""
-    for name in demo_rounds.STARTED:
-        assert all((ROOT / name / file).exists() for file in demo_rounds.STARTED[name])
-    closure = import_closure(ROOT / "controlplane", [ROOT / "controlplane" / "main.py"])
-    assert {
-        ROOT / "controlplane" / "policies" / part for part in ("grass/ras.py", "unified/index.py")
-    } <= closure.keys()
-    assert len(demo_rounds.code()) == 16
+def test_what_takes_part_in_a_round_is_what_decides():
+    """A page costs no hours, and another policy does."""
+    places = {name: [ROOT / name / file for file in files] for name, files in demo_rounds.DECIDING.items()}
+    assert all(place.exists() for files in places.values() for place in files)
+    closure = import_closure(ROOT / "controlplane", places["controlplane"])
+    taking_part = {str(place.relative_to(ROOT / "controlplane")) for place in closure}
+    assert {"policies/unified/index.py", "deciding/budgets.py", "runtime/feed.py"} <= taking_part
+    assert not {"api/page/jobs.py", "api/why.py", "main.py"} & taking_part
 
 
 def test_a_round_during_which_files_have_changed_is_not_kept(rounds_run, tmp_path, monkeypatch):

@@ -33,11 +33,11 @@ BULKY = ("cluster", "yarn", "inputs")
 """Parts of a round's folder that nobody reads once it is over."""
 EARLIER = ROOT / "tests" / "bench" / "rounds"
 """Rounds of earlier sittings, `<folder>/<number>.json`."""
-STARTED = {
-    "controlplane": ("main.py", "yarn_demo/runner.py"),
-    "spark_listener": ("demo/runner.py", "demo/workload.py", "demo/control_plane.py"),
+DECIDING = {
+    "controlplane": ("api/shim.py", "policies/rows.py", "runtime/live.py", "yarn_demo/runner.py"),
+    "spark_listener": ("demo/runner.py", "demo/workload.py"),
 }
-"""What a round starts of our packages."""
+"""What takes part in a round, by package; pages, commands and reports may change."""
 NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
 
 
@@ -103,7 +103,7 @@ def recorded(record: Path) -> Round | None:
 def code() -> str:
     """A fingerprint of the code that takes part in a round; Python's comments and docstrings do not count."""
     data = b"".join(path.read_bytes() for pattern in NOT_PYTHON for path in sorted(ROOT.glob(pattern)))
-    for name, files in STARTED.items():
+    for name, files in DECIDING.items():
         data += fingerprint(ROOT / name, [ROOT / name / file for file in files], b"").encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
