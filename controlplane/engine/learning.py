@@ -95,11 +95,12 @@ class Learning:
         for pool, delay_s, is_cold in changes.startups:
             if cluster.pools.alive[pool]:
                 self.remaining.startup_seen(cluster.pools, pool, max(delay_s, 0.0), is_cold)
-        for pool in {pool for pool, _, _ in changes.startups if cluster.pools.alive[pool]}:
-            known = {name: float(getattr(cluster.pools, name)[pool]) for name in STARTUP}
-            self._habits_of_pool[pool].startup = {name: value for name, value in known.items() if value == value}
         for ended in changes.ended:
             self._attempt_ended(cluster, ended, now_s)
+        for pool in {pool for pool, _, _ in changes.startups} | {ended.pool for ended in changes.ended}:
+            if cluster.pools.alive[pool]:
+                known = {name: float(getattr(cluster.pools, name)[pool]) for name in STARTUP}
+                self._habits_of_pool[pool].startup = {name: value for name, value in known.items() if value == value}
         self.weigh_transfer(cluster, changes.jobs)
         for info, fact in changes.stages_ended:
             for siblings in self._forget_siblings(info.row):
@@ -113,15 +114,20 @@ class Learning:
         self._take_samples(cluster, changes)
 
     def _take_samples(self, cluster: Cluster, changes: Changes) -> None:
-        """Tally what has ended of the input of jobs whose speculator explores, and make samples of those that end."""
+        """Tally what has ended of jobs' input; jobs that end and were steered throughout become samples."""
         if changes.forgotten:
             self.samples.forget(changes.forgotten)
         jobs, pools = cluster.jobs, cluster.pools
         for ended in changes.ended:
-            info, explores = cluster.job_infos.get(ended.job), int(jobs.explores[ended.job])
-            if info is None or explores < 0 or not cluster.stages.reads_input[ended.stage]:
+            info, tried = cluster.job_infos.get(ended.job), int(jobs.explores[ended.job])
+            if info is None or not cluster.stages.reads_input[ended.stage]:
                 continue
-            tally = self.samples.tally((info.source, info.key), explores, int(jobs.open_tasks[ended.job]))
+            came_again = jobs.submitted_s[ended.job] > ended.ended_s
+            if came_again or not jobs.is_steered[ended.job]:
+                tried = -1
+            tally = self.samples.tally((info.source, info.key), tried, int(jobs.open_tasks[ended.job]))
+            if tally.policy < 0:
+                continue
             duration_s = ended.fact.duration_ms / 1000
             tally.slot_s += duration_s
             task_s = ended.t_new_s if 0.0 < ended.t_new_s < np.inf else duration_s
@@ -143,6 +149,7 @@ class Learning:
         for job in sorted(changes.jobs_done & cluster.job_infos.keys()):
             if not np.isnan(jobs.input_ended_s[job]):
                 self.later.observe(cluster.job_infos[job].name, now_s - float(jobs.input_ended_s[job]))
+        jobs.input_ended_s[list(changes.jobs_ended)] = np.nan
         for job in changes.jobs & cluster.job_infos.keys():
             jobs.later_s[job] = self.later.estimate_s(cluster.job_infos[job].name)
 

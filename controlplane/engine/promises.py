@@ -50,9 +50,9 @@ def settle(cluster: Cluster, changes: Changes) -> Iterator[Promise]:
     A job that failed before its deadline says nothing of either.
     """
     jobs = cluster.jobs
-    for row, ended_s in changes.job_ends.items():
-        is_late = ended_s > jobs.deadline_s[row]
-        if row not in cluster.job_infos or np.isinf(jobs.deadline_s[row]):
+    for row, (ended_s, due_s) in changes.job_ends.items():
+        is_late = ended_s > due_s
+        if row not in cluster.job_infos or np.isinf(due_s):
             continue
         info, columns = cluster.job_infos[row], (jobs.first_pocd, jobs.newest_pocd, jobs.first_with_copies)
         first, newest, with_copies = (None if isnan(column[row]) else float(column[row]) for column in columns)

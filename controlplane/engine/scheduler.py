@@ -167,6 +167,7 @@ class Scheduler:
         """A source has been silent for too long: drop it and what it ran; returns how its open orders end."""
         changes = Changes()
         forget(self.cluster, source, changes)
+        self.learning.samples.forget(changes.forgotten)
         races = [outcome for ended in changes.ended_with_source for outcome in self.ledger.ended(ended)]
         return races + self.ledger.forget(source, now_s)
 
@@ -177,6 +178,7 @@ class Scheduler:
         """
         unsent = {order.order for orders in self._decision.orders.values() for order in orders}
         ended = self._decision.outcomes + self.ledger.abandon(now_s, "a decision cycle failed", unsent)
+        self.learning.samples.forget(self.cluster.sources)
         self.cluster, self.ledger = Cluster(KINDS), Ledger()
         self.learning.forget_rows()
         return ended

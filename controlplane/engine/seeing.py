@@ -221,7 +221,8 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
     for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s", "queue", "to_come", "queue_executors"):
         seen_pools[name] = getattr(pools, name)[: pools.size]
-    seen_pools["startup_s"] = np.nan_to_num(pools.startup_mean_s[: pools.size])
+    warm_s, cold_s = pools.startup_mean_s[: pools.size], pools.cold_startup_mean_s[: pools.size]
+    seen_pools["startup_s"] = np.nan_to_num(np.where(np.isnan(warm_s), cold_s, warm_s))
     seen_jobs = np.zeros(jobs.size, dtype=JOB)
     seen_jobs["tasks"], seen_jobs["room"] = jobs.open_tasks[: jobs.size], jobs.room[: jobs.size]
     seen_jobs["waiting"], seen_jobs["age_s"] = jobs.waiting[: jobs.size], now_s - jobs.submitted_s[: jobs.size]

@@ -15,6 +15,7 @@ from controlplane.engine.pocd_state import copied_tasks, finite, pocd_state
 from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
+from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
@@ -100,7 +101,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         tail_samples=moment.tail_samples[row],
         foretold_error=float(pools.foretold_error[row]),
         kept_slowness=float(pools.kept_slowness[row]),
-        startup_s=finite(pools.startup_mean_s[row]) or 0.0,
+        startup_s=fresh_startup_s(pools.estimated[row]),
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
         plan_age_s=finite(moment.now_s - source.applied_s),
         executors=[

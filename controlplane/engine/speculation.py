@@ -17,7 +17,7 @@ from controlplane.engine.growth import to_come
 from controlplane.engine.remits import Part, Remit
 from controlplane.engine.rooms import is_fixed, job_rooms, note_room, room_to_come
 from controlplane.engine.waiting import see_waiting
-from controlplane.estimators.lateness import usual_startup_s
+from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.estimators.work_done import OBSERVED_S
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
@@ -53,8 +53,8 @@ def speculate(
     if cycle.view.n:
         _share_copies(cycle, sums, budgets)
         _ask(cycle, due, remits)
-        _pick(cycle, due, sums, budgets)
         _end_beaten(cycle)
+        _pick(cycle, due, sums, budgets)
         _note_reasons(cycle)
 
 
@@ -68,7 +68,7 @@ def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: see
         pools.off[row] = cycle.steering.mode(source) is Mode.OFF
         pools.max_copies[row] = cycle.steering.max_copies(source)
         pools.executor_slots[row] = source.attached.executor_slots
-        startup_s = usual_startup_s(False, pools.estimated[row])
+        startup_s = fresh_startup_s(pools.estimated[row])
         pools.tell_s[row] = startup_s + OBSERVED_S + cycle.settings.review_interval_ms / 1000
     rows = np.array([source.row for source in due], dtype=np.int64)
     pools.queue[rows], pools.to_come[rows], pools.queue_executors[rows] = rows, 0, 0
@@ -106,6 +106,8 @@ def _prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], budgets:
                 pools.queue_executors[come.pool] = come.executors
         explorers = policy.explores(jobs.draw[rows], policy.complete(remit.settings)) if policy.explores else -1
         jobs.explores[rows] = explorers
+        is_shadow = cycle.steering.shadow_jobs(cycle.cluster, remit.sources)
+        jobs.is_steered[rows] = jobs.copies_enabled[rows] & ~is_shadow[rows]
         if policy.prepare:
             prepared += [part.stages(cycle.cluster) for part in remit.parts]
             questions += [(policy.name, [part.source], partial(_prepared, cycle, remit, part)) for part in remit.parts]
@@ -233,21 +235,24 @@ def _pick(cycle: Cycle, due: list[SourceState], sums: seeing.JobSums, budgets: B
 def _end_beaten(cycle: Cycle) -> None:
     """Order the end of attempts that another one of their task beats, if all can be judged.
 
-    Not while the end of one of the task's attempts is on its way: it may be the one that is ahead.
+    Not while the end of one of the task's attempts is on its way: it may be the one that is ahead. Until that end is
+    told, the task gets no copy either: whether one is worth it goes by the attempts that are left.
     """
     tasks, view, n_ended = cycle.cluster.tasks, cycle.view, 0
     judged = np.isin(view.tasks["standing"], _JUDGED)
     for place in np.flatnonzero((view.answer["end_last"] | (view.answer["keep"] > 0)) & judged):
         row = int(view.rows[place])
         source = cycle.cluster.source_of_pool[int(tasks.pool[row])]
-        if cycle.ledger.dying(source.name, cycle.cluster.task_key(row), cycle.now_s):
-            continue
-        inputs = {name: float(view.tasks[name][place]) for name in ("worst_rem_s", "t_rem_s")}
-        keep = int(view.answer["keep"][place])
-        for attempt in _beaten(cycle, row, keep):
-            n_ended += order_kill(cycle, source, attempt, Reason.NOT_KEPT if keep else Reason.BEATEN, inputs=inputs)
-        if n_ended >= ORDERS_PER_CYCLE:
-            return
+        is_ending = bool(cycle.ledger.dying(source.name, cycle.cluster.task_key(row), cycle.now_s))
+        if not is_ending and n_ended < ORDERS_PER_CYCLE:
+            inputs = {name: float(view.tasks[name][place]) for name in ("worst_rem_s", "t_rem_s")}
+            keep = int(view.answer["keep"][place])
+            reason = Reason.NOT_KEPT if keep else Reason.BEATEN
+            beaten = _beaten(cycle, row, keep)
+            ended = sum(order_kill(cycle, source, attempt, reason, inputs=inputs) for attempt in beaten)
+            n_ended, is_ending = n_ended + ended, ended > 0
+        if is_ending and view.answer["copies"][place] > 0:
+            view.answer["copies"][place], view.answer["reason"][place] = 0, Reason.LOOKED_AT_LATER
 
 
 def _beaten(cycle: Cycle, task: int, keep: int) -> list[int]:

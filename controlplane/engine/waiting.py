@@ -7,6 +7,7 @@ import numpy as np
 from controlplane.engine import seeing
 from controlplane.engine.cycle import Cycle
 from controlplane.engine.remits import Remit, remits_of
+from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.model.cluster import Cluster, SourceState, StageInfo
 from controlplane.model.columns import Ints, Records
 from controlplane.model.facts import Mode
@@ -163,7 +164,7 @@ def view_waiting(cluster: Cluster, info: StageInfo) -> Records:
     if stages.n_finished[row] > 0 and info.done:
         done = np.flatnonzero(np.frombuffer(info.done, dtype=np.uint8))
         usual_s /= np.nan_to_num(info.relative_sizes(done), nan=1.0).mean()
-    startup_s = np.nan_to_num(cluster.pools.startup_mean_s[stages.pool[row]])
+    startup_s = fresh_startup_s(cluster.pools.estimated[stages.pool[row]])
     seen["t_new_s"] = startup_s + usual_s * seen["relative_size"]
     if fact.preferred_hosts:
         free = _free_slots(cluster, cluster.sources[info.source])

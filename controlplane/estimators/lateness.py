@@ -67,6 +67,12 @@ def patience_s(is_cold: bool, warm_late_s: float, cold_late_s: float, startup_pr
 
 
 @rule
+def fresh_startup_s(pool: Estimated) -> float:
+    """Usual time that a fresh attempt takes to start: as cold ones do while no other has been seen."""
+    return usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
+
+
+@rule
 def usual_startup_s(is_cold: bool, pool: Estimated) -> float:
     """Time to first progress on executors of a kind; 0 if none was seen."""
     startup_s = pool["cold_startup_mean_s"] if is_cold else pool["startup_mean_s"]

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
-from controlplane.estimators.lateness import is_old, is_silent, is_starting, is_steady, net_age_s, usual_startup_s
+from controlplane.estimators.lateness import (
+    fresh_startup_s,
+    is_old,
+    is_silent,
+    is_starting,
+    is_steady,
+    net_age_s,
+    usual_startup_s,
+)
 from controlplane.estimators.spread import Counts, bin_of
 from controlplane.estimators.work_done import (
     SHORTEST_S,
@@ -197,7 +205,7 @@ def write_times(
     keeps a part of the attempt's own slowness.
     """
     total, tail_index, elapsed_s = total_work(attempt, task, stage), pool["tail_index"], now_s - attempt["start_s"]
-    startup_s = usual_startup_s(math.isnan(pool["startup_mean_s"]), pool)
+    startup_s = fresh_startup_s(pool)
     tail_s = tail_of(attempt, task, stage)
     by_work_s = total * math.exp(sibling_log) + (0.0 if math.isnan(tail_s) else tail_s)
     work_known = not math.isnan(by_work_s)

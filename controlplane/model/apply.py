@@ -168,6 +168,8 @@ def _job_submitted(now: Intake, fact: f.JobSubmitted) -> None:
             pool=source.row, submitted_s=now.at_s(fact), draw=drawn(source.name, fact.job)
         )
         cluster.job_infos[row] = JobInfo(row, source.name, fact.job, fact.name, [], [])
+    elif cluster.jobs.ended[row]:
+        cluster.jobs.submitted_s[row] = now.at_s(fact)
     info = cluster.job_infos[row]
     cluster.keep_listed(source, n_listed - info.n_listed)
     cluster.job_infos[row] = replace(
@@ -203,7 +205,7 @@ def _job_ended(now: Intake, fact: f.JobEnded) -> None:
     if row is None:
         return
     if not now.cluster.jobs.ended[row]:
-        now.changes.job_ends[row] = now.at_s(fact)
+        now.changes.job_ends[row] = (now.at_s(fact), float(now.cluster.jobs.deadline_s[row]))
     _end_job(now, fact.job, now.at_s(fact))
     if fact.outcome is f.Outcome.SUCCESS:
         now.changes.jobs_done.add(row)

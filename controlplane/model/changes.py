@@ -67,8 +67,8 @@ class Changes:
     """Rows of jobs that are over; the same keys may come again."""
     jobs_done: set[int] = field(default_factory=set)
     """Those among them of which their host has said that they succeeded."""
-    job_ends: dict[int, float] = field(default_factory=dict)
-    """When those ended of which their host has said that they did, by row."""
+    job_ends: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """When those ended of which their host has said that they did, and when they were due, by row."""
     want_full: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     """Sources that detached, or started again."""

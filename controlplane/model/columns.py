@@ -145,6 +145,8 @@ class Jobs(Table):
     """Whether its speculator's copies go beyond its target while a slot of the pool is idle."""
     explores = ints(-1, by=Writer.CYCLE)
     """The policy that it tries wholly, by its speculator; -1 where that goes by no samples."""
+    is_steered = flags(by=Writer.CYCLE)
+    """Whether what its speculator decides is ordered: copies of it are allowed, and its mode is control."""
     stop_again_s = floats(-np.inf, by=Writer.ENGINE)
     """When its end may be ordered, if it is late; later than now once it has been."""
     target = ints(by=Writer.ENGINE)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from controlplane.deciding.asking import ask_speculator
 from controlplane.model import facts as f
 from controlplane.model.decisions import KillWish
 from controlplane.model.orders import KillAttempt
@@ -46,6 +47,23 @@ def test_the_one_that_ends_last_is_ended_with_its_numbers(racing):
     assert sentence(record.reason, record.inputs).startswith("It needs 9")
     assert kills(racing.tell()) == []
     assert kills(racing.tell([racing.ended(0, 3.6, outcome=f.Outcome.KILLED)])) == [10]
+
+
+def test_no_copy_is_ordered_while_an_attempt_of_the_task_ends(racing, monkeypatch):
+    """What makes a further one look cheap may be the attempt that ends."""
+
+    def wants_both(code, seen, settings, answer):
+        answer["end_last"], answer["copies"], answer["score"], answer["reason"] = True, 1, 1.0, Reason.SAVES_SLOT_TIME
+
+    monkeypatch.setattr("controlplane.deciding.asking.speculate", wants_both)
+    monkeypatch.setattr("controlplane.engine.speculation.call_speculator", ask_speculator)
+    racing.scheduler.configure(replace(END, max_copies_per_task=3))
+    given = []
+    for racing.now_s in (3.5, 3.6):
+        given += orders(racing.tell())
+    assert [(type(order), order.attempt) for order in given] == [(KillAttempt, 0)]
+    (pool,) = racing.scheduler.snapshot(racing.now_s).pools
+    assert [task.reason for task in pool.tasks] == [Reason.LOOKED_AT_LATER.label]
 
 
 def test_none_is_ended_because_of_one_that_is_ended_itself(racing):

@@ -104,6 +104,20 @@ def test_what_was_promised_and_kept_is_told_at_the_end_and_once():
     assert end(scenario) == []
 
 
+def test_a_job_that_comes_again_under_its_key_has_a_deadline_of_its_own():
+    """Even if both are told at once: the first was late, and the second, which has 60 s, is young."""
+    scenario = begun(20_000)
+    scenario.now_s = 50.0
+    (first,) = scenario.tell([f.JobEnded(job="job"), f.JobSubmitted(job="job", deadline_ms=60_000)]).promises
+    jobs = scenario.scheduler.cluster.jobs
+    assert (first.kept, jobs.submitted_s[0], jobs.deadline_s[0]) == (False, 50.0, 110.0)
+    scenario.now_s = 90.0
+    scenario.tell([f.JobSubmitted(job="job", deadline_ms=60_000, age_ms=1000)])
+    assert jobs.deadline_s[0] == 110.0, "a job that goes on keeps it"
+    (second,) = end(scenario)
+    assert second.kept
+
+
 def test_a_job_that_ends_after_its_deadline_has_missed_it_however_it_ends():
     """By the time of its end, not of the report; what was said after the deadline is no promise."""
     for outcome in (f.Outcome.SUCCESS, f.Outcome.FAILED):

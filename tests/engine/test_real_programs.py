@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
+from controlplane.engine import seeing
 from controlplane.estimators.remaining import RemainingTimes
 from controlplane.model import facts as f
 from controlplane.model.columns import Pools
@@ -331,7 +333,23 @@ def test_tasks_that_end_before_their_first_report_teach_that_starting_is_quick()
     scenario.tell([scenario.ended(1, 2.0)])
     assert pools.cold_startup_mean_s[0] == slow_s
     scenario.tell([scenario.ended(2, 0.01), scenario.ended(3, 0.01)])
-    assert pools.cold_startup_mean_s[0] < slow_s
+    quicker_s = pools.cold_startup_mean_s[0]
+    assert quicker_s < slow_s
+    scenario.tell([scenario.ended(4, 2.0)])
+    assert pools.cold_startup_mean_s[0] == quicker_s, "what is learned of one report outlives the next"
+
+
+def test_a_fresh_attempt_is_thought_to_start_as_cold_ones_do_while_no_other_was_seen():
+    """Policies are shown as much as is part of its duration, not a start that takes no time."""
+    scenario = Scenario(CONTROL)
+    cluster = scenario.scheduler.cluster
+    scenario.stage(4, input_bytes=1000)
+    scenario.tell([scenario.started(at, at % 4) for at in range(4)])
+    scenario.now_s = 5.0
+    scenario.tell(progress=dict.fromkeys(range(4), 10))
+    shown, _, _ = seeing.view_groups(cluster, scenario.now_s)
+    assert np.isnan(cluster.pools.startup_mean_s[0])
+    assert shown["startup_s"][0] == cluster.pools.cold_startup_mean_s[0] > 4.0
 
 
 def test_records_of_tasks_that_are_followed_by_bytes_are_no_pace():

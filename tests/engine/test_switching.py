@@ -12,12 +12,14 @@ from controlplane.model import facts as f
 from controlplane.model.errors import BadSetting
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import Action, Reason
-from tests.scenario import Scenario
+from tests.scenario import SOURCE, Scenario
 
 pytestmark = pytest.mark.unit
 
 SETTINGS = {"gs_on_free_slots": 0.0, "by_utilization": 0.0, "by_accuracy": 0.0}
 GRASS = EngineSettings(mode=f.Mode.CONTROL, speculator="grass", speculator_settings=SETTINGS)
+
+RAS = replace(GRASS, speculator="ras", speculator_settings={})
 
 
 def learned(gs: float, ras: float) -> dict:
@@ -56,13 +58,17 @@ def test_a_job_switches_where_jobs_like_it_were_faster_under_gs(gs, ras, is_swit
         assert 0 < record.inputs["gain"] < record.inputs["price"], "task times of what is left"
 
 
-def run_wholly(scenario: Scenario, *, job="job", stage=1, first=0) -> None:
-    """Four tasks of 2 s each on four hosts."""
-    scenario.tell([f.JobSubmitted(job=job)])
+def run_wholly(scenario: Scenario, *, job="job", stage=1, first=0, change_to=None, **submitted) -> None:
+    """Four tasks of 2 s each on four hosts; settings may change when two of them have ended."""
+    scenario.tell([f.JobSubmitted(job=job, **submitted)])
     scenario.stage(4, job=job, stage=stage)
     scenario.tell([scenario.started(first + at, at, index=at, stage=stage) for at in range(4)])
     scenario.now_s += 2.0
-    scenario.tell([scenario.ended(first + at, 2.0, index=at, stage=stage) for at in range(4)])
+    scenario.tell([scenario.ended(first + at, 2.0, index=at, stage=stage) for at in range(2)])
+    if change_to:
+        scenario.scheduler.configure(change_to)
+        scenario.tell()
+    scenario.tell([scenario.ended(first + at, 2.0, index=at, stage=stage) for at in range(2, 4)])
     scenario.tell([f.StageEnded(stage=stage, stage_attempt=0), f.JobEnded(job=job)])
 
 
@@ -77,8 +83,21 @@ def test_jobs_become_samples_of_what_they_tried(share, policies):
     assert sum(points[0] for points in samples.values()) == pytest.approx(12, rel=0.15), "one is as long as its wave"
 
 
+def test_jobs_that_were_not_steered_throughout_are_no_samples():
+    """Shadow mode decides and orders nothing, a user may forbid copies, and a policy may come in the middle."""
+    shadow = Scenario(replace(GRASS, mode=f.Mode.SHADOW))
+    run_wholly(shadow)
+    scenario = Scenario(GRASS)
+    run_wholly(scenario, copies_enabled=False)
+    for first, then in ((GRASS, RAS), (RAS, GRASS)):
+        changed = Scenario(first)
+        run_wholly(changed, change_to=then)
+        assert changed.scheduler.learned()["samples"] == {}
+    assert shadow.scheduler.learned()["samples"] == scenario.scheduler.learned()["samples"] == {}
+
+
 def test_other_speculators_take_no_samples():
-    scenario = Scenario(replace(GRASS, speculator="ras", speculator_settings={}))
+    scenario = Scenario(RAS)
     run_wholly(scenario)
     assert scenario.scheduler.learned()["samples"] == {}
 
@@ -94,6 +113,19 @@ def test_a_job_of_a_driver_that_comes_again_begins_anew():
     scenario.tell([scenario.attached, *scenario.executors], full=True, epoch=2)
     tallies = scenario.scheduler.learning.samples._tallies
     assert tallies == {}
+
+
+def test_a_job_of_a_driver_that_is_forgotten_leaves_no_tally():
+    """It may come again under its names, with a newer epoch."""
+    scenario = Scenario(GRASS)
+    run_wholly(scenario, job="over")
+    scenario.tell([f.JobSubmitted(job="job")])
+    scenario.stage(4, job="job", stage=2)
+    scenario.tell([scenario.started(9, 0, stage=2)])
+    scenario.now_s = 50.0
+    scenario.tell([scenario.ended(9, 50.0, stage=2)])
+    scenario.scheduler.forget(SOURCE, scenario.now_s)
+    assert scenario.scheduler.learning.samples._tallies == {}
 
 
 def test_samples_survive_a_restart():
