@@ -1,7 +1,9 @@
 """What do policies see of the cluster? Builds their read-only columns from the state and the estimates."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -127,21 +129,31 @@ def follow_jobs(cluster: Cluster, jobs: Iterable[int]) -> None:
     depend on open ones. Note which of their stages read input.
     """
     for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
-        info = cluster.job_infos[job]
+        info, stages = cluster.job_infos[job], cluster.stage_infos
+        children = _children(info)
+        fed = set(chain.from_iterable(children.values()))
         for row in info.stage_rows:
-            cluster.stages.reads_input[row] = info.reads_input(cluster.stage_infos[row].fact.stage)
-        submitted = {cluster.stage_infos[row].fact.stage for row in info.stage_rows}
-        next_ones = _children(info, {cluster.stage_infos[row].fact.stage for row in info.open_rows}) - submitted
-        later = set(next_ones)
-        while found := _children(info, later) - submitted - later:
-            later |= found
-        counts = [sum(info.stage_tasks.get(stage, 0) for stage in stages) for stages in (next_ones, later)]
+            cluster.stages.reads_input[row] = stages[row].fact.stage not in fed
+        submitted = {stages[row].fact.stage for row in info.stage_rows}
+        next_ones = _fed_by(children, {stages[row].fact.stage for row in info.open_rows}) - submitted
+        later, newest = set(next_ones), next_ones
+        while newest := _fed_by(children, newest) - submitted - later:
+            later |= newest
+        counts = [sum(info.stage_tasks.get(stage, 0) for stage in found) for found in (next_ones, later)]
         cluster.jobs.downstream_tasks[job], cluster.jobs.later_tasks[job] = counts
 
 
-def _children(info: JobInfo, parents: set[int]) -> set[int]:
-    """Stages of a job that these feed."""
-    return {child for parent, child in info.edges if parent in parents}
+def _children(info: JobInfo) -> dict[int, list[int]]:
+    """The stages of a job that each one feeds: a walk over all of them then takes each edge once."""
+    children = defaultdict(list)
+    for parent, child in info.edges:
+        children[parent].append(child)
+    return children
+
+
+def _fed_by(children: Mapping[int, list[int]], parents: set[int]) -> set[int]:
+    """Stages that any of these feeds."""
+    return {child for parent in parents for child in children.get(parent, ())}
 
 
 class TaskView:
