@@ -153,7 +153,8 @@ class Runtime:
         """One exchange with a shim; raises `StaleReport`, `Busy`, `TooMuch`, `NotYours` or `CycleFailed`."""
         self._queue.check_room()
         now_s = self.clock()
-        self._check_attempts(request)
+        if not self.sources.is_repeat(request, caller):
+            self._check_attempts(request)
         source, treatment = self.sources.receive(request, now_s, caller)
         if request.dropped_events > source.dropped_events:
             self.metrics.dropped_events.inc(request.dropped_events - source.dropped_events)

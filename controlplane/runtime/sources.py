@@ -220,6 +220,11 @@ class KnownSource:
     answer: Future[SyncReply] | None = None
     """The reply to message `sequence`, perhaps still being made; None if its facts were not applied."""
 
+    def repeats(self, request: SyncRequest) -> bool:
+        """Whether it sends its newest message once more, and that one was applied."""
+        is_newest = (request.source.epoch, request.sequence) == (self.epoch, self.sequence)
+        return is_newest and self.answer is not None
+
 
 def key_of(source: Source) -> str:
     """The name of a source everywhere else."""
@@ -245,6 +250,11 @@ class Sources:
     def get(self, key: str) -> KnownSource | None:
         """The source, if it is attached."""
         return self._by_key.get(key)
+
+    def is_repeat(self, request: SyncRequest, caller: Caller = LOCAL) -> bool:
+        """Whether `receive` will treat a message as `REPEAT`, unless it raises."""
+        source = self.get(key_of(request.source))
+        return source is not None and caller.application == source.caller.application and source.repeats(request)
 
     def receive(self, request: SyncRequest, now_s: float, caller: Caller = LOCAL) -> tuple[KnownSource, Treatment]:
         """Judges and notes a message; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
@@ -275,7 +285,7 @@ class Sources:
             )
         elif epoch < source.epoch:
             raise StaleReport("source.epoch", epoch, source.epoch, key)
-        elif request.sequence == source.sequence and source.answer is not None:
+        elif source.repeats(request):
             source.heard_s = now_s
             return source, Treatment.REPEAT
         elif request.sequence < source.sequence:

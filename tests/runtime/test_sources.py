@@ -360,6 +360,39 @@ def test_attempts_of_a_source_and_of_all_are_bounded(tmp_path):
         plane.reply(message(1, working(10), full=True, source="app-3"))
 
 
+def test_a_repeated_message_is_answered_alike_however_many_attempts_run(tmp_path):
+    """Its starts count already: a driver that lost the reply would be refused for as long as they run."""
+    with running(tmp_path, runtime={"source_attempts": 30}) as plane:
+        plane.reply(message(1, working(20), full=True))
+        starts = message(2, [started(100 + n, index=n) for n in range(10)])
+        first = plane.reply(starts)
+        assert plane.reply(starts) == first
+        assert plane.sync(message(3, [started(200, index=0)])).status_code == 429
+
+
+def test_a_repeated_message_is_answered_alike_though_others_leave_less_room(tmp_path):
+    """Its share of all attempts is smaller by then."""
+    with running(tmp_path, runtime={"max_attempts": 40}) as plane:
+        full = message(1, working(30), full=True)
+        first = plane.reply(full)
+        plane.reply(message(1, working(10), full=True, source="app-2"))
+        plane.reply(message(1, working(5), full=True, source="app-3"))
+        assert plane.sync(message(2, [started(200, index=0)])).status_code == 429
+        assert plane.reply(full)["acknowledged"] == first["acknowledged"] == 1
+
+
+def test_the_message_of_another_who_takes_a_source_over_is_no_repeat():
+    """It is applied, whatever its number, so its attempts must be counted."""
+    sources = Sources(RuntimeSettings())
+    source, treatment = sources.receive(request(1, full=True), 0.0)
+    assert (treatment, sources.is_repeat(request(1, full=True))) == (Treatment.APPLY, False)
+    source.answer = "the reply"
+    other = Caller(application="a")
+    assert sources.is_repeat(request(1, full=True))
+    assert not sources.is_repeat(request(1, full=True), other)
+    assert sources.receive(request(1, full=True), 0.0, other)[1] is Treatment.APPLY
+
+
 def test_who_is_told_to_come_again_is_told_when(tmp_path):
     """503 with whole seconds, which a shim and a proxy understand."""
     with running(tmp_path, runtime={"max_sources": 1}) as plane:
