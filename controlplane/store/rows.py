@@ -7,7 +7,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Table, and_, delete, exists, func, select
+from sqlalchemy import Connection, Table, and_, delete, exists, func, or_, select
 
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Promise, Result, StockCopy
 from controlplane.store.recent import DecisionFilter, RecordedDecision
@@ -223,20 +223,28 @@ def find_promises(
 
 
 def sweep(connection: Connection, *, before_ms: int, keep_rows: int) -> int:
-    """Deletes decisions that are too old or too many, and rows older than all that remain; returns their number.
+    """Deletes decisions that are too old or too many, with their outcomes; returns how many decisions went.
 
-    Rows of one moment go together, so a cycle's worth may stay beyond `keep_rows`. Promises go by age alone: there are
-    few, and a calibration needs many.
+    So go the copies that hosts launched by themselves. Promises go by age alone: there are few, and a calibration needs
+    many.
     """
-    at_ms = decisions.c.at_ms
-    surplus_ms = connection.execute(select(at_ms).order_by(at_ms.desc()).offset(keep_rows - 1).limit(1)).scalar()
-    keep_from_ms = max(before_ms, surplus_ms or 0)
-    deleted = connection.execute(delete(decisions).where(at_ms < keep_from_ms)).rowcount
-    connection.execute(delete(stock_copies).where(stock_copies.c.at_ms < keep_from_ms))
+    deleted = _delete_oldest(connection, decisions, before_ms=before_ms, keep_rows=keep_rows)
+    _delete_oldest(connection, stock_copies, before_ms=before_ms, keep_rows=keep_rows)
     connection.execute(delete(promises).where(promises.c.at_ms < before_ms))
     if deleted:
-        connection.execute(delete(outcomes).where(outcomes.c.at_ms < keep_from_ms))
+        oldest = select(func.min(decisions.c.id)).scalar_subquery()
+        connection.execute(delete(outcomes).where(or_(outcomes.c.decision < oldest, outcomes.c.at_ms < before_ms)))
     return deleted
+
+
+def _delete_oldest(connection: Connection, table: Table, *, before_ms: int, keep_rows: int) -> int:
+    """Deletes rows that are too old, and all but the newest `keep_rows`; returns their number.
+
+    The newest have the highest ids, which grow whatever the clock does: rows from while it was ahead are no newer.
+    """
+    ids = select(table.c.id).order_by(table.c.id.desc())
+    keep_from = connection.execute(ids.offset(keep_rows - 1).limit(1)).scalar() or 0
+    return connection.execute(delete(table).where(or_(table.c.id < keep_from, table.c.at_ms < before_ms))).rowcount
 
 
 def _setting(body: bytes) -> Any:

@@ -21,7 +21,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
 from controlplane import settings
-from controlplane.model.decisions import Promise, Result
+from controlplane.model.decisions import Promise, Result, StockCopy
 from controlplane.model.errors import BadSettings
 from controlplane.model.reasons import Action, Reason, sentence
 from controlplane.store import rows, schema
@@ -299,6 +299,28 @@ def test_surplus_decisions_go_oldest_first(opened):
     store = opened(keep_rows=3, sweep_every_s=0.05, recent_rows=1)
     store.record([record(number, at_s=float(number)) for number in range(1, 11)], [], now_s=10.0)
     eventually(lambda: ids(find(store)) == [10, 9, 8])
+
+
+def test_after_a_clock_was_ahead_the_newest_decisions_stay(tmp_path):
+    """Those of the present are dated before the earlier ones, and would go until the clock gets there."""
+    day_ms = 86_400_000
+    wall_ms = [WALL_MS + day_ms]
+    settings = StoreSettings(url=str(tmp_path / "store.db"), keep_rows=3, sweep_every_s=0.02, recent_rows=1)
+    store = Store(settings, wall_ms=lambda: wall_ms[0])
+    store.open()
+    for numbers in (range(1, 6), (6, 7)):
+        store.record([record(number) for number in numbers], [outcome(number) for number in numbers], now_s=6.0)
+        copies = [StockCopy(source=f"spark:{n}", won=True, core_s=0.0, ended_s=5.0) for n in numbers]
+        store.record_stock_copies(copies, now_s=6.0)
+        assert store.flush()
+        wall_ms[0] = WALL_MS
+    sweep(store)
+    found = find(store)
+    assert ids(found) == [7, 6, 5]
+    assert [len(each.outcomes) for each in found.decisions] == [1, 1, 1]
+    assert count(store, schema.outcomes) == 3
+    assert set(asyncio.run(store.stock_copies(0))) == {"spark:5", "spark:6", "spark:7"}
+    store.close()
 
 
 def test_promises_outlive_a_restart_and_go_by_age_alone(opened):
