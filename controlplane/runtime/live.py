@@ -433,14 +433,21 @@ class Runtime:
         self._chores_s = now_s + 1.0
         busy_s, self._busy_s = time.thread_time() - self._busy_s, time.thread_time()
         for source in self.sources.forget_silent(now_s, busy_s):
-            _log.info("source_forgotten", source=source.key)
-            self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
-            self.history.forget(source.key, source.heard_s)
+            self._forget(source, now_s)
         self._note_hosts(now_s)
         self.history.prune(now_s)
         if now_s >= self._learned_s:
             self._learned_s = now_s + self.settings.learned_every_s
             self.store.save_learned(self.scheduler.learned())
+
+    def _forget(self, source: KnownSource, now_s: float) -> None:
+        """Forgets what a silent source ran; if that fails, it is logged, as other sources must not stay for it."""
+        _log.info("source_forgotten", source=source.key)
+        try:
+            self._note_ended(self.scheduler.forget(source.key, now_s), now_s)
+            self.history.forget(source.key, source.heard_s)
+        except Exception:
+            self.complaints.fault("chores_failed", source=source.key)
 
     def _note_hosts(self, now_s: float) -> None:
         """Remembers the state of hosts; if there are very many, the next ones each second, at microseconds each."""

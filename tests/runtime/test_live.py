@@ -5,6 +5,7 @@ import itertools
 import threading
 
 import pytest
+import structlog
 
 from controlplane.engine.snapshot import describe
 from controlplane.model.cluster import SILENT_S
@@ -297,6 +298,27 @@ def test_of_very_many_hosts_a_part_is_remembered_each_second(plane, monkeypatch)
         seen.append(sum(host.seen_s == plane.clock.now_s for host in hosts.values()))
     assert sorted(seen) == [1, 1, 3, 3]
     assert len(hosts) == 4
+
+
+def test_a_silent_source_that_cannot_be_forgotten_keeps_no_other(plane, monkeypatch):
+    """The runtime does not know them any more, so nobody would try again: their attempts would run for ever."""
+    names = ("app-1", "app-2", "app-3")
+    for name in names:
+        plane.reply(message(1, working(), full=True, source=name))
+    scheduler, forget = plane.runtime.scheduler, plane.runtime.scheduler.forget
+
+    def forget_others(key, now_s):
+        if key == "spark:app-1":
+            raise ValueError("a defect")
+        return forget(key, now_s)
+
+    monkeypatch.setattr(scheduler, "forget", forget_others)
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(100):
+            plane.clock.advance(1.1)
+            plane.client.portal.call(plane.runtime._do_chores, plane.clock.now_s)
+    assert set(scheduler.cluster.sources) == {"spark:app-1"}
+    assert [entry["source"] for entry in logs if entry["event"] == "chores_failed"] == ["spark:app-1"]
 
 
 def test_jobs_are_claimed_in_control_only(plane):
