@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Any, get_args
 
-from controlplane.model.facts import AnyFact, Capabilities, DriverAttached, OrderOutcome, OrderResult, QueueDemand
+from controlplane.model.facts import (
+    Age,
+    AnyFact,
+    Capabilities,
+    DriverAttached,
+    OrderOutcome,
+    OrderResult,
+    QueueDemand,
+    Slots,
+)
 from controlplane.model.facts import QueuedApplication as Queued
 from controlplane.model.orders import ContainerGrant
 from controlplane.rest import RestError
@@ -35,11 +45,22 @@ class RestSources:
         """(target, when it expires) by application."""
         self._outcomes: dict[str, list[OrderOutcome]] = {}
 
-    def targets(self) -> dict[str, int]:
-        """Containers without the master's, by application, for grants in force.
+    def targets(self) -> tuple[dict[str, int], list[RestError]]:
+        """Containers without the master's, by application, for grants in force; and what failed in this round.
 
-        Raises RestError once every queue was tried.
+        A failure takes no grant away: grants end with their own time.  Raises RestError if no queue has an answer and
+        no grant is in force.
         """
+        try:
+            failures = self._report()
+        except RestError as unanswered:
+            if not self._in_force():
+                raise
+            failures = [unanswered]
+        return self._in_force(), failures
+
+    def _report(self) -> list[RestError]:
+        """One exchange for each queue; returns those that failed.  Raises RestError if none has an answer."""
         cluster, version, queues = self._rm.cluster_id(), self._rm.info().version, self._rm.scheduler().queues
         applications, nodes = self._rm.apps(), self._rm.nodes()
         self._sequence, failures = self._sequence + 1, []
@@ -49,8 +70,12 @@ class RestSources:
                 self._exchange(f"{cluster}:{queue.path}", version, demand(queue, inside, nodes))
             except RestError as error:
                 failures.append(error)
-        if failures:
+        if failures and len(failures) == len(queues):
             raise failures[0]
+        return failures
+
+    def _in_force(self) -> dict[str, int]:
+        """The targets whose time has not ended; the others are forgotten."""
         now_s = self._clock()
         self._granted = {id: grant for id, grant in self._granted.items() if grant[1] > now_s}
         return {id: target for id, (target, _) in self._granted.items()}
@@ -81,7 +106,7 @@ def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[No
     ask_mb = max((each.ask_mb for each in applications if each.due), default=0)
     held = sum(each.held for each in applications)
     return QueueDemand(
-        slots=held + free_slots(queue, nodes, ask_mb=ask_mb),
+        slots=within(Slots, held + free_slots(queue, nodes, ask_mb=ask_mb)),
         applications=[
             Queued(
                 job=each.id,
@@ -91,11 +116,21 @@ def demand(queue: Queue, applications: Iterable[Application], nodes: Iterable[No
                 user=each.user[:LONGEST_TEXT],
                 kind=each.type[:LONGEST_TEXT],
                 memory_bytes=each.ask_mb * MIB if each.due else -1,
-                age_ms=each.age_ms,
+                age_ms=within(Age, each.age_ms),
             )
             for each in applications
         ],
     )
+
+
+def within(kind: Any, number: int) -> int:
+    """The nearest number that the protocol's type allows: one that it refuses would cost the whole report.
+
+    >>> within(Age, -5), within(Slots, 2_000_000), within(Slots, 3)
+    (0, 1000000, 3)
+    """
+    _, bounds = get_args(kind)
+    return min(max(number, bounds.ge), bounds.le)
 
 
 def free_slots(queue: Queue, nodes: Iterable[Node], *, ask_mb: int) -> int:

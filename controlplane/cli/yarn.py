@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -38,6 +37,8 @@ from yarn_bridge.rm_client import RmClient
 if TYPE_CHECKING:
     from yarn_bridge.priorities import PriorityDriver
 
+Wanted = Callable[[], tuple[dict[str, int], list[RestError]]]
+"""Targets in force, and what failed in this round."""
 FOLDER = Path("build/yarn")
 QUEUE = "root.default"
 
@@ -234,7 +235,11 @@ def drive_priorities(
     exit_on_sigterm()
     try:
         driver = PriorityDriver(client, highest=highest_priority(client), changes_per_minute=changes_per_minute)
-        wanted = partial(read_targets, targets) if targets else RestSources(client, _known_plane(server, token)).targets
+        wanted = (
+            (lambda: (read_targets(targets), []))
+            if targets
+            else RestSources(client, _known_plane(server, token)).targets
+        )
         wanted()
     except CannotDrive as cannot:
         fail(str(cannot), REFUSED)
@@ -255,7 +260,7 @@ def drive_priorities(
             fail(f"priorities are not restored: {error}", UNREACHABLE)
 
 
-def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], interval_s: float) -> NoReturn:
+def _drive(driver: "PriorityDriver", wanted: Wanted, interval_s: float) -> NoReturn:
     """One step after the other; a server that does not answer costs a step, not the loop."""
     while True:
         try:
@@ -266,13 +271,15 @@ def _drive(driver: "PriorityDriver", wanted: Callable[[], dict[str, int]], inter
         time.sleep(interval_s)
 
 
-def _in_force(wanted: Callable[[], dict[str, int]]) -> dict[str, int]:
-    """The targets; none if no answer gives them any more, because grants end by themselves."""
+def _in_force(wanted: Wanted) -> dict[str, int]:
+    """The targets; failures are noted and take none away, because grants end by themselves."""
     try:
-        return wanted()
+        targets, failures = wanted()
     except RestError as missed:
-        note(str(missed))
-        return {}
+        targets, failures = {}, [missed]
+    for failure in failures:
+        note(str(failure))
+    return targets
 
 
 def _known_plane(server: str, token: str | None) -> PlaneClient:

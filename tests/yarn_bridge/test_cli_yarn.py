@@ -140,28 +140,39 @@ def test_priorities_are_not_driven_where_there_are_none(recorded) -> None:
     assert PRIORITY_KEY in told.stderr
 
 
-def test_priorities_go_back_while_no_control_plane_answers(monkeypatch) -> None:
-    """Its grants have ended by then; who was last had better not stay last until somebody looks."""
+def drive(monkeypatch, *answers: tuple[dict[str, int], list[RestError]] | RestError) -> list[dict[str, int]]:
+    """The targets that the driver is given, round by round."""
     stepped: list[dict[str, int]] = []
-    answers = iter([{"application_1": 3}, RestError("http://plane", "/shim/v1/sync", "no answer")])
+    rounds = iter(answers)
 
     class Driver:
         def step(self, targets: dict[str, int]) -> list[Change]:
             stepped.append(targets)
             return []
 
-    def wanted() -> dict[str, int]:
-        said = next(answers, None)
-        if said is None:
-            raise KeyboardInterrupt
-        if isinstance(said, RestError):
+    def wanted() -> tuple[dict[str, int], list[RestError]]:
+        said = next(rounds, KeyboardInterrupt())
+        if isinstance(said, BaseException):
             raise said
         return said
 
     monkeypatch.setattr(yarn.time, "sleep", lambda _: None)
     with pytest.raises(KeyboardInterrupt):
         yarn._drive(Driver(), wanted, 1.0)
-    assert stepped == [{"application_1": 3}, {}]
+    return stepped
+
+
+def test_priorities_go_back_while_no_control_plane_answers(monkeypatch) -> None:
+    """Its grants have ended by then; who was last had better not stay last until somebody looks."""
+    silent = RestError("http://plane", "/shim/v1/sync", "no answer")
+    assert drive(monkeypatch, ({"application_1": 3}, []), silent) == [{"application_1": 3}, {}]
+
+
+def test_a_refused_queue_is_told_and_the_others_are_driven(monkeypatch, capsys) -> None:
+    """One queue that is refused in every round must not switch the command off for all."""
+    refused = RestError("http://plane", "/shim/v1/sync", "status 422", status=422)
+    assert drive(monkeypatch, ({"application_1": 3}, [refused])) == [{"application_1": 3}]
+    assert "status 422" in capsys.readouterr().err
 
 
 def test_priorities_that_cannot_be_put_back_end_with_a_sentence(recorded, monkeypatch, tmp_path) -> None:

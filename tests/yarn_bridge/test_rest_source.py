@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
+from controlplane.model.facts import QueueDemand
 from controlplane.rest import RestError
 from tests.plane import Clock
 from yarn_bridge.plane_client import PlaneClient
@@ -53,7 +55,8 @@ def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, r
     clock = Clock()
     plane = PlaneClient(server, timeout_s=60)
     sources = RestSources(rm, plane, clock)
-    targets = sources.targets()
+    targets, failures = sources.targets()
+    assert failures == []
     assert set(targets) == {app["id"] for app in recorded.apps}
     assert all(target >= 1 for target in targets.values())
     expected = {f"yarn:{rm.cluster_id()}:{path}" for path in ("root.batch", "root.adhoc")}
@@ -61,7 +64,7 @@ def test_grants_come_back_as_targets_and_end_with_their_time(server, recorded, r
     assert {grant.application for grant in plane.grants()} == set(targets)
     recorded.apps.clear()
     clock.advance(3600)
-    assert sources.targets() == {}
+    assert sources.targets() == ({}, [])
 
 
 def test_an_endless_name_costs_nobody_the_report(server, recorded, rm) -> None:
@@ -72,23 +75,65 @@ def test_an_endless_name_costs_nobody_the_report(server, recorded, rm) -> None:
     assert recorded.apps[0]["id"] in {grant.application for grant in plane.grants()}
 
 
-def test_a_queue_that_is_refused_keeps_no_other_from_being_reported(server, recorded, rm, monkeypatch) -> None:
-    """Its outcomes are sent again with the next report."""
-    run_all(recorded)
+@pytest.fixture
+def plane(server):
+    """The control plane's client; `refused` names queues whose reports fail, and `sent` keeps all reports."""
     plane = PlaneClient(server, timeout_s=60)
-    sources, sync, sent = RestSources(rm, plane), plane.sync, []
+    sync, plane.sent, plane.refused = plane.sync, [], set()
 
-    def refused(request):
-        sent.append(request)
-        if len(sent) == 3:
-            raise RestError("http://plane", "/shim/v1/sync", "too much")
+    def refusing(request):
+        plane.sent.append(request)
+        if request.source.id.rpartition(":")[2] in plane.refused:
+            raise RestError("http://plane", "/shim/v1/sync", "too much", status=422)
         return sync(request)
 
-    monkeypatch.setattr(plane, "sync", refused)
+    plane.sync = refusing
+    return plane
+
+
+def test_a_queue_that_is_refused_keeps_no_other_from_being_reported(plane, recorded, rm) -> None:
+    """Its outcomes are sent again with the next report."""
+    run_all(recorded)
+    sources = RestSources(rm, plane)
     sources.targets()
+    plane.refused = {"root.batch"}
+    sources.targets()
+    plane.refused = set()
+    sources.targets()
+    first, second, third = ({each.source.id: each for each in plane.sent[at : at + 2]} for at in (0, 2, 4))
+    assert first.keys() == second.keys()
+    (batch,) = [id for id in second if id.endswith("root.batch")]
+    assert second[batch].facts[2:] == third[batch].facts[2:] != []
+
+
+def test_a_queue_that_is_refused_in_every_round_takes_no_other_queues_targets(plane, recorded, rm) -> None:
+    """Each queue's grants are its own, and the failure is told beside them."""
+    run_all(recorded)
+    plane.refused = {"root.batch"}
+    sources = RestSources(rm, plane, Clock())
+    for _ in range(2):
+        targets, failures = sources.targets()
+        assert set(targets) == {app["id"] for app in recorded.apps if not app["queue"].endswith("batch")} != set()
+        assert [failure.status for failure in failures] == [422]
+
+
+def test_grants_outlast_a_round_without_an_answer_and_end_with_their_time(plane, recorded, rm) -> None:
+    """Only where none is left does the round end with the error."""
+    run_all(recorded)
+    clock = Clock()
+    sources = RestSources(rm, plane, clock)
+    targets, _ = sources.targets()
+    plane.refused = {"root.batch", "root.adhoc"}
+    kept, failures = sources.targets()
+    assert (kept, len(failures)) == (targets, 1)
+    clock.advance(3600)
     with pytest.raises(RestError):
         sources.targets()
-    sources.targets()
-    first, second, third = sent[:2], sent[2:4], sent[4:]
-    assert [request.source.id for request in first] == [request.source.id for request in second]
-    assert second[0].facts[2:] == third[0].facts[2:] != []
+
+
+def test_numbers_that_the_protocol_refuses_cost_nobody_the_report(rm, queue) -> None:
+    """A clock may be set back, and tiny containers fit in millions."""
+    application = replace(rm.apps()[0], state="RUNNING", pending_containers=1, ask_mb=1, age_ms=-5)
+    told = demand(queue, [application], [replace(rm.nodes()[0], available_mb=1 << 31)])
+    assert (told.applications[0].age_ms, told.slots) == (0, 10**6)
+    assert msgspec.json.decode(msgspec.json.encode(told), type=QueueDemand) == told
