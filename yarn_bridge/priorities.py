@@ -109,10 +109,17 @@ class PriorityDriver:
         return [self._change(application, wanted) for _, application, wanted in wishes[: self._allowance()]]
 
     def restore(self) -> list[Change]:
-        """Give every live application back the priority it was found with, without a limit."""
+        """Give every live application back the priority it was found with, without a limit.
+
+        One that was refused and still has it is left alone.
+        """
         live = {application.id: application for application in self._rm.apps()}
         found, self._found = self._found, {}
-        return [self._set(live[id], priority) for id, priority in found.items() if id in live]
+        return [
+            self._set(live[id], priority)
+            for id, priority in found.items()
+            if id in live and not (id in self._refused and live[id].priority == priority)
+        ]
 
     def _wanted(self, application: Application, targets: Mapping[str, int]) -> int:
         if application.id not in targets:
@@ -126,10 +133,12 @@ class PriorityDriver:
         return self._changes_per_minute - len(self._changed_at_s)
 
     def _change(self, application: Application, wanted: int) -> Change:
+        """What was found is noted before the call, because a change without an answer may have been made."""
         self._changed_at_s.append(self._clock())
+        found = self._found.setdefault(application.id, application.priority)
         change = self._set(application, wanted)
-        if not change.fault:
-            self._found.setdefault(application.id, application.priority)
+        if not change.fault and change.after == found:
+            del self._found[application.id]
         return change
 
     def _set(self, application: Application, priority: int) -> Change:

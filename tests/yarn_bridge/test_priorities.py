@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from controlplane.rest import RestError
 from tests.plane import Clock
 from tests.yarn_bridge.recorded_rm import SCHEDULER
 from yarn_bridge.examination import PRIORITY_KEY
@@ -83,6 +84,39 @@ def test_an_application_without_a_target_gets_its_own_priority_back(recorded, dr
     assert priorities(recorded) == before
 
 
+def test_a_change_whose_answer_was_lost_is_put_back(recorded, rm, driver, clock, monkeypatch) -> None:
+    """The ResourceManager may have made it, and what it shows then is not what was found."""
+    before = priorities(recorded)
+    first, *_ = by_name(recorded)
+    change, answers = rm.set_priority, iter(["lost"])
+
+    def unanswered(*wish: object) -> int:
+        after = change(*wish)
+        if next(answers, None):
+            raise RestError(recorded.url, "/priority", "no answer within 5 s")
+        return after
+
+    monkeypatch.setattr(rm, "set_priority", unanswered)
+    driver.step({first: 3})
+    assert priorities(recorded)[first] == HIGHEST
+    clock.advance(61)
+    driver.step({first: 0})
+    driver.restore()
+    assert priorities(recorded) == before
+
+
+def test_a_priority_that_an_operator_sets_after_the_grants_end_stays(recorded, driver, clock) -> None:
+    """With its own priority back an application is no longer ours."""
+    first, *_ = by_name(recorded)
+    for targets in ({first: 3}, {}):
+        driver.step(targets)
+        clock.advance(61)
+    next(app for app in recorded.apps if app["id"] == first)["priority"] = 7
+    assert driver.step({}) == []
+    assert driver.restore() == []
+    assert priorities(recorded)[first] == 7
+
+
 def test_a_refused_change_is_told_once_and_not_tried_again(recorded, driver, clock, monkeypatch) -> None:
     """A user whose priorities are limited stays limited, and must not use up what others need."""
     first, *_ = by_name(recorded)
@@ -91,6 +125,7 @@ def test_a_refused_change_is_told_once_and_not_tried_again(recorded, driver, clo
     assert change.fault.endswith("status 403: not yours")
     clock.advance(61)
     assert driver.step({first: 3}) == []
+    assert driver.restore() == []
 
 
 def test_refused_changes_count_in_the_limit(recorded, driver, monkeypatch) -> None:
