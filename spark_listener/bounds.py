@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from spark_listener.shim_settings import PREFIX
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 """Spark's units of durations."""
@@ -107,4 +111,13 @@ def _property(name: str, value: str) -> Iterator[None]:
     try:
         yield
     finally:
+        _put_back(context, name, before)
+
+
+def _put_back(context: SparkContext, name: str, before: str | None) -> None:
+    """Does nothing where the context has ended: its properties have, too, and the user's own error must be seen."""
+    from py4j.protocol import Py4JError
+
+    # A stopped context has no Java object; one whose JVM has died has no answer, or no connection.
+    with suppress(AttributeError, Py4JError, OSError):
         context.setLocalProperty(name, before)  # type: ignore[arg-type]  # None removes it

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
 from spark_listener import deadline, error_bound, speculator
@@ -15,18 +16,26 @@ class Context:
 
     def __init__(self) -> None:
         self.properties: dict[str, str | None] = {}
+        self.ended: Exception | None = None
 
     def getLocalProperty(self, name):  # noqa: N802  # PySpark's name
         return self.properties.get(name)
 
     def setLocalProperty(self, name, value):  # noqa: N802
+        if self.ended:
+            raise self.ended
         self.properties[name] = value
 
 
 @pytest.fixture
-def properties(monkeypatch):
+def context(monkeypatch):
     context = Context()
     monkeypatch.setattr(SparkContext, "_active_spark_context", context)
+    return context
+
+
+@pytest.fixture
+def properties(context):
     return context.properties
 
 
@@ -89,3 +98,33 @@ def test_without_a_context_it_says_so(monkeypatch):
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     with pytest.raises(RuntimeError, match="no SparkContext"), deadline("90s"):
         pass
+
+
+ENDS = [
+    AttributeError("'NoneType' object has no attribute 'setLocalProperty'"),
+    Py4JNetworkError("Answer from Java side is empty"),
+    Py4JError("An error occurred while calling o20.setLocalProperty"),
+    ConnectionRefusedError(111, "Connection refused"),
+]
+"""What PySpark raises where the context is stopped, and where its JVM has died."""
+
+
+@pytest.mark.parametrize("bound", [lambda: deadline("5s"), lambda: error_bound(0.1), lambda: speculator("grass")])
+@pytest.mark.parametrize("ended", ENDS, ids=lambda ended: type(ended).__name__)
+def test_a_context_that_ends_inside_hides_no_error_of_the_users(context, bound, ended):
+    """What went wrong in the job is what its user has to see."""
+
+    def job():
+        with bound():
+            context.ended = ended
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        job()
+
+
+@pytest.mark.parametrize("ended", ENDS, ids=lambda ended: type(ended).__name__)
+def test_a_session_may_be_stopped_inside(context, ended):
+    """There is nothing to put back then."""
+    with deadline("5s"):
+        context.ended = ended
