@@ -101,7 +101,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         tail_samples=moment.tail_samples[row],
         foretold_error=float(pools.foretold_error[row]),
         kept_slowness=float(pools.kept_slowness[row]),
-        startup_s=fresh_startup_s(pools.estimated[row]),
+        startup_s=float(fresh_startup_s(pools.estimated[row])),
         last_heard_s=max(0.0, moment.now_s - source.heard_s),
         plan_age_s=finite(moment.now_s - source.applied_s),
         executors=[
