@@ -115,8 +115,7 @@ class Learning:
 
     def _take_samples(self, cluster: Cluster, changes: Changes) -> None:
         """Tally what has ended of jobs' input; jobs that end and were steered throughout become samples."""
-        if changes.forgotten:
-            self.samples.forget(changes.forgotten)
+        self.samples.forget(changes.forgotten)
         jobs, pools = cluster.jobs, cluster.pools
         for ended in changes.ended:
             info, tried = cluster.job_infos.get(ended.job), int(jobs.explores[ended.job])

@@ -124,6 +124,9 @@ class Scheduler:
         if self.steering.nameable:
             self.steering.note_named(self.cluster, changes.jobs)
         decision.promises += settle(self.cluster, changes)
+        for name in sorted(changes.detached):
+            forget(self.cluster, name, changes)
+        self.learning.samples.forget(changes.forgotten)
         replaced = self._replaced(changes)
         self._settle(changes, decision, now_s)
         cycle = Cycle(

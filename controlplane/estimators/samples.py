@@ -215,7 +215,8 @@ class Samples:
 
     def forget(self, sources: Collection[str]) -> None:
         """Jobs of these sources become no samples."""
-        self._tallies = {job: tally for job, tally in self._tallies.items() if job[0] not in sources}
+        if sources:
+            self._tallies = {job: tally for job, tally in self._tallies.items() if job[0] not in sources}
 
     def dump(self) -> dict[str, list[float]]:
         """JSON-able state, the weights and sums of every bucket and policy that has any, by number."""

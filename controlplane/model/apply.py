@@ -59,7 +59,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
     if report.progress.attempt:
         steps.append((apply_progress, report.progress))
     for place, (step, what) in enumerate(steps):
-        if source.name not in cluster.sources:
+        if source.name in changes.detached:
             changes.refused += report.facts[place:]
             return
         try:
@@ -67,7 +67,7 @@ def apply(cluster: Cluster, report: Report, changes: Changes) -> None:
         except BadFact as bad:
             changes.bad.append(bad)
             changes.refused += report.facts[place : place + 1]
-    if report.full and source.name in cluster.sources:
+    if report.full and source.name not in changes.detached:
         _sweep(now)
 
 
@@ -77,6 +77,7 @@ def forget(cluster: Cluster, name: str, changes: Changes) -> None:
     if source is None:
         return
     cluster.queues.pop(name, None)
+    changes.detached.discard(name)
     changes.forgotten.add(name)
     now = Intake(cluster, source, source.heard_s, changes, set(), full=False)
     for attempt in [attempt for attempt, row in source.attempts.items() if cluster.attempts.speculative[row]]:
@@ -121,7 +122,7 @@ def _driver_attached(now: Intake, fact: f.DriverAttached) -> None:
 
 
 def _driver_detached(now: Intake, _: f.DriverDetached) -> None:
-    forget(now.cluster, now.source.name, now.changes)
+    now.changes.detached.add(now.source.name)
 
 
 def _executor_added(now: Intake, fact: f.ExecutorAdded) -> None:

@@ -70,8 +70,10 @@ class Changes:
     job_ends: dict[int, tuple[float, float]] = field(default_factory=dict)
     """When those ended of which their host has said that they did, and when they were due, by row."""
     want_full: set[str] = field(default_factory=set)
+    detached: set[str] = field(default_factory=set)
+    """Sources that have said good-bye, and are forgotten once it is learned what ended in them."""
     forgotten: set[str] = field(default_factory=set)
-    """Sources that detached, or started again."""
+    """Sources that are forgotten, or started again."""
     ended_with_source: list[EndedAttempt] = field(default_factory=list)
     """Attempts that ended in those, which settle orders and teach nothing."""
     bad: list[BadFact] = field(default_factory=list)

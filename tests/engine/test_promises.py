@@ -104,6 +104,16 @@ def test_what_was_promised_and_kept_is_told_at_the_end_and_once():
     assert end(scenario) == []
 
 
+def test_what_the_last_job_of_a_driver_promised_is_told_though_it_says_good_bye_at_once():
+    """An application of one job ends with it: what is told of both comes in one message."""
+    scenario = begun(60_000)
+    read(scenario, {0: 200.0, 1: 20.0}, until_s=2.0)
+    facts = [f.JobEnded(job="job"), f.DriverDetached()]
+    (promise,) = scenario.tell(facts).promises
+    assert (promise.source, promise.epoch, promise.job, promise.kept) == (SOURCE, 1, "job", True)
+    assert SOURCE not in scenario.scheduler.cluster.sources
+
+
 def test_a_job_that_comes_again_under_its_key_has_a_deadline_of_its_own():
     """Even if both are told at once: the first was late, and the second, which has 60 s, is young."""
     scenario = begun(20_000)

@@ -58,7 +58,7 @@ def test_a_job_switches_where_jobs_like_it_were_faster_under_gs(gs, ras, is_swit
         assert 0 < record.inputs["gain"] < record.inputs["price"], "task times of what is left"
 
 
-def run_wholly(scenario: Scenario, *, job="job", stage=1, first=0, change_to=None, **submitted) -> None:
+def run_wholly(scenario: Scenario, *, job="job", stage=1, first=0, change_to=None, last=(), **submitted) -> None:
     """Four tasks of 2 s each on four hosts; settings may change when two of them have ended."""
     scenario.tell([f.JobSubmitted(job=job, **submitted)])
     scenario.stage(4, job=job, stage=stage)
@@ -68,8 +68,8 @@ def run_wholly(scenario: Scenario, *, job="job", stage=1, first=0, change_to=Non
     if change_to:
         scenario.scheduler.configure(change_to)
         scenario.tell()
-    scenario.tell([scenario.ended(first + at, 2.0, index=at, stage=stage) for at in range(2, 4)])
-    scenario.tell([f.StageEnded(stage=stage, stage_attempt=0), f.JobEnded(job=job)])
+    left = [scenario.ended(first + at, 2.0, index=at, stage=stage) for at in range(2, 4)]
+    scenario.tell([*left, f.StageEnded(stage=stage, stage_attempt=0), f.JobEnded(job=job), *last])
 
 
 @pytest.mark.parametrize(("share", "policies"), [(0.0, {LEARNED}), (1.0, {FIRST, SECOND})])
@@ -113,6 +113,14 @@ def test_a_job_of_a_driver_that_comes_again_begins_anew():
     scenario.tell([scenario.attached, *scenario.executors], full=True, epoch=2)
     tallies = scenario.scheduler.learning.samples._tallies
     assert tallies == {}
+
+
+def test_the_last_job_of_a_driver_becomes_a_sample_though_it_says_good_bye_at_once():
+    """Else applications of one job would never teach anything."""
+    scenario, as_usual = Scenario(GRASS), Scenario(GRASS)
+    run_wholly(as_usual)
+    run_wholly(scenario, last=[f.DriverDetached()])
+    assert scenario.scheduler.learned()["samples"] == as_usual.scheduler.learned()["samples"] != {}
 
 
 def test_a_job_of_a_driver_that_is_forgotten_leaves_no_tally():

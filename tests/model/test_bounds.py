@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.model import apply as applying
 from controlplane.model import facts as f
-from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply
+from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply, forget
 from controlplane.model.attempts import MOST_AT_ONCE
 from controlplane.model.changes import Changes
 from controlplane.model.decisions import Report
@@ -36,8 +36,10 @@ def test_losing_executors_looks_at_their_own_attempts_only(ends):
     source = cluster.sources[SOURCE]
     attempts = source.attempts = Counted(source.attempts)
     lost = [f.ExecutorLost(executor=executor) for executor in source.executors]
-    report = Report(source=SOURCE, epoch=1, received_s=9.0, facts=lost if ends == "executors" else [f.DriverDetached()])
-    apply(cluster, report, Changes())
+    if ends == "executors":
+        apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=lost), Changes())
+    else:
+        forget(cluster, SOURCE, Changes())
     assert (dict(attempts), len(cluster.attempts), cluster.attempts_on) == ({}, 0, {})
     assert attempts.looked == (ends == "driver")
 
