@@ -1,4 +1,4 @@
-"""What came out of a demo's rounds with this code? Those that are missing are run: a killed run goes on there.
+"""What did a demo's rounds come to with this code? Missing rounds are run, so a killed run resumes.
 
 A round's folder holds its outcomes, event logs and the control planes' stores, with which the next one begins. So a
 round counts only if all before it do, and one that was cut short leaves nothing behind. Hours may be
@@ -37,7 +37,7 @@ DECIDING = {
     "controlplane": ("api/shim.py", "policies/rows.py", "runtime/live.py", "yarn_demo/runner.py"),
     "spark_listener": ("demo/runner.py", "demo/workload.py"),
 }
-"""What takes part in a round, by package; pages, commands and reports may change."""
+"""Entry points of the code that takes part in a round, by package. Pages, commands and reports do not."""
 NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
 
 

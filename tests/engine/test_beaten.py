@@ -50,7 +50,7 @@ def test_the_one_that_ends_last_is_ended_with_its_numbers(racing):
 
 
 def test_no_copy_is_ordered_while_an_attempt_of_the_task_ends(racing, monkeypatch):
-    """What makes a further one look cheap may be the attempt that ends."""
+    """The attempt that is being ended may be the reason why another copy looks cheap."""
 
     def wants_both(code, seen, settings, answer):
         answer["end_last"], answer["copies"], answer["score"], answer["reason"] = True, 1, 1.0, Reason.SAVES_SLOT_TIME

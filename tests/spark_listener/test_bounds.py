@@ -112,7 +112,7 @@ ENDS = [
 @pytest.mark.parametrize("bound", [lambda: deadline("5s"), lambda: error_bound(0.1), lambda: speculator("grass")])
 @pytest.mark.parametrize("ended", ENDS, ids=lambda ended: type(ended).__name__)
 def test_a_context_that_ends_inside_hides_no_error_of_the_users(context, bound, ended):
-    """What went wrong in the job is what its user has to see."""
+    """The user must see the job's own error, not one of the reset."""
 
     def job():
         with bound():

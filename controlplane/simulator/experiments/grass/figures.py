@@ -32,7 +32,7 @@ SLACKS = (0.02, 0.05, 0.1, 0.15, 0.2)
 BOUNDS = (0.0, 0.05, 0.1, 0.2, 0.3)
 PHASES = (2, 3, 4, 5, 6)
 MORE_BY_FORESIGHT, FASTER_BY_FORESIGHT = 0.44, 0.32
-"""What an optimal scheduler gains over LATE and Mantri on either trace at least. Source: GRASS, section 2.3."""
+"""An optimal scheduler's least gains on the two traces, in accuracy and in time. Source: GRASS, section 2.3."""
 NEAR = 0.05
 """What is as good is within this share."""
 
