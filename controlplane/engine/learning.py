@@ -1,5 +1,6 @@
 """What does the engine learn from a cycle's facts? Owns every estimator, and its state that survives a restart."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -75,8 +76,8 @@ class Learning:
         self._habits_of_pool: dict[int, Habits] = {}
         self._siblings: dict[tuple[int, bool], Siblings] = {}
         """By stage row, whether its attempts are compared separately by their work."""
-        self._costs: dict[tuple[int, bool], FinishedCosts] = {}
-        """By stage row, attempts that are compared separately by their work."""
+        self._costs: dict[int, defaultdict[tuple[bool, bool], FinishedCosts]] = {}
+        """By stage row, those compared by work, those by the time of cold attempts, and those by that of warm ones."""
         self._hosts_reviewed_s = -np.inf
 
     def configure(self, settings: EngineSettings) -> None:
@@ -187,13 +188,12 @@ class Learning:
             cost = self.remaining.cost(cluster, ended, duration_s, units)
         else:
             cost = self.remaining.net_s(cluster, ended, duration_s)
-        costs = self._costs.setdefault((ended.stage, units > 0), FinishedCosts())
-        return costs.add(ended.host, float(np.log(cost)))
+        costs = self._costs.setdefault(ended.stage, defaultdict(FinishedCosts))
+        return costs[units > 0, units == 0 and ended.cold].add(ended.host, float(np.log(cost)))
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
         """Forget the entries of a row that another stage has, or will have."""
-        for by_work in (False, True):
-            self._costs.pop((stage, by_work), None)
+        self._costs.pop(stage, None)
         found = [self._siblings.pop((stage, by_work), None) for by_work in (False, True)]
         return [siblings for siblings in found if siblings]
 

@@ -299,6 +299,8 @@ class Scheduler:
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
             speculate(cycle, asked, deciding, sums, budgets)
             order_waiting(cycle, asked, deciding)
+        else:
+            self.learning.watch_hosts(self.cluster, cycle.now_s)
         foretell(cycle, due, sums, is_viewed=bool(asked))
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:

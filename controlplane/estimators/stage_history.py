@@ -126,10 +126,11 @@ class StageHistory:
         return {"stages": stages, "all": {} if self._any_duration_s is None else {"duration_s": self._any_duration_s}}
 
     def load(self, state: dict[str, Any]) -> list[str]:
-        """Recall the output of `dump`; returns the unusable parts."""
+        """Recall the output of `dump`, below what was learned since; returns the unusable parts."""
         stages, left_out = fit(state.get("stages", {}), StagePrior)
         every, more = fit(state.get("all", {}), Positive)
         self._priors = stages | self._priors
         self._longest_s = max([self._longest_s, *(prior.duration_s for prior in stages.values())])
-        self._any_duration_s = every.get("duration_s", self._any_duration_s)
+        if self._any_duration_s is None:
+            self._any_duration_s = every.get("duration_s")
         return left_out + more

@@ -109,13 +109,14 @@ class TransferRatios:
         }
 
     def load(self, state: Mapping[str, Any]) -> list[str]:
-        """Recall the output of `dump`; returns the unusable parts."""
+        """Recall the output of `dump`, below what was learned since; returns the unusable parts."""
         recurring, left_out = fit(state.get("recurring", {}), Output)
         classes, more = fit(state.get("classes", {}), Output)
         every, most = fit(state.get("all", {}), Output)
         self._recurring = recurring | self._recurring
         self._classes = classes | self._classes
-        self._typical = every.get("typical", self._typical)
+        if not self._typical.work_s:
+            self._typical = every.get("typical", self._typical)
         return left_out + more + most
 
 

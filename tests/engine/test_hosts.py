@@ -73,8 +73,7 @@ def test_originals_are_kept_off_a_sick_host_and_back_once_it_has_recovered():
     scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.KILLED) for i in (2, 6)])
     scenario.now_s += 10 * HALF_LIFE_S
     scenario.stage(1, stage=2)
-    scenario.tell([scenario.started(8, 0, index=0, stage=2)])
-    orders = scenario.tell().orders[SOURCE]
+    orders = scenario.tell([scenario.started(8, 0, index=0, stage=2)]).orders[SOURCE]
     assert avoided(orders)[-1].hosts == []
     changes = [(r.reason, r.host) for r in scenario.records() if r.action is Action.AVOID_HOST]
     assert changes == [(Reason.SICK_HOST, "h2"), (Reason.HOST_RECOVERED, "h2")]
@@ -175,6 +174,28 @@ def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():
         scenario.now_s = step / 10
         scenario.tell(progress={i: 300 * step for i in range(8) if i % 4 != 2})
     assert sick_hosts(scenario) == {"h2"}
+
+
+def test_first_attempts_on_executors_are_compared_with_first_ones():
+    """They start for long. Where nothing is read, only time is compared; a host that joins late is no slower."""
+    scenario = Scenario()
+    scenario.stage(32)
+    for wave in range(4):
+        attempts = [i for i in range(8 * wave, 8 * wave + 8) if i % 4 < 3 or wave == 3]
+        scenario.tell([scenario.started(i, i % 4) for i in attempts])
+        scenario.now_s += 2.0
+        took_s = {i: 2.0 if wave == 3 * (i % 4 == 3) else 0.1 for i in attempts}
+        scenario.tell([scenario.ended(i, took_s[i]) for i in attempts])
+    assert sick_hosts(scenario) == set()
+
+
+def test_a_host_on_which_nothing_runs_any_more_is_judged_by_what_has_ended():
+    """What its running attempts showed last counts as long as they run, and then no more."""
+    scenario, _ = crawling_on_h2(4.0)
+    scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.LOST) for i in (2, 6)])
+    scenario.now_s += 1.0
+    scenario.tell()
+    assert sick_hosts(scenario) == set()
 
 
 @pytest.mark.parametrize(("executors", "copies"), [(1, 0), (3, 1)])

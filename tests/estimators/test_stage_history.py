@@ -41,3 +41,12 @@ def test_what_a_unit_of_work_costs_and_the_tail_are_smoothed_over_attempts():
         history.learn(stage("seen"), 1.0, 1.0, log_cost, tail_s)
     prior = history.get(stage("seen"))
     assert (prior.log_cost, prior.tail_s) == pytest.approx((1.2, 6.0))
+
+
+def test_what_was_learned_before_it_is_recalled_stays():
+    """A store that comes late tells of the past; what tasks take has been seen since."""
+    past, fresh = StageHistory(), StageHistory()
+    past.learn(stage("past"), 9.0, 9.0, 0.0, 0.0)
+    fresh.learn(stage("new"), 1.0, 1.0, 0.0, 0.0)
+    fresh.load(past.dump())
+    assert fresh.duration_s(5.0) == 1.0

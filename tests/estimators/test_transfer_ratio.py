@@ -78,3 +78,12 @@ def test_what_is_typical_hardly_moves_with_one_stage(learned):
     before = learned.typical_bytes_per_work_s
     learned.observe("new", "map", shuffled_bytes=2e7, work_s=10.0)
     assert before < learned.typical_bytes_per_work_s < 1.4 * before
+
+
+def test_what_was_learned_before_it_is_recalled_stays(learned):
+    """A store that comes late tells of the past; what is typical has been seen since."""
+    fresh = TransferRatios()
+    fresh.observe("new", "map", shuffled_bytes=2e7, work_s=10.0)
+    typical = fresh.typical_bytes_per_work_s
+    fresh.load(learned.dump())
+    assert fresh.typical_bytes_per_work_s == typical
