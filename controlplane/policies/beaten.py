@@ -3,7 +3,7 @@
 from math import exp, inf
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Records
+from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.row import Setting
 from controlplane.policies.seen import Seen
@@ -37,6 +37,12 @@ def is_beaten(worst_rem_s: float, best_rem_s: float, t_new_s: float, error: floa
     False
     """
     return worst_rem_s < inf and worst_rem_s > LEAST_TIMES * exp(error) * best_rem_s + LEAST_SHARE * t_new_s
+
+
+@rule
+def may_start(task: Record, switch: float) -> bool:
+    """Whether a task may have one more attempt, by the bound that comes with `end_beaten`."""
+    return switch <= 0.0 or task["attempts_started"] < MOST_ATTEMPTS
 
 
 @kernel

@@ -58,8 +58,10 @@ def order_waiting(code, seen, settings, answer):
 '''
 
 
-AFTERWARDS = {COPY_PRIORITY.name: "hold_back", END_BEATEN.name: "end_beaten"}
-"""By setting, the kernel that is called on the answer of a policy that has it."""
+AFTERWARDS = {END_BEATEN.name: "end_beaten", COPY_PRIORITY.name: "hold_back"}
+"""By setting, the kernel that is called on the answer of a policy that has it, in this order: idle slots are for copies
+that their tasks may have.
+"""
 ENTRIES = {Kind.ALLOCATOR: ALLOCATE, Kind.SPECULATOR: SPECULATE, Kind.COPY_BUDGET: SHARE_COPIES}
 
 

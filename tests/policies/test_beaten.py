@@ -35,3 +35,9 @@ def test_a_task_has_no_more_attempts_in_all_than_is_reasonable(running):
     ras = speculator("ras")
     assert ras.speculate(view, END)["copies"].tolist() == [1, 1, 0]
     assert ras.speculate(view, KEEP)["copies"].all()
+
+
+def test_a_task_that_may_have_no_further_attempt_takes_no_idle_slot(running):
+    """It would save more than the other one, whose copy may start."""
+    view = running([50.0, 90.0], [10.0] * 2, attempts_started=[1, MOST_ATTEMPTS], pools={"idle": 1})
+    assert speculator("ras").speculate(view, END | {"copy_priority": 1.0})["copies"].tolist() == [1, 0]

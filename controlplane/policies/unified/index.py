@@ -13,10 +13,11 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.shared_slowness import MOST_TAIL
+from controlplane.estimators.tail_index import LEAST_TAIL
 from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
-from controlplane.policies.beaten import END_BEATEN
+from controlplane.policies.beaten import END_BEATEN, may_start
 from controlplane.policies.copy_priority import keep_to_idle
 from controlplane.policies.grass.gs import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
@@ -27,8 +28,6 @@ from controlplane.policies.whole_slots import TOLERANCE
 
 MOST_SHARE = 0.9
 """No share of slowness is believed to be larger before a task's own attempts have been compared."""
-LEAST_TAIL = 1.05
-"""Lower tail indices count as this one: at 1 a Pareto law has no mean."""
 
 
 @rule
@@ -221,7 +220,7 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
         one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s)
         one["copies"] = wanted * (is_worth and task["eligible"])
-        is_extra[row] = one["copies"] > 0 and not (saves or is_bound)
+        is_extra[row] = one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)
 
 

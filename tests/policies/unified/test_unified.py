@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from controlplane.model.reasons import Reason
+from controlplane.policies.beaten import MOST_ATTEMPTS
 from controlplane.policies.registry import allocator, speculator
 
 pytestmark = pytest.mark.unit
@@ -79,6 +80,13 @@ def test_idle_slots_bound_copies_that_add_slot_time(ask):
     answer = ask([2.3, 2.4, 2.5, 9.0], IDLE | {"idle": 1})
     assert answer["copies"].tolist() == [0, 0, 1, 1]
     assert Reason(answer["reason"][0]) is Reason.ORIGINALS_WAIT
+
+
+def test_a_task_that_has_had_all_its_attempts_takes_no_idle_slot(ask):
+    """It gains more than the other one, which may be copied."""
+    answer = ask([2.4, 2.5], IDLE | {"idle": 1}, attempts_started=[1, MOST_ATTEMPTS])
+    assert answer["copies"].tolist() == [1, 0]
+    assert Reason(answer["reason"][1]) is Reason.MOST_ATTEMPTS
 
 
 def test_the_more_slowness_is_kept_the_less_a_copy_is_worth(ask):
