@@ -14,11 +14,24 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from controlplane.compiled import kernel
+from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Flags, Floats, Ints
 from controlplane.model.writers import Estimated, Reported
 
+LEAST_TAIL = 1.05
+"""Lower tail indices count as this one: at 1 a Pareto law has no mean."""
 _NOTHING = np.empty(0)
+
+
+@rule
+def mean_over_typical(tail_index: float) -> float:
+    """The mean of Pareto times over their geometric mean.
+
+    >>> round(mean_over_typical(1.5), 3)
+    1.54
+    """
+    tail_index = max(tail_index, LEAST_TAIL)
+    return tail_index / (tail_index - 1.0) * exp(-1.0 / tail_index)
 
 
 @kernel

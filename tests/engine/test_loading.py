@@ -162,8 +162,9 @@ def test_thousands_of_states_decide_as_the_engine_did(policy, story):
 def test_a_busy_cluster_decides_as_the_engine_did(policy, seed):
     """Two jobs of tasks at random speeds; orders are carried out late, refused, or lost, and some copies killed."""
     rng = np.random.default_rng(seed)
-    scenario = Scenario(control(policy), hosts=6, slots=2)
-    engine = scenario.scheduler = Dumped(control(policy))
+    early = {"speculator_settings": {"relaunch_factor": 0.3}} if policy == "fair+relaunch" else {}
+    scenario = Scenario(control(policy, **early), hosts=6, slots=2)
+    engine = scenario.scheduler = Dumped(control(policy, **early))
     scenario.tell([scenario.attached, *scenario.executors], full=True)
     for stage, n_tasks in ((1, 14), (2, 5)):
         scenario.stage(n_tasks, job=f"job-{stage}", stage=stage, input_bytes=1000)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.estimators.tail_index import mean_over_typical
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -114,11 +115,16 @@ def test_a_cold_start_is_late_when_other_cold_ones_have_long_been_reading():
 
 
 def test_a_task_s_inputs_are_those_of_its_decisions():
-    """What is shown of a live task says what its job asks for: all tasks of its stage, each as long as a fresh one."""
+    """What is shown of a live task says what its job asks for: all tasks of its stage, each as long as one on average.
+
+    A fresh one takes the geometric mean of Pareto times, whose mean is larger by the tail.
+    """
     scenario = Scenario()
     scenario.run_with_straggler()
-    inputs = scenario.scheduler.snapshot(scenario.now_s).pools[0].tasks[0].inputs
-    assert inputs["expected_s"] == pytest.approx(10 / 3, rel=0.1)
+    pool = scenario.scheduler.snapshot(scenario.now_s).pools[0]
+    inputs = pool.tasks[0].inputs
+    assert inputs["t_new_s"] == pytest.approx(10 / 3, rel=0.1)
+    assert inputs["expected_s"] == pytest.approx(inputs["t_new_s"] * mean_over_typical(pool.tail_index))
     assert inputs["demand_s"] == pytest.approx(8 * inputs["expected_s"])
 
 
