@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from controlplane.model.errors import BadSetting, BadSettings
 from controlplane.runtime.live import CycleFailed
-from controlplane.runtime.sources import Busy, NotYours, StaleReport, TooMuch, Unheard
+from controlplane.runtime.sources import Busy, NotYours, StaleReport, TooLarge, TooMuch, Unheard
 from controlplane.settings import bad_settings
 
 
@@ -60,7 +60,7 @@ TITLES = {
     405: ("method_not_allowed", "Method not allowed"),
     409: ("conflict", "Conflict with newer state"),
     412: ("changed_meanwhile", "Changed meanwhile"),
-    413: ("too_large", "Body too large"),
+    413: ("too_large", "Too large"),
     415: ("unsupported_media_type", "Unsupported media type"),
     422: ("bad_field", "A field is not allowed"),
     426: ("protocol_version", "Other protocol version"),
@@ -175,6 +175,10 @@ def _too_much(_request: Any, error: TooMuch) -> Response:
     return problem(429, str(error), headers={"retry-after": str(error.retry_s)})
 
 
+def _too_large(_request: Any, error: TooLarge) -> Response:
+    return problem(413, str(error))
+
+
 def _not_yours(_request: Any, error: NotYours) -> Response:
     return problem(403, str(error), code="not_yours")
 
@@ -194,6 +198,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     Unheard: _unheard,
     Busy: _busy,
     TooMuch: _too_much,
+    TooLarge: _too_large,
     NotYours: _not_yours,
     CycleFailed: _cycle,
 }

@@ -41,7 +41,7 @@ from controlplane.runtime.metrics import GaugeCollector, Metrics, pool_gauges
 from controlplane.runtime.parameters import RuntimeSettings
 from controlplane.runtime.published import Published
 from controlplane.runtime.replies import Replies
-from controlplane.runtime.sources import LOCAL, Caller, KnownSource, Sources, TooMuch, Treatment, key_of
+from controlplane.runtime.sources import LOCAL, Caller, KnownSource, Sources, TooLarge, TooMuch, Treatment, key_of
 from controlplane.store.store import Store
 from controlplane.wire.envelope import PROTOCOL, DoorbellReply, DoorbellRequest, SyncReply, SyncRequest
 
@@ -150,7 +150,7 @@ class Runtime:
         return {"engine": engine, "store": unread if doubt else self.store.failure}
 
     async def sync(self, request: SyncRequest, caller: Caller = LOCAL) -> SyncReply:
-        """One exchange with a shim; raises `StaleReport`, `Busy`, `TooMuch`, `NotYours` or `CycleFailed`."""
+        """One exchange; raises `StaleReport`, `Busy`, `TooMuch`, `TooLarge`, `NotYours` or `CycleFailed`."""
         self._queue.check_room()
         now_s = self.clock()
         if not self.sources.is_repeat(request, caller):
@@ -287,7 +287,10 @@ class Runtime:
                     await self._all_wait.wait()
 
     def _check_attempts(self, request: SyncRequest) -> None:
-        """Raises `TooMuch` if a source could have more attempts than one may have, or than its share of all."""
+        """Raises `TooLarge` for more attempts than a source may have, `TooMuch` for more than its share of all.
+
+        The share grows when others have fewer. What a source has itself changes only with its next message.
+        """
         key, settings = key_of(request.source), self.settings
         before, everywhere = self.scheduler.n_attempts(key)
         ends = self.scheduler.n_running(key, {fact.attempt for fact in request.facts if type(fact) is AttemptEnded})
@@ -296,11 +299,11 @@ class Runtime:
         if after <= settings.source_attempts and others + after <= settings.max_attempts:
             return
         starts = sum(type(fact) is AttemptStarted for fact in request.facts)
-        limit = settings.source_attempts
-        if others + kept + starts > settings.max_attempts:
-            limit = min(limit, settings.max_attempts // max(len(self.sources), 1))
-        if starts and kept + starts > limit:
-            raise TooMuch(key, "attempts", limit)
+        if starts and kept + starts > settings.source_attempts:
+            raise TooLarge(key, "attempts", settings.source_attempts)
+        share = settings.max_attempts // max(len(self.sources), 1)
+        if starts and kept + starts > share and others + kept + starts > settings.max_attempts:
+            raise TooMuch(key, "attempts", share)
 
     def _enqueue(self, stimulus: Stimulus, source: KnownSource | None = None, cost: float = 0.0) -> Future[Any]:
         done = asyncio.get_running_loop().create_future()

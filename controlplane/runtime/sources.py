@@ -70,6 +70,18 @@ class TooMuch(GrasshopperError):
 
 
 @dataclass(eq=False)
+class TooLarge(GrasshopperError):
+    """A message holds more than one may, or than its source may have: sending it again does not help."""
+
+    source: str
+    what: str
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.source} is beyond its limit of {self.limit} {self.what}"
+
+
+@dataclass(eq=False)
 class NotYours(GrasshopperError):
     """A source was first heard with another token, or is not of the application that the token is for."""
 
@@ -257,7 +269,7 @@ class Sources:
         return source is not None and caller.application == source.caller.application and source.repeats(request)
 
     def receive(self, request: SyncRequest, now_s: float, caller: Caller = LOCAL) -> tuple[KnownSource, Treatment]:
-        """Judges and notes a message; raises `StaleReport`, `Busy`, `TooMuch` or `NotYours`."""
+        """Judges and notes a message; raises `StaleReport`, `Busy`, `TooMuch`, `TooLarge` or `NotYours`."""
         key = key_of(request.source)
         source = self._by_key.get(key)
         epoch = request.source.epoch
@@ -329,7 +341,7 @@ class Sources:
             raise TooMuch(caller.owner, "sources", limit)
 
     def _check_share(self, source: KnownSource, caller: Caller, request: SyncRequest, now_s: float) -> None:
-        """Raises `NotYours`, or `TooMuch` for a message that is too large, or comes too soon after others."""
+        """Raises `NotYours`, `TooLarge`, or `TooMuch` for a message that comes too soon after others."""
         settings = self._settings
         if caller.application != source.caller.application:
             raise NotYours(source.key)
@@ -339,7 +351,7 @@ class Sources:
             ("attempts in a message", len(request.progress.attempt), settings.source_attempts),
         ):
             if n > limit:
-                raise TooMuch(source.key, what, limit)
+                raise TooLarge(source.key, what, limit)
         if source.waiting >= MOST_WAITING:
             raise TooMuch(source.key, "reports that wait", MOST_WAITING)
         if debt_s := self.debt_s(source, now_s):

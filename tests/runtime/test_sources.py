@@ -14,6 +14,7 @@ from controlplane.runtime.sources import (
     Outbox,
     Sources,
     StaleReport,
+    TooLarge,
     TooMuch,
     Treatment,
     Unheard,
@@ -278,7 +279,7 @@ def test_a_first_message_that_is_refused_takes_no_place():
     """Nor does it make the name its sender's."""
     sources = Sources(RuntimeSettings(max_sources=1, message_facts=1))
     facts = [DriverAttached(application="a"), DriverAttached(application="a")]
-    with pytest.raises(TooMuch):
+    with pytest.raises(TooLarge):
         sources.receive(request(1, full=True, facts=facts), 0.0, Caller(address="10.0.0.1"))
     sources.receive(request(1, full=True), 0.0, Caller(address="10.0.0.2"))
 
@@ -321,16 +322,20 @@ def test_a_source_beyond_its_rate_is_told_to_come_later_then_refused(tmp_path):
         assert plane.sync(message(3)).status_code == 200
 
 
-def test_a_message_with_too_many_facts_is_refused_whole(tmp_path):
-    with running(tmp_path, runtime={"message_facts": 100}) as plane:
-        assert plane.sync(message(1, [attached()] * 101, full=True)).status_code == 429
+def test_a_message_with_too_many_facts_is_refused_for_good(tmp_path):
+    """By 413, after which a shim sends another one; it repeats after 429, which would never help."""
+    with running(tmp_path, runtime={"message_facts": 100, "source_attempts": 3}) as plane:
+        response = plane.sync(message(1, [attached()] * 101, full=True))
+        assert (response.status_code, response.json()["code"]) == (413, "too_large")
+        assert "retry-after" not in response.headers
+        assert plane.sync(message(1, progress={"attempt": [1, 2, 3, 4]})).status_code == 413
         assert plane.sync(message(1, [attached()] * 100, full=True)).status_code == 200
 
 
 def test_lists_count_as_facts(tmp_path):
     """A quarter of a million applications in one fact stopped everybody for 21 s."""
     with running(tmp_path, runtime={"message_facts": 100, "source_facts_per_s": 10, "source_burst": 10}) as plane:
-        for n, status in ((201, 429), (104, 200)):
+        for n, status in ((201, 413), (104, 200)):
             applications = [{"job": f"{n}", "running": 1, "pending": 0} for n in range(n)]
             demand = {"type": "queue_demand", "slots": 1, "applications": applications}
             body = message(1, [attached(), demand], full=True)
@@ -346,14 +351,17 @@ def wide(n_edges):
 
 
 def test_attempts_of_a_source_and_of_all_are_bounded(tmp_path):
-    """Where all have too many, those with more than an equal share are refused."""
+    """Where all have too many, those with more than an equal share are refused until others have fewer.
+
+    What the source itself has too many of, no repetition of the message changes.
+    """
     limits = {"source_attempts": 30, "max_attempts": 40}
     with running(tmp_path, runtime=limits) as plane:
-        assert plane.sync(message(1, working(31), full=True)).status_code == 429
+        assert plane.sync(message(1, working(31), full=True)).status_code == 413
         plane.reply(message(1, working(30), full=True))
-        assert plane.sync(message(2, [started(99, index=0)])).status_code == 429
+        assert plane.sync(message(2, [started(99, index=0)])).status_code == 413
         invented = [ended(900 + n, index=0) for n in range(5)]
-        assert plane.sync(message(2, [*invented, started(99, index=0)])).status_code == 429
+        assert plane.sync(message(2, [*invented, started(99, index=0)])).status_code == 413
         plane.reply(message(2, [ended(0)]))
         plane.reply(message(1, working(10), full=True, source="app-2"))
         assert plane.sync(message(1, working(25), full=True, source="app-3")).status_code == 429
@@ -367,7 +375,7 @@ def test_a_repeated_message_is_answered_alike_however_many_attempts_run(tmp_path
         starts = message(2, [started(100 + n, index=n) for n in range(10)])
         first = plane.reply(starts)
         assert plane.reply(starts) == first
-        assert plane.sync(message(3, [started(200, index=0)])).status_code == 429
+        assert plane.sync(message(3, [started(200, index=0)])).status_code == 413
 
 
 def test_a_repeated_message_is_answered_alike_though_others_leave_less_room(tmp_path):
@@ -402,7 +410,15 @@ def test_who_is_told_to_come_again_is_told_when(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error", [StaleReport("epoch", 1, 2, "s"), Busy("queue", 1), TooMuch("s", "facts", 1), NotYours("s"), Unheard("s")]
+    "error",
+    [
+        StaleReport("epoch", 1, 2, "s"),
+        Busy("queue", 1),
+        TooLarge("s", "facts", 1),
+        TooMuch("s", "facts", 1),
+        NotYours("s"),
+        Unheard("s"),
+    ],
 )
 def test_a_refusal_passes_through_a_context(error):
     """contextlib writes down where it was, which a frozen exception would not have."""
