@@ -63,7 +63,8 @@ public final class Fact {
     return more.with(name, value);
   }
 
-  long atNanos() {
+  /** When it happened, by {@link System#nanoTime}. */
+  public long atNanos() {
     return atNanos;
   }
 

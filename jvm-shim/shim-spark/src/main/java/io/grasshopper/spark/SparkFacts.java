@@ -23,6 +23,9 @@ import org.apache.spark.scheduler.TaskSet;
 
 /** Every public method only leaves an event in the queue; the facts are made later, on the sync loop's thread. */
 final class SparkFacts {
+  /** The listener hears of starts and ends late, seldom by more than this; a larger difference is a wall clock that was set. */
+  private static final long MOST_LAG_MS = 10_000;
+
   private final SyncLoop loop;
   private final JobBook jobs;
   private final StageFacts stages;
@@ -116,7 +119,7 @@ final class SparkFacts {
     long order = start == null ? 0 : start.number("order");
     Fact fact = identity("attempt_ended", event.stageId(), event.stageAttemptId(), info, order, atNanos)
         .with("outcome", outcome(event.reason()))
-        .with("duration_ms", Math.max(0, info.duration()))
+        .with("duration_ms", durationMs(info.duration(), start, atNanos))
         .withText("reason", reason(event.reason()));
     if (event.taskMetrics() != null) {
       Volumes volumes = new Volumes(event.taskMetrics());
@@ -128,6 +131,15 @@ final class SparkFacts {
           .withAmount("shuffle_bytes_written", event.taskMetrics().shuffleWriteMetrics().bytesWritten());
     }
     return fact;
+  }
+
+  /** As Spark has it by its wall clock, as far as the monotonic one agrees where the start is known; never below 0. */
+  static long durationMs(long wallMs, Fact start, long endNanos) {
+    if (start == null) {
+      return Math.max(0, wallMs);
+    }
+    long ms = (endNanos - start.atNanos()) / 1_000_000;
+    return Math.max(0, Math.max(ms - MOST_LAG_MS, Math.min(wallMs, ms + MOST_LAG_MS)));
   }
 
   private static Fact identity(String type, int stage, int stageAttempt, TaskInfo info, long order, long atNanos) {
