@@ -11,10 +11,18 @@ import java.util.Map;
  * <p>The age is worked out at the moment of sending, so a fact that waited or is sent again tells the truth.
  */
 public final class Fact {
+  /** The most tasks of a stage that the wire takes. */
+  public static final int MAX_TASKS = 1_000_000;
+  /** The most stages of a job that the wire takes, and the most pairs of them. */
+  public static final int MAX_STAGES = 100_000;
+  /** The longest age or duration that the wire takes. */
+  public static final long MAX_AGE_MS = 1_000_000_000_000L;
+
   private static final long TIMELESS = Long.MIN_VALUE;
   private static final int MAX_TEXT = 1024;
   private static final int MAX_KEY = 256;
   private static final long MAX_AMOUNT = 1L << 53;
+  private static final int MAX_COUNT = 1_000_000_000;
 
   private final String type;
   private final long atNanos;
@@ -106,6 +114,11 @@ public final class Fact {
   /** An amount as the wire takes it: -1 where others, such as a user's input split, have told one that cannot be. */
   public static long amount(long value) {
     return value < 0 || value > MAX_AMOUNT ? -1 : value;
+  }
+
+  /** A count as the wire takes it: what is beyond its most is not counted any more. */
+  public static int count(long value) {
+    return (int) Math.min(value, MAX_COUNT);
   }
 
   /** Cuts to length, never through a character of two halves, and replaces lone halves, which JSON cannot carry. */

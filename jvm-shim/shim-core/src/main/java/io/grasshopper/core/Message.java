@@ -26,7 +26,7 @@ final class Message {
     request.put("protocol", Reply.PROTOCOL);
     request.put("source", source);
     outbox.next(host.attached(), live, now, request);
-    request.put("dropped_events", queue.dropped() + outbox.dropped());
+    request.put("dropped_events", Fact.count(queue.dropped() + outbox.dropped()));
     Map<String, Object> progress = host.progress(now, outbox.tellsAll());
     if (!progress.isEmpty()) {
       request.put("progress", progress);

@@ -56,6 +56,23 @@ class WireTest {
     assertEquals(7L, Fact.amount(7));
   }
 
+  /** Beyond any of them the whole report is refused, and the next full one, too. */
+  @Test
+  void keepsToTheBoundsOfTheWire() {
+    Map<?, ?> definitions = (Map<?, ?>) ShapeTest.schema().get("$defs");
+    assertEquals(field(definitions, "SyncRequest", "dropped_events").get("maximum"), (long) Fact.count(Long.MAX_VALUE));
+    assertEquals(7, Fact.count(7));
+    assertEquals(field(definitions, "StageSubmitted", "n_tasks").get("maximum"), (long) Fact.MAX_TASKS);
+    assertEquals(field(definitions, "AttemptEnded", "duration_ms").get("maximum"), Fact.MAX_AGE_MS);
+    for (String list : new String[] {"stages", "stage_tasks", "edges"}) {
+      assertEquals(field(definitions, "JobSubmitted", list).get("maxItems"), (long) Fact.MAX_STAGES);
+    }
+  }
+
+  private static Map<?, ?> field(Map<?, ?> definitions, String type, String name) {
+    return (Map<?, ?>) ((Map<?, ?>) ((Map<?, ?>) definitions.get(type)).get("properties")).get(name);
+  }
+
   @Test
   void readsTheGoldenReplyWithEveryKindOfOrder() throws IOException {
     Reply reply = Reply.decode(golden("reply_orders.json"), 0);

@@ -5,6 +5,7 @@ import io.grasshopper.core.Fact;
 import io.grasshopper.core.SyncLoop;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -188,9 +189,9 @@ final class JobBook {
           .withKey("job", key.key)
           .withText("name", key.description.isEmpty() ? callSite : key.description)
           .with("host_ids", new ArrayList<>(hostIds))
-          .with("stages", new ArrayList<>(tasksByStage.keySet()))
-          .with("stage_tasks", new ArrayList<>(tasksByStage.values()))
-          .with("edges", new ArrayList<>(edges))
+          .with("stages", orNone(tasksByStage.keySet()))
+          .with("stage_tasks", orNone(tasksByStage.values()))
+          .with("edges", orNone(edges))
           .with("weight", key.weight)
           .with("copies_enabled", key.copiesEnabled)
           .with("mode", key.mode)
@@ -199,6 +200,11 @@ final class JobBook {
           .with("kill_late", endsLate(key))
           .withText("speculator", key.speculator);
     }
+  }
+
+  /** What the wire takes; nothing where that is too much, for half of a graph would be another one. */
+  private static <T> List<T> orNone(Collection<T> ofJob) {
+    return ofJob.size() > Fact.MAX_STAGES ? Collections.emptyList() : new ArrayList<>(ofJob);
   }
 
   /** What one Spark job brings to its job. */

@@ -11,9 +11,6 @@ final class SparkAttached {
   /** As the jar's manifest has it. */
   static final String SHIM_VERSION = SparkAttached.class.getPackage().getImplementationVersion();
 
-  /** Of the wire. */
-  private static final int LARGEST_COUNT = 1_000_000_000;
-
   private SparkAttached() {}
 
   /**
@@ -55,6 +52,6 @@ final class SparkAttached {
 
   /** The most that dynamic allocation asks for, as far as the wire holds it; 0 where executors are allocated statically. */
   static int executorLimit(boolean isDynamic, int most) {
-    return isDynamic ? Math.min(most, LARGEST_COUNT) : 0;
+    return isDynamic ? Fact.count(most) : 0;
   }
 }

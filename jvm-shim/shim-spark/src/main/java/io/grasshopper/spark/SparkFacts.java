@@ -20,9 +20,12 @@ import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Every public method only leaves an event in the queue; the facts are made later, on the sync loop's thread. */
 final class SparkFacts {
+  private static final Logger LOG = LoggerFactory.getLogger(SparkFacts.class);
   /** The listener hears of starts and ends late, seldom by more than this; a larger difference is a wall clock that was set. */
   private static final long MOST_LAG_MS = 10_000;
 
@@ -73,6 +76,11 @@ final class SparkFacts {
   /** Called under the scheduler's lock, with the stage as the DAG scheduler has it. */
   void stageSubmitted(JobKey job, TaskSet set, Stage stage) {
     long now = System.nanoTime();
+    if (StageFacts.isTooLarge(set)) {
+      loop.queue().offer(() -> LOG.warn("Grasshopper: stage {}.{} has {} tasks, more than {}; it is left to Spark",
+          set.stageId(), set.stageAttemptId(), set.tasks().length, Fact.MAX_TASKS));
+      return;
+    }
     loop.queue().offer(() -> {
       jobs.ensure(job, set.priority(), now);
       stages.of(job, set, stage, now).forEach(loop::emit);
@@ -97,11 +105,16 @@ final class SparkFacts {
     loop.queue().hurry();
   }
 
-  /** Called under the scheduler's lock for our task sets, and by the listener for all; the second call is without effect. */
+  /**
+   * Called under the scheduler's lock for our task sets, and by the listener for all; the second call is without effect.
+   *
+   * <p>A start means nothing to a control plane that has not been told of its stage.
+   */
   void attemptStarted(int stage, int stageAttempt, TaskInfo info, long order) {
     long now = System.nanoTime();
     loop.queue().offer(() -> {
-      if (loop.live().runningAttempt(info.taskId()) == null) {
+      boolean isKnown = loop.live().runningAttempt(info.taskId()) != null;
+      if (!isKnown && loop.live().stage(stage, stageAttempt) != null) {
         loop.emit(identity("attempt_started", stage, stageAttempt, info, order, now)
             .withText("locality", info.taskLocality().toString()));
       }
@@ -133,10 +146,10 @@ final class SparkFacts {
     return fact;
   }
 
-  /** As Spark has it by its wall clock, as far as the monotonic one agrees where the start is known; never below 0. */
+  /** As Spark has it by its wall clock, as far as the monotonic one agrees where the start is known, and the wire takes it. */
   static long durationMs(long wallMs, Fact start, long endNanos) {
     if (start == null) {
-      return Math.max(0, wallMs);
+      return Math.max(0, Math.min(wallMs, Fact.MAX_AGE_MS));
     }
     long ms = (endNanos - start.atNanos()) / 1_000_000;
     return Math.max(0, Math.max(ms - MOST_LAG_MS, Math.min(wallMs, ms + MOST_LAG_MS)));

@@ -76,6 +76,11 @@ final class StageFacts {
         .with("copies_enabled", job.copiesEnabled);
   }
 
+  /** Whether the wire cannot take it: it is left to Spark, unsaid. */
+  static boolean isTooLarge(TaskSet set) {
+    return set.tasks().length > Fact.MAX_TASKS;
+  }
+
   static boolean isPipelined(TaskSet set) {
     return (Boolean) Scala.callOr(set, "isPipelined", false);
   }

@@ -73,7 +73,8 @@ final class TaskSetSwap implements SchedulableBuilder {
     JobKey job = JobKey.of(properties, manager.taskSet().priority());
     Stage stage = Scala.orNull(scheduler.dagScheduler().stageIdToStage().get(manager.stageId()));
     control.facts.stageSubmitted(job, manager.taskSet(), stage);
-    if (targets == null || manager.getClass() != TaskSetManager.class) {
+    boolean isLeft = manager.getClass() != TaskSetManager.class || StageFacts.isTooLarge(manager.taskSet());
+    if (targets == null || isLeft) {
       return manager;
     }
     OrderedTaskSet ordered = new OrderedTaskSet(scheduler, manager, job, control);

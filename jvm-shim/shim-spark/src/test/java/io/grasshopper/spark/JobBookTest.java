@@ -9,6 +9,7 @@ import io.grasshopper.core.Fact;
 import io.grasshopper.core.Guard;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
@@ -19,6 +20,9 @@ import org.junit.jupiter.api.Test;
 import scala.collection.immutable.Nil$;
 
 class JobBookTest {
+  private static final Field STAGE_ID = Scala.field(StageInfo.class, "stageId");
+  private static final Field PARENTS = Scala.field(StageInfo.class, "parentIds");
+
   private final SyncLoop loop = new SyncLoop(
       "spark", null, new Guard(() -> { }), new Settings(key -> key.equals("server") ? "http://127.0.0.1:1" : null));
   private final List<String> ended = new ArrayList<>();
@@ -30,10 +34,20 @@ class JobBookTest {
     return properties;
   }
 
-  @SuppressWarnings("unchecked")
   private void start(int sparkJob, Properties properties) {
+    start(sparkJob, properties, 0);
+  }
+
+  private void start(int sparkJob, Properties properties, int stages) {
+    List<StageInfo> infos = new ArrayList<>();
+    for (int i = 0; i < stages; i++) {
+      StageInfo stage = Allocation.bare(StageInfo.class);
+      Scala.set(STAGE_ID, stage, i);
+      Scala.set(PARENTS, stage, Nil$.MODULE$);
+      infos.add(stage);
+    }
     jobs.started(new SparkListenerJobStart(
-        sparkJob, 0, (scala.collection.Seq<StageInfo>) (Object) Nil$.MODULE$, properties), 0);
+        sparkJob, 0, scala.collection.JavaConverters.asScalaBuffer(infos), properties), 0);
   }
 
   private void end(int sparkJob) {
@@ -87,6 +101,17 @@ class JobBookTest {
     List<?> said = (List<?>) loop.live().job("group-forever").get("host_ids");
     assertEquals(102, said.size());
     assertEquals("[0, 51, 52]", said.subList(0, 3).toString());
+  }
+
+  /** The wire takes no more, and every full report names the job. */
+  @Test
+  void aJobOfTooManyStagesSaysNoneOfThem() {
+    start(1, new Properties(), Fact.MAX_STAGES);
+    start(2, new Properties(), Fact.MAX_STAGES + 1);
+    for (String list : new String[] {"stages", "stage_tasks"}) {
+      assertEquals(Fact.MAX_STAGES, ((List<?>) loop.live().job("job-1").get(list)).size());
+      assertEquals(0, ((List<?>) loop.live().job("job-2").get(list)).size());
+    }
   }
 
   @Test
