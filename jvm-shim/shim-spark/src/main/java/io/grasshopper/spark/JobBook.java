@@ -18,6 +18,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
+import java.util.function.Predicate;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.JobResult;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -104,7 +106,7 @@ final class JobBook {
 
   /** A root execution is over; those that are nested in it are not known by their own id. */
   void sqlEnded(long execution, long atNanos) {
-    Job job = jobs.get("sql-" + execution);
+    Job job = jobs.get(JobKey.SQL + execution);
     if (job != null) {
       remember(job.key.key);
       end(job, atNanos);
@@ -117,6 +119,18 @@ final class JobBook {
       endedExecutions.remove(endedExecutions.iterator().next());
     }
     endedExecutions.add(execution);
+  }
+
+  /** The ends of some may have been lost: Spark jobs and SQL executions, by their ids, that are not there any more have ended. */
+  void retain(IntPredicate isActive, Predicate<String> isExecuting, long atNanos) {
+    bySparkJob.keySet().removeIf(sparkJob -> !isActive.test(sparkJob));
+    for (Job job : new ArrayList<>(jobs.values())) {
+      job.active.removeIf(sparkJob -> !isActive.test(sparkJob));
+      boolean isThere = job.key.isSql ? isExecuting.test(job.key.key.substring(JobKey.SQL.length())) : !job.active.isEmpty();
+      if (!isThere) {
+        end(job, atNanos);
+      }
+    }
   }
 
   private void end(Job job, long atNanos) {

@@ -19,6 +19,9 @@ final class JobKey {
   /** The local properties of a thread's jobs, under our prefix. */
   static final List<String> OPTIONS = Collections.unmodifiableList(
       Arrays.asList("weight", "copies.enabled", "mode", "deadline", "error.bound", "late.job", "speculator"));
+  /** What the key of an SQL execution begins with, before its id. */
+  static final String SQL = "sql-";
+
   /** What the wire says for a job without a deadline. */
   private static final long NO_DEADLINE = -1;
   private static final int MAX_WEIGHT = 1000;
@@ -49,7 +52,7 @@ final class JobKey {
     String group = text(properties, "spark.jobGroup.id", "");
     isSql = !sql.isEmpty();
     isStreaming = !text(properties, "sql.streaming.queryId", "").isEmpty();
-    key = Fact.key(isSql ? "sql-" + sql : group.isEmpty() ? "job-" + sparkJob : "group-" + group);
+    key = Fact.key(isSql ? SQL + sql : group.isEmpty() ? "job-" + sparkJob : "group-" + group);
     String parts = text(properties, "spark.grasshopper.weight", "1");
     String copies = text(properties, "spark.grasshopper.copies.enabled", "true").toLowerCase(Locale.ROOT);
     String wish = text(properties, "spark.grasshopper.mode", "control").toLowerCase(Locale.ROOT);

@@ -252,6 +252,7 @@ final class SparkHost implements Host {
   @Override
   public void forgetGone() {
     lock.run(() -> loop.live().retain(presence::isThere));
+    jobs.retain(presence::isActive, presence::isExecuting, System.nanoTime());
   }
 
   @Override

@@ -13,6 +13,8 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
@@ -48,6 +50,11 @@ class JobBookTest {
     }
     jobs.started(new SparkListenerJobStart(
         sparkJob, 0, scala.collection.JavaConverters.asScalaBuffer(infos), properties), 0);
+  }
+
+  private List<String> live() {
+    return Stream.of("job-1", "job-2", "group-nightly", "sql-6", "sql-7").filter(job -> loop.live().job(job) != null)
+        .collect(Collectors.toList());
   }
 
   private void end(int sparkJob) {
@@ -141,6 +148,24 @@ class JobBookTest {
     JobBook hasty = new JobBook(loop, true, ended::add);
     assertEquals("false false true", jobs.endsLate(silent) + " " + jobs.endsLate(kept) + " " + jobs.endsLate(killed));
     assertEquals("true false true", hasty.endsLate(silent) + " " + hasty.endsLate(kept) + " " + hasty.endsLate(killed));
+  }
+
+  /** Its end was lost with other events, and every full report went on naming it. */
+  @Test
+  void aJobThatSparkNoLongerHasEnds() {
+    start(1, new Properties());
+    start(2, new Properties());
+    Properties group = properties("spark.jobGroup.id", "nightly");
+    start(3, group);
+    start(4, group);
+    start(5, properties("spark.sql.execution.id", "6"));
+    start(6, properties("spark.sql.execution.id", "7"));
+    end(6);
+    jobs.retain(sparkJob -> sparkJob == 2 || sparkJob == 4, "7"::equals, 0);
+    assertEquals("[job-2, group-nightly, sql-7]", live().toString());
+    assertEquals("[job-1, sql-6]", ended.stream().sorted().collect(Collectors.toList()).toString());
+    end(4);
+    assertNull(loop.live().job("group-nightly"), "the end of 3 will not come");
   }
 
   @Test
