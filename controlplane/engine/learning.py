@@ -108,7 +108,7 @@ class Learning:
                 siblings.settle()
             if info.row in cluster.stage_infos:
                 job = cluster.job_infos[int(cluster.stages.job[info.row])]
-                if any(parent == fact.stage for parent, _ in job.edges):
+                if fact.stage in job.parents:
                     work_s = float(cluster.stages.net_sum_s[info.row])
                     self._output_seen(job.name, info.fact.name, fact.shuffle_write_bytes, work_s)
         self._time_later_stages(cluster, changes, now_s)

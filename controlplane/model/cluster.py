@@ -124,10 +124,18 @@ class JobInfo:
     """The speculator that its user names; empty for its pool's."""
     queued: f.QueuedApplication | None = None
     """Its queue's last report of it; None for a driver's jobs."""
+    parents: frozenset[int] = field(init=False)
+    """The stages that feed others."""
+    fed: frozenset[int] = field(init=False)
+    """The stages that others feed."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", frozenset(parent for parent, _ in self.edges))
+        object.__setattr__(self, "fed", frozenset(child for _, child in self.edges))
 
     def reads_input(self, stage: int) -> bool:
         """Whether no stage of the job feeds this one."""
-        return all(child != stage for _, child in self.edges)
+        return stage not in self.fed
 
 
 @dataclass(frozen=True, slots=True)

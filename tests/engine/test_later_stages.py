@@ -73,6 +73,20 @@ def test_who_reads_input_is_told_in_a_few_looks_at_each_edge():
     assert reading(scenario) == {1}
 
 
+def test_the_ends_of_many_stages_are_learned_in_a_few_looks_at_each_edge():
+    """One look at all edges for each of many ended stages held every driver's reply."""
+    n_stages = 100
+    scenario = submit([(n, n + 1) for n in range(1, n_stages)], [1] * n_stages)
+    for stage in range(1, n_stages + 1):
+        scenario.stage(1, stage=stage)
+    cluster = scenario.scheduler.cluster
+    row = cluster.sources[SOURCE].jobs["job"]
+    edges = Edges(cluster.job_infos[row].edges)
+    cluster.job_infos[row] = replace(cluster.job_infos[row], edges=edges)
+    scenario.tell([f.StageEnded(stage=stage, stage_attempt=0) for stage in range(1, n_stages + 1)])
+    assert edges.n_read <= 5 * n_stages
+
+
 def test_stages_after_a_fork_that_meet_again_count_once():
     """Two paths lead to each of the last two stages."""
     scenario = submit(DIAMOND, TASKS)
