@@ -1,8 +1,8 @@
 """How does a fact change what is known? The only place where any does.
 
 Applying a fact twice changes nothing: attempts, stages, jobs and executors are known by the host's own ids, and an
-attempt that has ended stays ended for as long as its stage is known. A full report is applied like any other and then
-removes everything of its source that it did not name.
+attempt that has ended stays ended for as long as its stage is known and it is among the newest that have. A full report
+is applied like any other and then removes everything of its source that it did not name.
 """
 
 import hashlib
@@ -266,7 +266,7 @@ def _check_stage(now: Intake, fact: f.StageSubmitted, known: StageInfo | None) -
             raise BadFact("stage_submitted.done", [first, last], want, source.name)
         end = last
     if known is None:
-        most = _most(cluster, cluster.n_tasks + n_tasks, MOST_TASKS, MOST_TASKS_BY_ALL)
+        most = cluster.most(cluster.n_tasks + n_tasks, MOST_TASKS, MOST_TASKS_BY_ALL)
         if source.n_tasks + n_tasks > most:
             want = f"at most {most} with those of its {len(source.stages)} other stages"
             raise BadFact("stage_submitted.n_tasks", n_tasks, want, source.name)
@@ -275,14 +275,9 @@ def _check_stage(now: Intake, fact: f.StageSubmitted, known: StageInfo | None) -
 
 def _check_room(now: Intake, field: str, got: object, n_before: int, everywhere: int, n_new: int = 1) -> None:
     """Raises BadFact if `n_new` more exceed a source's limit, given the total."""
-    most = _most(now.cluster, everywhere + n_new, MOST_OPEN, MOST_OPEN_BY_ALL)
+    most = now.cluster.most(everywhere + n_new, MOST_OPEN, MOST_OPEN_BY_ALL)
     if n_new and n_before + n_new > most:
         raise BadFact(field, got, f"at most {most} at once", now.source.name)
-
-
-def _most(cluster: Cluster, everywhere: int, of_source: int, by_all: int) -> int:
-    """How much a source may have, given the total: if that is too much, each has an equal part."""
-    return of_source if everywhere <= by_all else min(of_source, by_all // len(cluster.sources))
 
 
 def _check_listed(
@@ -295,7 +290,7 @@ def _check_listed(
     counts = listed(fact)
     n = sum(counts.values())
     others, everywhere = source.n_listed - n_before, cluster.n_listed - n_before + n
-    most = _most(cluster, everywhere, MOST_LISTED, MOST_LISTED_BY_ALL)
+    most = cluster.most(everywhere, MOST_LISTED, MOST_LISTED_BY_ALL)
     if n and others + n > most:
         longest = max(counts, key=lambda name: counts[name])
         want = f"at most {most} in its lists, with the {others} of its other jobs, stages and requests"

@@ -4,7 +4,7 @@ import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.changes import EndedAttempt
-from controlplane.model.cluster import Cluster, StageInfo
+from controlplane.model.cluster import Cluster, SourceState, StageInfo
 from controlplane.model.columns import NAN
 from controlplane.model.errors import BadFact
 from controlplane.model.intake import Intake
@@ -12,6 +12,12 @@ from controlplane.model.writers import Reported
 
 MOST_AT_ONCE = 64
 """Live attempts of one task, more than any host runs; work for each of them looks at the others."""
+MOST_STARTED = 2_000_000
+"""Tasks of one source's open stages that have or had an attempt; the ends of further ones count."""
+MOST_STARTED_BY_ALL = 10_000_000
+"""The same of all sources; beyond it each may have an equal part."""
+MOST_ENDED = 2000
+"""Ended attempts of a stage that are remembered, the newest: a full report repeats half as many."""
 NEXT_WITHIN_S = 0.1
 """Longest time by which a host reports the next start on a slot before the end of the attempt that held it."""
 
@@ -19,7 +25,7 @@ NEXT_WITHIN_S = 0.1
 def attempt_started(now: Intake, fact: f.AttemptStarted) -> None:
     """Adds a live attempt; one that is known, or has ended, changes nothing.
 
-    Raises BadFact for an impossible index, and for one more attempt of a task than any host runs.
+    Raises BadFact for an impossible index, for one more attempt of a task than any host runs, and for a task too many.
     """
     source, cluster = now.source, now.cluster
     now.mentioned.add(("attempt", fact.attempt))
@@ -33,12 +39,11 @@ def attempt_started(now: Intake, fact: f.AttemptStarted) -> None:
         return
     if fact.attempt in info.ended:
         return
-    if _is_crowded(cluster, info, fact.index):
-        want = f"a task with fewer than {MOST_AT_ONCE} live attempts"
+    if want := _limit(cluster, source, info, fact.index):
         raise BadFact("attempt_started.index", fact.index, want, source.name)
     executor = source.executors[fact.executor]
     stages, tasks, stage = cluster.stages, cluster.tasks, info.row
-    task = _task(cluster, info, fact.index)
+    task = _task(cluster, source, info, fact.index)
     start_s = now.at_s(fact)
     if tasks.done[task] and not fact.speculative and start_s > tasks.done_s[task]:
         _run_again(cluster, info, task, fact.index)
@@ -93,7 +98,7 @@ def attempt_ended(now: Intake, fact: f.AttemptEnded) -> None:
         return
     if fact.attempt in source.attempts:
         _check_same_task(now, info, fact)
-    elif fact.executor in source.executors and not _is_crowded(now.cluster, info, fact.index):
+    elif fact.executor in source.executors and not _limit(now.cluster, source, info, fact.index):
         started = f.AttemptStarted(
             attempt=fact.attempt,
             stage=fact.stage,
@@ -110,7 +115,7 @@ def attempt_ended(now: Intake, fact: f.AttemptEnded) -> None:
     if fact.attempt in source.attempts:
         _end(now, info, source.attempts[fact.attempt], fact, now.at_s(fact))
     else:
-        info.ended.add(fact.attempt)
+        _remember(info, fact.attempt)
         if fact.outcome is f.Outcome.SUCCESS:
             done_unseen(now.cluster, info, fact.index, fact.index, now.at_s(fact))
 
@@ -168,14 +173,27 @@ def _check_same_task(now: Intake, info: StageInfo, fact: f.AttemptEnded) -> None
         raise BadFact("attempt_ended.attempt", fact.attempt, f"one that started in task {place}", now.source.name)
 
 
-def _is_crowded(cluster: Cluster, info: StageInfo, index: int) -> bool:
+def _remember(info: StageInfo, attempt: int) -> None:
+    """An attempt has ended; of the stage's oldest no fact will come again."""
+    info.ended[attempt] = None
+    if len(info.ended) > MOST_ENDED:
+        del info.ended[next(iter(info.ended))]
+
+
+def _limit(cluster: Cluster, source: SourceState, info: StageInfo, index: int) -> str:
+    """What one more attempt of a task would exceed, in words; empty if nothing."""
     row = info.task_rows.get(index)
-    return row is not None and bool(cluster.tasks.n_live[row] >= MOST_AT_ONCE)
+    if row is not None:
+        crowded = cluster.tasks.n_live[row] >= MOST_AT_ONCE
+        return f"a task with fewer than {MOST_AT_ONCE} live attempts" if crowded else ""
+    most = cluster.most(len(cluster.tasks) + 1, MOST_STARTED, MOST_STARTED_BY_ALL)
+    return f"at most {most} started tasks in the source's open stages" if source.n_started >= most else ""
 
 
-def _task(cluster: Cluster, info: StageInfo, index: int) -> int:
+def _task(cluster: Cluster, source: SourceState, info: StageInfo, index: int) -> int:
     row = info.task_rows.get(index)
     if row is None:
+        source.n_started += 1
         sizes = info.fact.input_bytes
         row = info.task_rows[index] = cluster.tasks.add(
             pool=cluster.stages.pool[info.row],
@@ -292,6 +310,6 @@ def _end(now: Intake, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: 
     )
     cluster.executors.n_ended[attempts.executor[row]] += 1
     _note_warmth(cluster, info, row, fact, ended_s)
-    info.ended.add(fact.attempt)
+    _remember(info, fact.attempt)
     info.live.discard(row)
     cluster.free_attempt(now.source, row)

@@ -58,7 +58,8 @@ class StageInfo:
     done_unseen_s: float = -math.inf
     """When tasks with unknown attempts were last found to have finished."""
     task_rows: dict[int, int] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
+    ended: dict[int, None] = field(default_factory=dict)
+    """Ids of its attempts that have ended, the newest last."""
     live: set[int] = field(default_factory=set)
     """Rows of its live attempts."""
     warm_executors: set[str] = field(default_factory=set)
@@ -171,6 +172,8 @@ class SourceState:
     """Ids of the requests of each stage."""
     n_tasks: int = 0
     """Tasks of all its stages."""
+    n_started: int = 0
+    """Those of them that have or had an attempt."""
     n_listed: int = 0
     """Numbers and names in the lists of all its jobs, stages and requests."""
     avoided: dict[str, int] = field(default_factory=dict)
@@ -231,6 +234,10 @@ class Cluster:
         """Tasks of all stages."""
         self.n_listed = 0
         """Numbers and names in the lists of all jobs, stages and requests."""
+
+    def most(self, everywhere: int, of_source: int, by_all: int) -> int:
+        """How much a source may have, given the total: if that is too much, each has an equal part."""
+        return of_source if everywhere <= by_all else min(of_source, by_all // len(self.sources))
 
     def keep_tasks(self, source: SourceState, n: int) -> None:
         """Count `n` more tasks in a source's stages; fewer if negative."""
@@ -319,6 +326,7 @@ class Cluster:
             self.free_attempt(source, attempt_row)
         for task_row in info.task_rows.values():
             self.tasks.remove(task_row)
+        source.n_started -= len(info.task_rows)
         source.stages.pop((info.fact.stage, info.fact.stage_attempt))
         self.keep_tasks(source, -info.fact.n_tasks)
         self.keep_listed(source, -info.n_listed)

@@ -70,6 +70,8 @@ def rows():
         ),
         ("open requests of a source", [f"{apply.MOST_REQUESTS:,}"]),
         ("live attempts of one task", [f"{attempts.MOST_AT_ONCE}"]),
+        ("tasks of a source's open", [f"{most:,}" for most in (attempts.MOST_STARTED, attempts.MOST_STARTED_BY_ALL)]),
+        ("ended attempts of a stage", [f"{attempts.MOST_ENDED:,}"]),
         ("hosts without executors", [f"{cluster.MOST_LEFT_HOSTS:,}"]),
         ("sources of an address", [f"{sources.APPLICATION_SOURCES}"]),
         ("reports of a source that wait", [f"{sources.MOST_WAITING}"]),

@@ -3,8 +3,10 @@
 import tracemalloc
 
 import pytest
+from msgspec.structs import replace
 
 from controlplane.model import apply as applying
+from controlplane.model import attempts as starting
 from controlplane.model import facts as f
 from controlplane.model.apply import MOST_REQUESTS, MOST_TASKS, apply, forget
 from controlplane.model.attempts import MOST_AT_ONCE
@@ -163,6 +165,42 @@ def test_a_task_has_no_more_live_attempts_than_any_host_runs():
     assert not scenario.tell([scenario.started(900, 0, index=1)]).bad_facts
     assert not scenario.tell([scenario.ended(MOST_AT_ONCE, 1.0, index=0)]).bad_facts
     assert tasks.done[0], "the end of one that was refused tells all the same"
+
+
+def test_of_a_stages_ended_attempts_the_newest_are_remembered(monkeypatch):
+    """A driver that tries one task again and again made the control plane grow for as long as the stage is open."""
+    monkeypatch.setattr(starting, "MOST_ENDED", 3)
+    scenario = Scenario()
+    scenario.stage(2)
+    (info,) = scenario.scheduler.cluster.stage_infos.values()
+    for n in range(5):
+        scenario.tell([scenario.started(n, 0, index=0), scenario.ended(n, 1.0, index=0, outcome=f.Outcome.FAILED)])
+    assert list(info.ended) == [2, 3, 4]
+    scenario.tell([scenario.started(4, 0, index=0)])
+    assert not info.live, "a full report may name the start of one that has just ended"
+    unknown = [replace(scenario.ended(0, 1.0, index=0), attempt=n, executor="gone") for n in range(5, 9)]
+    scenario.tell(unknown)
+    assert list(info.ended) == [6, 7, 8]
+
+
+def test_a_source_has_no_more_started_tasks_than_any_driver_could(monkeypatch):
+    """Each costs some 300 bytes until its stage is over; what ends makes room."""
+    monkeypatch.setattr(starting, "MOST_STARTED", 3)
+    scenario = Scenario()
+    scenario.stage(4)
+    scenario.stage(4, stage=2)
+    cluster = scenario.scheduler.cluster
+    decision = scenario.tell([scenario.started(n, 0) for n in range(4)])
+    assert [fact for _, fact in decision.bad_facts] == [
+        f"{SOURCE} reported attempt_started.index = 3, want at most 3 started tasks in the source's open stages"
+    ]
+    assert not scenario.tell([scenario.started(9, 1, index=0)]).bad_facts, "one that has started needs no more room"
+    assert not scenario.tell([scenario.ended(3, 1.0)]).bad_facts
+    info = cluster.stage_infos[cluster.sources[SOURCE].stages[1, 0]]
+    assert info.is_done(3), "the end of one that was refused tells all the same"
+    scenario.tell([*(scenario.ended(n, 1.0) for n in range(3)), scenario.ended(9, 1.0, index=0)])
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0)])
+    assert not scenario.tell([scenario.started(20, 0, index=0, stage=2)]).bad_facts
 
 
 def test_an_executor_that_is_lost_looks_for_no_next_task_on_it():
