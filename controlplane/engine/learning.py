@@ -165,13 +165,13 @@ class Learning:
                 self.hosts.attempt_ended(ended.host, self._log_slowness(cluster, ended, duration_s), now_s)
             if (stage, by_work) not in self._siblings:
                 self._siblings[stage, by_work] = Siblings(self._habits_of_pool[ended.pool].tail)
-            self._siblings[stage, by_work].observe(cost, finished)
+            self._siblings[stage, by_work].observe(cost, finished, is_sample=not fact.told)
         self._learn_of_race(cluster, ended, now_s)
         if fact.outcome is Outcome.KILLED:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
             self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
         if finished:
-            if np.isnan(ended.startup_s):
+            if np.isnan(ended.startup_s) and not fact.told:
                 self.remaining.started_within(cluster.pools, ended.pool, duration_s, ended.cold)
             foretold_s, came_s = ended.foretold_end_s - ended.estimated_s, ended.ended_s - ended.estimated_s
             self.accuracy.observe("t_rem", foretold_s, came_s)
@@ -206,7 +206,7 @@ class Learning:
 
     def _learn_of_race(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
         """The first of an original and its copy to end shows how much of the slowness lies in the work."""
-        if ended.rival is None or not cluster.pools.alive[ended.pool]:
+        if ended.rival is None or ended.fact.told or not cluster.pools.alive[ended.pool]:
             return
         host_log = self.host_health(cluster, now_s).certain_log
         own = ended.log_slowness - float(host_log[ended.host])

@@ -317,7 +317,7 @@ class Scheduler:
                 self._not_started(entry, now_s + RETRY_S * (fact.reason != NO_SLOT))
         for ended in changes.ended_with_source + changes.ended:
             decision.outcomes += self.ledger.ended(ended)
-            if ended.fact.speculative and not ended.fact.order:
+            if ended.fact.speculative and not ended.fact.order and not ended.fact.told:
                 core_s = ended.cores * ended.fact.duration_ms / 1000
                 its_own = StockCopy(source=ended.source, ended_s=ended.ended_s, won=ended.won, core_s=core_s)
                 decision.stock_copies.append(its_own)

@@ -124,6 +124,8 @@ class RemainingTimes:
         if units > 0:
             stages.n_costs[stage] += 1
             stages.log_cost_sum[stage] += np.log(self.cost(cluster, ended, duration_s, units))
+        if fact.told:
+            return
         self.history.learn(
             cluster.stage_infos[stage].fact,
             net_s,

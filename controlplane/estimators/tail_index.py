@@ -190,10 +190,13 @@ class Siblings:
         """(number of its sample, log of its duration, whether it finished)."""
         self._n_finished, self._log_sum = 0, 0.0
 
-    def observe(self, duration: float, finished: bool = True) -> None:
-        """Add one more duration, in a unit that siblings share; the first one is no sample."""
+    def observe(self, duration: float, finished: bool = True, *, is_sample: bool = True) -> None:
+        """Add one more duration, in a unit that siblings share; the first one is no sample.
+
+        One that has been a sample before, like those that survive a restart, is only compared with.
+        """
         log_duration = log(duration)
-        if self._n_finished:
+        if self._n_finished and is_sample:
             self._latest.append((self._tail.seen, log_duration, finished))
             self._tail.observe(exp(log_duration - self._log_sum / self._n_finished), finished)
         if finished:

@@ -327,6 +327,8 @@ class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
     records_read: KnownOrMinusOne = -1
     records_written: KnownOrMinusOne = -1
     shuffle_bytes_written: KnownOrMinusOne = -1
+    told: bool = False
+    """Whether an earlier report that was applied has told it: it teaches nothing then that outlives its stage."""
     age_ms: Age = 0
 
 

@@ -1,6 +1,7 @@
 """Does what is learned reach the decisions, and is what is over forgotten?"""
 
 import pytest
+from msgspec.structs import replace
 
 from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
 from controlplane.engine.scheduler import Scheduler
@@ -8,7 +9,7 @@ from controlplane.engine.seeing import job_sums
 from controlplane.model import cluster as cluster_of_all
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
-from controlplane.model.decisions import KillWish, Report
+from controlplane.model.decisions import Decision, KillWish, Report
 from controlplane.model.parameters import EngineSettings
 from tests.scenario import SOURCE, Scenario
 
@@ -171,6 +172,38 @@ def test_the_next_run_of_an_application_begins_with_its_start_ups():
         assert (pools.cold_startup_mean_s[row], pools.cold_startup_deviation_s[row]) == pytest.approx((0.8, 0.2))
         assert pools.startup_mean_s[row] != pools.startup_mean_s[row]
         assert pools.slots[row] == 0
+
+
+def test_what_a_full_report_tells_again_after_a_restart_teaches_nothing_twice():
+    """The tail's window and the stages' past survive the restart; the stage itself is counted anew."""
+    scenario = Scenario(slots=20)
+    scenario.stage(20, name="map", input_bytes=1000)
+    copy = scenario.started(40, 1, index=19, speculative=True)
+    scenario.start_all(20)
+    scenario.tell([copy])
+    scenario.now_s = 4.0
+    ends = [scenario.ended(i, 1.0 + i / 10, bytes_read=1000) for i in range(12)]
+    ends.append(scenario.ended(40, 1.0, index=19, speculative=True, bytes_read=1000))
+    scenario.tell(ends)
+    learned = scenario.scheduler.learned()
+    (stage,) = [info.fact for info in scenario.scheduler.cluster.stage_infos.values()]
+
+    def restarted(told: bool) -> tuple[Scheduler, Decision]:
+        scheduler = Scheduler(EngineSettings())
+        scheduler.restore(learned)
+        facts = [scenario.attached, *scenario.executors, stage, *(replace(fact, told=told) for fact in ends)]
+        report = Report(source=SOURCE, epoch=1, received_s=9.0, facts=facts, full=True)
+        return scheduler, scheduler.handle([report], 9.0)[0]
+
+    (again, decision), (anew, decision_anew) = restarted(told=True), restarted(told=False)
+    assert again.learned() == learned
+    assert anew.learned()["stages"] != learned["stages"], "nobody has learned these"
+    assert anew.learned()["applications"] != learned["applications"]
+    assert (len(decision.stock_copies), len(decision_anew.stock_copies)) == (0, 1)
+    for name in ("n_done", "n_finished", "net_sum_s", "log_cost_sum"):
+        first, other = (getattr(scheduler.cluster.stages, name)[0] for scheduler in (again, anew))
+        assert first == pytest.approx(other), name
+    assert again.cluster.stages.n_finished[0] == 13
 
 
 def test_a_hundred_applications_are_remembered_after_they_have_gone():

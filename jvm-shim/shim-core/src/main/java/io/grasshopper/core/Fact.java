@@ -27,6 +27,7 @@ public final class Fact {
   private final String type;
   private final long atNanos;
   private final Map<String, Object> fields = new LinkedHashMap<>();
+  private boolean isTold;
 
   private Fact(String type, long atNanos) {
     this.type = type;
@@ -91,10 +92,18 @@ public final class Fact {
     return ((Number) fields.get(name)).longValue();
   }
 
+  /** The control plane has taken it in; of an end, a full report that repeats it says so. */
+  void told() {
+    isTold = true;
+  }
+
   Map<String, Object> toWire(long nowNanos) {
     Map<String, Object> wire = new LinkedHashMap<>();
     wire.put("type", type);
     wire.putAll(fields);
+    if (isTold && type.equals("attempt_ended")) {
+      wire.put("told", true);
+    }
     if (atNanos != TIMELESS) {
       wire.put("age_ms", Math.max(0, (nowNanos - atNanos) / 1_000_000));
     }

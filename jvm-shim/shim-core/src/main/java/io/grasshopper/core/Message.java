@@ -11,6 +11,7 @@ final class Message {
   private final LiveState live;
   private final FactQueue queue;
   private final Outbox outbox;
+  private long planeEpoch;
 
   /** @param source who speaks, filled in by the time of the first request */
   Message(Map<String, Object> source, Host host, LiveState live, FactQueue queue, Outbox outbox) {
@@ -34,8 +35,15 @@ final class Message {
     return request;
   }
 
-  /** The batch does not go again. Its progress has arrived, unless the reply wants a full report instead. */
+  /**
+   * The batch does not go again. Its progress has arrived, unless the reply wants a full report instead. So have its facts, unless
+   * another control plane answers, which takes in nothing before a full report.
+   */
   void acknowledge(Reply reply) {
+    if (!reply.wantFull && (outbox.isBatchFull() || reply.planeEpoch == planeEpoch)) {
+      outbox.told();
+    }
+    planeEpoch = reply.planeEpoch;
     outbox.acknowledge();
     if (!outbox.isRepeat() && !reply.wantFull) {
       host.progressArrived();

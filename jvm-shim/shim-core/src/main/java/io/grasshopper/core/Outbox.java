@@ -110,6 +110,11 @@ final class Outbox {
     batch = null;
   }
 
+  /** The facts of the current batch were taken in. */
+  void told() {
+    batch.forEach(Fact::told);
+  }
+
   /** The current batch is refused for good: it is dropped, and a full report takes its place. */
   void discard() {
     dropped += batch == null ? 0 : batch.size();

@@ -7,10 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class SyncLoopTest extends LoopTest {
@@ -113,6 +116,43 @@ class SyncLoopTest extends LoopTest {
       }
     }
     throw new AssertionError("no full report in 20 requests");
+  }
+
+  private static Fact end(long attempt) {
+    return Fact.at("attempt_ended", 0).with("stage", 3L).with("stage_attempt", 0L).with("attempt", attempt)
+        .with("index", (int) attempt).with("outcome", "success");
+  }
+
+  private Map<?, ?> nextWith(String text) throws Exception {
+    for (int i = 0; i < 50; i++) {
+      Map<?, ?> request = plane.nextRequest();
+      if (request.get("facts").toString().contains(text)) {
+        return request;
+      }
+    }
+    throw new AssertionError("no request says " + text);
+  }
+
+  /** What has been learned of it survives a restart, and would be learned again. */
+  @Test
+  void saysOfEachEndWhetherItWasToldBefore() throws Exception {
+    AtomicBoolean hasRestarted = new AtomicBoolean();
+    plane.behaviour = (http, request) -> {
+      boolean isFirst = request.get("facts").toString().contains("attempt=2") && hasRestarted.compareAndSet(false, true);
+      String reply = FakePlane.acknowledging(request, isFirst ? ", \"want_full\": true" : "");
+      FakePlane.reply(http, hasRestarted.get() ? reply.replace("\"plane_epoch\": 7", "\"plane_epoch\": 8") : reply);
+    };
+    start();
+    loop.queue().offer(() -> {
+      loop.emit(Fact.at("stage_submitted", 0).with("stage", 3L).with("stage_attempt", 0L));
+      loop.emit(end(1));
+    });
+    assertFalse(nextWith("attempt=1").toString().contains("told"));
+    plane.nextRequest();
+    loop.queue().offer(() -> loop.emit(end(2)));
+    assertEquals(false, nextWith("attempt=2").get("full"));
+    List<?> ends = ((List<?>) nextWith("attempt=2").get("facts")).subList(2, 4);
+    assertEquals("[true, null]", ends.stream().map(fact -> ((Map<?, ?>) fact).get("told")).collect(Collectors.toList()).toString());
   }
 
   @Test
