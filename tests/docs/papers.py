@@ -138,7 +138,8 @@ What the four papers propose, compare with, tabulate, draw or claim, and how far
 - **simulated**: it is computed or simulated and tested, and no host is told.
 - **not yet**: not built, or a result nobody has tried to obtain here. A figure or claim is "not yet" until an
   experiment of ours has tried it, even where the mechanism behind it is live.
-- **cannot be tried here**: the statement is about machines or traces that are not at hand; the row says which.
+- **cannot be tried here**: the statement is about machines or traces that are not at hand, or about what the
+  paper's own formulas exclude; the row says which.
 
 Existing parts link to code, a test and a page. Where a paper's print is wrong, the policy's page says so under
 "Erratum".
