@@ -3,7 +3,7 @@
 `python -m tests.suites lint|unit|test|test-full`. A tier goes on after a failed suite, so that one run shows all.
 Where real daemons share a busy machine, a few tests that failed are tried once more, on daemons of their own; the
 summary names each that passed only then. One that tests/test-full.json names as such already fails.
-`test` and `test-full` end with the share of the code that the measured suites ran, and write build/coverage.json.
+`test-full` ends with the share of the code that the measured suites ran, and writes build/coverage.json.
 What passed for a commit is remembered, also if the run is killed: `test-full` goes on from there, and writes
 build/test-full.json, which is committed as tests/test-full.json.
 """
@@ -101,13 +101,8 @@ OF_THE_WHEEL = [f"tests/{name}" for name in (*PACKAGED, "api/test_rest.py", "sto
 """Tests of what a wheel may lack: commands, pages, tables, traces, jars, and libraries that the rest imports."""
 QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
-MEASURED = ("doctests", "plain", "unit")
-"""Suites whose coverage is measured: it makes them take 1.4 to 1.8 times as long, so `make unit` does without.
-
-Nor is `models` measured: most of its time goes to kernels, which are not seen where they are compiled.
-"""
 TEST = (
-    *(suite.measured() if suite.name in MEASURED else suite for suite in UNIT),
+    *UNIT,
     _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser", "classes")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
@@ -121,8 +116,13 @@ ON_OLDER_SPARK = [
     for name in ("approximate", "attachments", "copies", "modes", "plane_faults", "spark_faults", "targets", "writes")
 ]
 OLDER_SPARK = _pytest("spark-3.5", "-m", QUICK, *ON_OLDER_SPARK, minutes=60, disturbed=True)
+MEASURED = ("doctests", "plain", "unit")
+"""Suites whose coverage `test-full` measures: it makes them take 1.4 to 1.8 times as long.
+
+`models` is not measured: most of its time goes to kernels, which are not seen where they are compiled.
+"""
 FULL = (
-    *TEST,
+    *(suite.measured() if suite.name in MEASURED else suite for suite in TEST),
     replace(OLDER_SPARK, command=("env", f"SPARK_UNDER_TEST={ROOT / 'build/spark-3.5/pyspark'}", *OLDER_SPARK.command)),
     Suite("wheel-full", _python("-m", "tests.wheel", _report("wheel-full"), f"--ignore={PROPERTIES}"), 30),
     Suite("programs", _python("-m", "tests.programs", "all"), 420),

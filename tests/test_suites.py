@@ -151,3 +151,9 @@ def test_the_share_that_a_measured_suite_runs_is_shown(suite, tmp_path, monkeypa
     )
     report = json.loads((tmp_path / "build" / "coverage.json").read_text())
     assert report["files"]["controlplane/__init__.py"]["missing_lines"] == [4]
+
+
+def test_only_the_longest_tier_measures():
+    """It takes minutes that nobody has who waits for `make test`."""
+    told = {tier: {each.name for each in some if "coverage" in each.command} for tier, some in suites.TIERS.items()}
+    assert told == {"lint": set(), "unit": set(), "test": set(), "test-full": set(suites.MEASURED)}
