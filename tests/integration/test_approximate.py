@@ -5,24 +5,14 @@ import time
 import pytest
 
 from spark_listener.approximation.stopping import Bound
-from tests.integration.driver import JOB_S, Driver, JobError, plugged
-from tests.integration.plane_process import Plane, eventually
+from tests.integration import own_plane
+from tests.integration.driver import JOB_S, JobError
+from tests.integration.plane_process import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 SQUARES = [n * n for n in range(8)]
-
-
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory):
-    """One of its own: what it learns from tasks that hang until they are cancelled is no other test's."""
-    with Plane(tmp_path_factory.mktemp("plane")) as plane:
-        yield plane
-
-
-@pytest.fixture(scope="module")
-def driver(hosts, plane, tmp_path_factory):
-    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
-        yield driver
+plane, driver = own_plane.plane, own_plane.driver
+"""What it learns from tasks that hang until they are cancelled is no other test's."""
 
 
 def test_an_error_bound_ends_the_job_without_its_straggler_and_nobody_elses_job(driver, gate):

@@ -6,26 +6,15 @@ from pathlib import Path
 import pytest
 
 from spark_listener.demo.world import SPLIT_BYTES, World
+from tests.integration import own_plane
 from tests.integration.driver import JOB_S, STOCK_SPECULATION, Driver, JobError, plugged
-from tests.integration.plane_process import Plane, eventually
+from tests.integration.plane_process import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 WITHIN_S = 12
 TIGHT_S = 8
-
-
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory):
-    """One that knows nothing of the drivers of other tests: a slow start of theirs makes copies too late here."""
-    with Plane(tmp_path_factory.mktemp("plane")) as plane:
-        yield plane
-
-
-@pytest.fixture(scope="module")
-def driver(hosts, plane, tmp_path_factory):
-    """Its first driver."""
-    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
-        yield driver
+plane, driver = own_plane.plane, own_plane.driver
+"""A slow start in other tests makes copies too late here."""
 
 
 def begun(driver, group, gate, **more):

@@ -4,27 +4,21 @@ import time
 
 import pytest
 
-from tests.integration.driver import JOB_S, Driver, plugged
-from tests.integration.plane_process import Plane, eventually
+from tests.integration import own_plane
+from tests.integration.driver import JOB_S
+from tests.integration.plane_process import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 TASKS = 8
 SQUARES = [n * n for n in range(TASKS)]
+plane, driver = own_plane.plane, own_plane.driver
+"""Other tests' stragglers would have taught it that no job is small enough."""
 
 
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory):
-    """A control plane of its own: other tests' stragglers would have taught it that no job is small enough."""
-    with Plane(tmp_path_factory.mktemp("plane")) as plane:
-        yield plane
-
-
-@pytest.fixture(scope="module")
-def driver(hosts, plane, tmp_path_factory):
-    """A driver attached to it, whose executors have started their Python: a first worker sometimes fails to."""
-    with Driver(hosts, tmp_path_factory.mktemp("driver"), **plugged(plane.address)) as driver:
-        driver.run("squares", group="warm", tasks=16)
-        yield driver
+@pytest.fixture(scope="module", autouse=True)
+def warm(driver):
+    """The executors have started their Python: a first worker sometimes fails to."""
+    driver.run("squares", group="warm", tasks=16)
 
 
 def outcomes(plane, driver, group):
