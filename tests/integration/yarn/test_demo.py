@@ -33,7 +33,7 @@ def uncompiled(monkeypatch):
 def test_stock_and_hopper_give_the_same_results_and_the_queue_gets_grants(tmp_path) -> None:
     """In stock turns the plug-in covers no queue, so all the grants are Hopper's."""
     stock, _, _, hopper = contestants()
-    jobs = [replace(workload().jobs[-1], tasks=4)]
+    jobs = [replace(workload().jobs[-1], tasks=4, arrival_s=0.0)]
     (world,) = worlds(first_seed=1, rounds=1)
     rounds = [replace(world, bytes_per_second=4 * world.bytes_per_second)]
     report = tmp_path / "demo-yarn.json"
