@@ -3,6 +3,7 @@
 On real daemons, once with synchronous scheduling (3.4) and once with the asynchronous one that 3.5 begins with.
 Executors are counted by the ResourceManager, not by us. Caps are tried on both; what does not depend on how containers
 are proposed on 3.4, and on 3.5 what its scheduling thread takes part in. `make test-full` tries all on all, and on 3.3.
+pytest starts each version's cluster once because versions have the same places in all parameter lists.
 """
 
 import time
@@ -39,13 +40,11 @@ SLACK_S = 8.0
 """For a busy machine: until the ResourceManager has placed, and we have seen, what it may place."""
 ASYNCHRONOUS_KEY = "yarn.scheduler.capacity.schedule-asynchronously.enable"
 ASYNCHRONOUS = "3.4.3 asynchronous"
-GROWTHS = {("3.4.3", (6, 2)), ("3.3.6", (2, 6))}
-"""What `make test` tries of growing to caps and swapping them."""
+FULL_ASYNCHRONOUS = pytest.param(ASYNCHRONOUS, marks=pytest.mark.full)
+either = pytest.mark.parametrize("version", ["3.4.3", "3.5.0", FULL["3.3.6"], FULL_ASYNCHRONOUS], indirect=True)
 synchronous = pytest.mark.parametrize("version", ["3.4.3", FULL["3.5.0"], FULL["3.3.6"]], indirect=True)
 asynchronous = pytest.mark.parametrize(
-    "version",
-    [FULL["3.4.3"], "3.5.0", FULL["3.3.6"], pytest.param(ASYNCHRONOUS, marks=pytest.mark.full)],
-    indirect=True,
+    "version", [FULL["3.4.3"], "3.5.0", FULL["3.3.6"], FULL_ASYNCHRONOUS], indirect=True
 )
 
 
@@ -79,15 +78,8 @@ def rest(queue):
     eventually(lambda: queue.held() == (0, 0), about=queue.held)
 
 
-@pytest.mark.parametrize(
-    ("version", "caps"),
-    [
-        pytest.param(version, caps, marks=() if (version, caps) in GROWTHS else pytest.mark.full)
-        for version in ("3.4.3", "3.5.0", "3.3.6", ASYNCHRONOUS)
-        for caps in ((2, 6), (6, 2))
-    ],
-    indirect=["version"],
-)
+@pytest.mark.parametrize("caps", [(6, 2), pytest.param((2, 6), marks=pytest.mark.full)])
+@either
 def test_applications_grow_to_their_caps_not_one_container_further_and_swap_by_preemption(queue, caps, record_property):
     """With proposals in flight a cap that looked at live containers only was overshot by up to two thirds.
 
@@ -131,6 +123,7 @@ def test_an_application_at_its_cap_has_nothing_reserved(queue):
     assert queue.meanwhile(queue.reserved) == {(0, 0)}
 
 
+@pytest.mark.full
 @synchronous
 def test_a_control_plane_that_falls_silent_leaves_stock_order_behind(queue):
     """Grants end by themselves where they are read; and begin again when it is back."""
@@ -201,7 +194,7 @@ def squares(queue, group):
     return answer, time.monotonic() - began_s
 
 
-@pytest.mark.parametrize("absurd", absurd_replies(quick=2, count=20))
+@pytest.mark.parametrize("absurd", absurd_replies(quick=1, count=20))
 @synchronous
 def test_an_absurd_reply_and_then_silence_hold_an_application_up_for_one_lease(
     queue, stock_squares, absurd, record_property
@@ -254,6 +247,7 @@ def test_a_plan_outlives_a_refresh_of_the_queues_and_its_operator_ends_it_by_one
         queue.yarn.refresh_queues()
 
 
+@pytest.mark.full
 @synchronous
 def test_a_refresh_with_a_class_that_is_not_there_is_refused_and_changes_nothing(queue):
     """Nor does it end the ResourceManager, as the same at its start would."""
@@ -327,6 +321,7 @@ def test_a_plug_in_that_fails_wherever_it_can_is_stock_order(queue, switch):
     assert RmClient(queue.yarn.rm_url).info().state == "STARTED"
 
 
+@pytest.mark.full
 @asynchronous
 def test_a_plug_in_on_a_hadoop_that_does_not_fit_is_off_until_the_next_start(queue, switch):
     """The first `LinkageError` ends its part, with one warning."""
