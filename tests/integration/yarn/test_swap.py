@@ -92,6 +92,7 @@ def test_a_driver_asks_for_no_more_than_its_cap_until_nobody_says_so_any_more(qu
         queue.plane.resume()
 
 
+@pytest.mark.full
 def test_static_allocation_is_left_alone_and_says_so(queue, tmp_path):
     """Whoever asked for so many executors keeps them."""
     with Application(tmp_path / "fixed", **plugged(queue.plane.address), **STATIC) as fixed:

@@ -114,6 +114,7 @@ def test_a_submitted_job_is_copied_and_gives_its_result(whole, deploy_mode, tmp_
     assert (outcomes[0, False], outcomes[0, True]) == ("killed", "success")
 
 
+@pytest.mark.full
 def test_a_straggler_on_a_drivers_only_executor_gets_its_copy_on_one_that_comes(whole, tmp_path, gate):
     """Nothing else asks for a second one, and an order of usual life would expire before it has started."""
     conf = plugged(whole.plane.address) | ONE_A_NODE

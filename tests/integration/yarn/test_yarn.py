@@ -29,10 +29,6 @@ START_S = 180.0
 SITE = {"yarn.cluster.max-application-priority": 10}
 ONE_MASTER = {"yarn.scheduler.capacity.maximum-am-resource-percent": 0.3}
 FAIR_ORDER = {"yarn.scheduler.capacity.root.default.ordering-policy": "fair"}
-one_version = pytest.mark.parametrize("yarn", [FULL["3.4.3"], "3.5.0"], indirect=True)
-"""For what our tools and the local YARN do alike, whatever the version."""
-
-
 GRASSHOPPER = [sys.executable, "-m", "controlplane.cli"]
 OURS = {**os.environ, "PYTHONPATH": str(ROOT)}
 THREE_LOOKS_S = 6.0
@@ -102,7 +98,7 @@ def naming(folder: Path) -> list[str]:
     return [line for line in lines if f"{folder}/" in line]
 
 
-@pytest.fixture(scope="module", params=["3.4.3", "3.5.0"])
+@pytest.fixture(scope="module", params=[FULL["3.4.3"], "3.5.0"])
 def yarn(request, tmp_path_factory):
     """Masters may hold 30 % of four nodes of 2200 MB: of masters of 2000 MB one is active at a time."""
     folder = tmp_path_factory.mktemp("yarn")
@@ -134,7 +130,6 @@ def test_four_hosts_run_and_the_doctor_sees_how_they_are_served(yarn, rm) -> Non
     assert told["scheduler"].endswith(" asynchronous" if yarn.version == "3.5.0" else " synchronous")
 
 
-@one_version
 def test_a_driven_priority_decides_who_becomes_active_next(yarn, rm) -> None:
     """First come, first served would let the second application go before the third."""
     first, second, third = (submit(yarn.rm_url, memory_mb=2000) for _ in range(3))
@@ -150,7 +145,6 @@ def test_a_driven_priority_decides_who_becomes_active_next(yarn, rm) -> None:
     eventually(lambda: not rm.apps() and not containers(yarn.folder), about=rm.apps)
 
 
-@one_version
 def test_priorities_are_driven_by_a_command_a_few_a_minute_and_put_back(yarn, rm, tmp_path) -> None:
     """The way without a jar, whole. Who holds all it can use stands in the middle; eight would be changed at once."""
     for _ in range(8):
@@ -179,7 +173,6 @@ def test_priorities_are_driven_by_a_command_a_few_a_minute_and_put_back(yarn, rm
     eventually(lambda: not rm.apps() and not containers(yarn.folder), about=rm.apps)
 
 
-@one_version
 def test_a_refresh_changes_a_queues_order_without_a_restart(yarn, rm) -> None:
     """As installing and removing the plug-in's ordering policy do."""
     assert [queue.policy for queue in rm.scheduler().queues] == ["fifo"]
@@ -188,7 +181,7 @@ def test_a_refresh_changes_a_queues_order_without_a_restart(yarn, rm) -> None:
     assert [queue.policy for queue in rm.scheduler().queues] == ["fair"]
 
 
-@one_version
+@pytest.mark.full
 def test_a_new_resource_manager_finds_its_applications_again(yarn, rm) -> None:
     """With recovery on, what installing the plug-in takes costs no application anything."""
     id = submit(yarn.rm_url)
@@ -199,10 +192,10 @@ def test_a_new_resource_manager_finds_its_applications_again(yarn, rm) -> None:
     assert set(before) & set(containers(yarn.folder))
 
 
-@one_version
-def test_stopping_ends_daemons_and_containers(yarn) -> None:
+def test_stopping_ends_daemons_and_containers(yarn, rm) -> None:
     """Also the application that still runs, whose processes are in sessions of their own."""
-    assert containers(yarn.folder)
+    submit(yarn.rm_url)
+    eventually(lambda: containers(yarn.folder), about=rm.apps)
     assert len(naming(yarn.folder)) >= 5
     yarn.stop()
     assert not containers(yarn.folder)
