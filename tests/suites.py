@@ -88,13 +88,15 @@ PLAIN = f"{PROPERTIES}/test_plain.py"
 MODELS = ("tests/simulator", PROPERTIES)
 """Where half of the unit tests' time goes; they compute, and wait for nothing."""
 WITHOUT_MODELS = tuple(f"--ignore={folder}" for folder in MODELS)
+BESIDE_MODELS = ("doctests", "plain", "unit", "java")
+QUICK_UNIT = "unit and not full"
 UNIT = (
     *LINT,
     Suite("kernels", _python("-m", "controlplane.engine.warming"), 10),
-    _pytest("models", "-m", "unit", *MODELS, f"--ignore={PLAIN}", minutes=20, beside=("doctests", "plain", "unit")),
+    _pytest("models", "-m", QUICK_UNIT, *MODELS, f"--ignore={PLAIN}", minutes=20, beside=BESIDE_MODELS),
     _pytest("doctests", "--doctest-modules", *PACKAGES, "tests/bench", "tests/covered.py", minutes=5),
     _pytest("plain", "-m", "unit", PLAIN, minutes=10),
-    _pytest("unit", "-m", "unit", *WITHOUT_MODELS, minutes=20),
+    _pytest("unit", "-m", QUICK_UNIT, *WITHOUT_MODELS, minutes=20),
 )
 PACKAGED = ("browser", "cli", "docs", "simulator/test_cli.py", "spark_listener", "wire", "yarn_bridge")
 OF_THE_WHEEL = [f"tests/{name}" for name in (*PACKAGED, "api/test_rest.py", "store/test_store.py")]
@@ -103,8 +105,8 @@ QUICK = "integration and not full"
 YARN = "tests/integration/yarn"
 TEST = (
     *UNIT,
-    _pytest("soak", "-m", "soak and not full", minutes=40, beside=("java", "wheel", "browser", "classes")),
     Suite("java", ("mvn", "-B", "-q", "-f", "jvm-shim/pom.xml", "verify"), 15),
+    _pytest("soak", "-m", "soak and not full", minutes=40, beside=("wheel", "browser", "classes")),
     Suite("wheel", _python("-m", "tests.wheel", _report("wheel"), *OF_THE_WHEEL), 30),
     _pytest("browser", "-m", "browser", minutes=15, disturbed=True),
     Suite("classes", _python("-m", "spark_listener.class_archive"), 5),
