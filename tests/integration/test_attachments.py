@@ -118,7 +118,7 @@ def fragile(hosts, claiming, tmp_path_factory):
         yield driver
 
 
-@pytest.mark.parametrize("fault", ["throw", "misfit"])
+@pytest.mark.parametrize("fault", [pytest.param("throw", marks=pytest.mark.full), "misfit"])
 def test_a_fault_in_the_executors_fails_no_task(claiming, fragile, gate, fault):
     """The hook at a task's start throws, or does not fit this Spark: the job's one failure stays its own.
 
@@ -140,7 +140,7 @@ def test_a_fault_in_the_executors_fails_no_task(claiming, fragile, gate, fault):
     eventually(lambda: strike(""))
 
 
-@pytest.mark.parametrize("fault", ["throw", "slow", "misfit"])
+@pytest.mark.parametrize("fault", ["throw", pytest.param("slow", marks=pytest.mark.full), "misfit"])
 def test_a_fault_in_the_shim_itself_leaves_spark_as_stock(claiming, fragile, gate, fault):
     """A hook that throws, takes long, or does not fit this Spark: the job is helped by stock speculation, and right.
 

@@ -119,7 +119,7 @@ def test_no_job_is_stopped_unless_its_user_has_said_so(plane, driver, misled, to
     assert job.result(timeout=JOB_S) == [0]
 
 
-@pytest.mark.parametrize("speculator", ["gs", "ras"])
+@pytest.mark.parametrize("speculator", ["gs", pytest.param("ras", marks=pytest.mark.full)])
 def test_waiting_originals_of_a_job_with_a_deadline_are_ordered(plane, driver, gate, speculator):
     """All that end in time are named, judging by an earlier run, whose order was left to Spark: it had no bound."""
     earlier, bounded, tasks = f"earlier-{speculator}", f"bounded-{speculator}", SLOTS + 4

@@ -30,8 +30,8 @@ def grounds(tmp_path_factory):
     [
         ("exploded_words", "none"),
         ("external_calls", "hang"),
-        ("jvm_rdd", "hang"),
-        ("looked_up_rows", "freeze"),
+        pytest.param("jvm_rdd", "hang", marks=pytest.mark.full),
+        pytest.param("looked_up_rows", "freeze", marks=pytest.mark.full),
         pytest.param("map_in_pandas", "hang-last", marks=pytest.mark.full),
         ("text_fields", "slow-source"),
     ],
