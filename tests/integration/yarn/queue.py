@@ -43,7 +43,8 @@ TTL_MS = 6000
 PLANE = {"GRASSHOPPER__ENGINE__GRANT_TTL_MS": str(TTL_MS), "NUMBA_DISABLE_JIT": "1"}
 """Grants that survive a slow moment, and no minute of compiling for a queue of two."""
 SLOTS = 8
-STEADY_S = 4.0
+STEADY_S = 3.0
+"""Fifteen heartbeats of each node."""
 SUBMITTED_S = 60.0
 FULL = {version: pytest.param(version, marks=pytest.mark.full) for version in VERSIONS}
 """Hadoop versions as parameters of tests that `make test` tries on another version only."""

@@ -75,6 +75,7 @@ def test_slots_change_hands_as_tasks_end(queue, record_testsuite_property):
     assert "above_its_part" in {each["reason"] for each in caps(queue, outcome="applied")}
 
 
+@pytest.mark.full
 def test_a_driver_asks_for_no_more_than_its_cap_until_nobody_says_so_any_more(queue):
     """The cap is a lease: with the control plane silent the driver is Spark's own again."""
     queue.grant(SLOTS, SLOTS)
