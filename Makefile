@@ -29,7 +29,7 @@ test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## 
 	@./setup.sh chromium systemd
 	@$(BIN)/python -m tests.suites test
 
-unit: $(VENV)/dev.stamp ## Three minutes: Python without clusters, lint, layers.
+unit: $(VENV)/dev.stamp ## Seven minutes: Python without clusters, lint, layers.
 	@$(BIN)/python -m tests.suites unit
 
 test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
