@@ -72,7 +72,7 @@ def test_a_copy_rescues_a_partition_which_counts_once(plane, driver, gate):
     assert found["sum"][0] == sum(SQUARES[n] for n in found["seen"])
 
 
-@pytest.mark.parametrize("policy", ["fair+gs", "fair+ras"])
+@pytest.mark.parametrize("policy", ["fair+gs", pytest.param("fair+ras", marks=pytest.mark.full)])
 def test_an_error_bound_starts_the_longest_of_those_it_needs_first(plane, driver, gate, tmp_path, policy):
     """Of 20 files, each longer than the one before, 15 are needed: of those that wait, 14 goes first, then 13 ...
 

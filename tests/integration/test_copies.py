@@ -86,6 +86,7 @@ def test_a_copy_runs_on_the_host_that_was_named(plane, driver, hosts, gate):
     assert job.result(timeout=JOB_S) == [0]
 
 
+@pytest.mark.full
 def test_the_shim_forgets_a_job_that_ends_before_its_last_attempt(plane, driver):
     """When the attempt ends at last, nobody else would ever drop what is kept of its job."""
 

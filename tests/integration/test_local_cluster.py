@@ -56,6 +56,7 @@ def test_a_paced_job_on_four_hosts_counts_right_and_its_bytes_rise_steadily(clus
     assert max(later - earlier for earlier, later in pairwise(rising)) < size_bytes / 2
 
 
+@pytest.mark.full
 def test_leaving_the_cluster_ends_all_its_processes() -> None:
     before = set(child_pids(os.getpid()))
     with LocalCluster(workers=2) as cluster:

@@ -137,6 +137,7 @@ def test_waiting_originals_of_a_job_with_a_deadline_are_ordered(plane, driver, g
         assert ordered(earlier) == []
 
 
+@pytest.mark.full
 def test_only_a_job_that_its_user_leaves_to_us_is_stopped(plane, hosts, gateway, misled, told, gate, tmp_path):
     """A stop ends this job and no other; who keeps his job to himself has it to the end, and so has everybody else."""
     conf = plugged(gateway.address) | {"spark.grasshopper.late.job": "kill"}
