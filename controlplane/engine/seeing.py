@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.bounds import needed_tasks
 from controlplane.deciding.standing import attempts_reason, forbidden_reason, see_attempt, without_attempts
+from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
-from controlplane.estimators.tail_index import mean_over_typical
+from controlplane.estimators.tail_index import mean_time_s
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Jobs, Records, Stages
 from controlplane.model.facts import Mode
@@ -334,8 +335,9 @@ def view_tasks(
         if is_guessed:
             seen["worst_rem_s"] = seen["t_rem_s"]
         known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
-        tail_index = pools_estimated[task["pool"]]["tail_index"]
-        seen["expected_s"] = seen["t_new_s"] * mean_over_typical(tail_index) if known else np.nan
+        estimated = pools_estimated[task["pool"]]
+        expected_s = mean_time_s(seen["t_new_s"], fresh_startup_s(estimated), estimated["tail_index"])
+        seen["expected_s"] = expected_s if known else np.nan
         seen["work"], seen["likeness"] = task["input_bytes"], tasks_decided[row]["likeness"]
         rows[n] = row
         verdict, job = stages_decided[task["stage"]]["verdict"], jobs[task["job"]]

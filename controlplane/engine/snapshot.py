@@ -16,7 +16,7 @@ from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
 from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.estimators.lateness import fresh_startup_s
-from controlplane.estimators.tail_index import mean_over_typical
+from controlplane.estimators.tail_index import mean_time_s
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
@@ -345,8 +345,9 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         n_finished=int(cluster.stages.n_finished[tasks.stage[row]]),
         prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),
     )
-    tail_index = float(cluster.pools.tail_index[tasks.pool[row]])
-    inputs["expected_s"] = inputs["t_new_s"] * mean_over_typical(tail_index) if known else nan
+    pool = cluster.pools.estimated[tasks.pool[row]]
+    expected_s = mean_time_s(inputs["t_new_s"], fresh_startup_s(pool), pool["tail_index"])
+    inputs["expected_s"] = float(expected_s) if known else nan
     inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
     inputs |= priced(reason, tasks.gain[row], tasks.price[row]) | speculator.shown(inputs)
     preferred = info.fact.preferred_hosts

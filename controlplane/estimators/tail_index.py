@@ -24,14 +24,14 @@ _NOTHING = np.empty(0)
 
 
 @rule
-def mean_over_typical(tail_index: float) -> float:
-    """The mean of Pareto times over their geometric mean.
+def mean_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
+    """Mean time of an attempt that starts up, and then works for a Pareto time; `typical_s` has its geometric mean.
 
-    >>> round(mean_over_typical(1.5), 3)
-    1.54
+    >>> round(mean_time_s(2.05, startup_s=0.1, tail_index=1.5), 2)
+    3.1
     """
-    tail_index = max(tail_index, LEAST_TAIL)
-    return tail_index / (tail_index - 1.0) * exp(-1.0 / tail_index)
+    startup_s, tail_index = min(startup_s, typical_s), max(tail_index, LEAST_TAIL)
+    return startup_s + (typical_s - startup_s) * tail_index / (tail_index - 1.0) * exp(-1.0 / tail_index)
 
 
 @kernel

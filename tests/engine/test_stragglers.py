@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.estimators.tail_index import mean_over_typical
+from controlplane.estimators.tail_index import mean_time_s
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -124,7 +124,7 @@ def test_a_task_s_inputs_are_those_of_its_decisions():
     pool = scenario.scheduler.snapshot(scenario.now_s).pools[0]
     inputs = pool.tasks[0].inputs
     assert inputs["t_new_s"] == pytest.approx(10 / 3, rel=0.1)
-    assert inputs["expected_s"] == pytest.approx(inputs["t_new_s"] * mean_over_typical(pool.tail_index))
+    assert inputs["expected_s"] == pytest.approx(mean_time_s(inputs["t_new_s"], pool.startup_s, pool.tail_index))
     assert inputs["demand_s"] == pytest.approx(8 * inputs["expected_s"])
 
 

@@ -41,7 +41,7 @@ from controlplane.simulator.cluster.offsets import done_at
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.state import ORIGINAL
 from controlplane.simulator.cluster.workloads import Synthetic
-from controlplane.simulator.cluster.world import job_draws, machine_of, mean_factor, typical_factor
+from controlplane.simulator.cluster.world import job_draws, machine_of, typical_factor
 from tests.scenario import SOURCE, Scenario
 from tests.simulator.cluster.replacing import replaced
 
@@ -90,9 +90,9 @@ class Twin:
         draws = job_draws(SEED, JOBS)
         monkeypatch.setattr(apply, "drawn", lambda source, job: draws[int(job.partition("-")[2])])
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
-        self.goes_by_means = speculator in ("redundant-small", "relaunch")
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
-        self.left_out = NUMBERED | {"t_new_s" if self.goes_by_means else "expected_s"}
+        self.goes_by_means = speculator in ("redundant-small", "relaunch")
+        self.left_out = NUMBERED if self.goes_by_means else NUMBERED | {"expected_s"}
         self.left_out |= set() if row.by_finished else {"work"}
         driver = self.live.scheduler.cluster.sources[SOURCE]
         driver.attached = structs.replace(driver.attached, executor_slots=SLOTS_PER_MACHINE)
@@ -152,21 +152,19 @@ class Twin:
             unseen_s = max(typical_s - elapsed_s, 0.0)
             attempts.progress[row] = done_at(one, LAUNCH_S, now_s)
             attempts.t_rem_s[row] = unseen_s if attempts.too_new[row] else (one["end_s"] - now_s) * one["noise"]
-            attempts.t_new_s[row] = self.mean_s if self.goes_by_means else typical_s
-            attempts.t_fresh_s[row] = typical_s
+            attempts.t_new_s[row] = attempts.t_fresh_s[row] = typical_s
             whole_s = max(elapsed_s + attempts.t_rem_s[row] - LAUNCH_S, 1e-9)
             attempts.own_log[row] = np.log(whole_s / (typical_s - LAUNCH_S))
             attempts.sibling_rate[row] = 1.0 / typical_s
             attempts.rate[row] = 1.0 / max(elapsed_s + attempts.t_rem_s[row], 1e-9)
             attempts.start_s[row] = one["started_s"]
             if self.goes_by_means:
-                cluster.stages.prior_duration_s[cluster.tasks.stage[attempts.task[row]]] = self.mean_s
+                cluster.stages.prior_duration_s[cluster.tasks.stage[attempts.task[row]]] = typical_s
 
     def run_cycle(self, work, world, policy, state):
         """Both decide; the verdicts must be the same."""
-        self.state, service_s, law = state, float(work.service_s[0]), (world.tail_index, world.tail_share)
-        self.typical_s = world.launch_s + service_s * typical_factor(*law)
-        self.mean_s = world.launch_s + service_s * mean_factor(*law)
+        self.state, law = state, (world.tail_index, world.tail_share)
+        self.typical_s = world.launch_s + float(work.service_s[0]) * typical_factor(*law)
         nothing_open = not self.open
         getattr(run_cycle, "py_func", run_cycle)(work, world, policy, state)
         facts, self.facts = self.facts, []
