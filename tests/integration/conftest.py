@@ -32,11 +32,11 @@ def quick_starts():
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory):
-    """A cluster of four hosts with room for several applications of eight slots, two on each host."""
+    """A cluster of four hosts with room for four applications of eight slots, two on each host."""
     home = os.environ.get("SPARK_UNDER_TEST")
     cluster = LocalCluster(
         spark_home=Path(home) if home else None,
-        cores_per_worker=6,
+        cores_per_worker=8,
         memory_per_worker_mb=4096,
         log_dir=tmp_path_factory.mktemp("cluster"),
     )
