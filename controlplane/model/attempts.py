@@ -174,14 +174,14 @@ def _check_same_task(now: Intake, info: StageInfo, fact: f.AttemptEnded) -> None
 
 
 def _remember(info: StageInfo, attempt: int) -> None:
-    """An attempt has ended; of the stage's oldest no fact will come again."""
+    """Note that an attempt has ended, and forget the oldest beyond `MOST_ENDED`: no fact of it will come again."""
     info.ended[attempt] = None
     if len(info.ended) > MOST_ENDED:
         del info.ended[next(iter(info.ended))]
 
 
 def _limit(cluster: Cluster, source: SourceState, info: StageInfo, index: int) -> str:
-    """What one more attempt of a task would exceed, in words; empty if nothing."""
+    """The limit that one more attempt of a task would exceed, in words; empty if there is room."""
     row = info.task_rows.get(index)
     if row is not None:
         crowded = cluster.tasks.n_live[row] >= MOST_AT_ONCE

@@ -1,7 +1,7 @@
 """What did a demo's rounds come to with this code? Missing rounds are run, so a killed run resumes.
 
 A round's folder holds its outcomes, event logs and the control planes' stores, with which the next one begins. So a
-round counts only if all before it do, and one that was cut short leaves nothing behind. Hours may be
+round counts only if all before it do, and one that was cut short leaves nothing behind. The rounds may be run in
 several sittings: `python -m tests.bench.demo_rounds` puts this one's outcomes where they can be committed, and the next
 one goes on with empty stores.
 """

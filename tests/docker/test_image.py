@@ -52,7 +52,7 @@ def test_it_serves_until_sigterm_and_writes_only_into_its_volume(
 ) -> None:
     """What a container with a read-only root would have to do: built, healthy, steering, backed up, ended with 0.
 
-    Compiling everything takes minutes, but for who runs kernels as plain Python.
+    Compiling every kernel takes minutes; kernels that run as plain Python start at once.
     """
     before = image.files()
     log, port = tmp_path / "log", free_port("127.0.0.1")

@@ -190,7 +190,7 @@ def test_first_attempts_on_executors_are_compared_with_first_ones():
 
 
 def test_a_host_on_which_nothing_runs_any_more_is_judged_by_what_has_ended():
-    """What its running attempts showed last counts as long as they run, and then no more."""
+    """Evidence of running attempts counts while they run."""
     scenario, _ = crawling_on_h2(4.0)
     scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.LOST) for i in (2, 6)])
     scenario.now_s += 1.0

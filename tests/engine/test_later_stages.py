@@ -60,31 +60,29 @@ def test_a_long_chain_is_followed_in_a_few_looks_at_each_edge():
     assert tasks_after(scenario) == (1, n_stages - 1)
 
 
-def test_who_reads_input_is_told_in_a_few_looks_at_each_edge():
-    """One look at all edges for each of many submitted stages takes as long."""
-    n_stages = 40
+def chain(n_stages):
+    """A job whose stages feed one another, all submitted, and its row; its edges count how often they are read."""
     scenario = submit([(n, n + 1) for n in range(1, n_stages)], [1] * n_stages)
     for stage in range(1, n_stages + 1):
         scenario.stage(1, stage=stage)
     cluster = scenario.scheduler.cluster
     row = cluster.sources[SOURCE].jobs["job"]
     cluster.job_infos[row] = replace(cluster.job_infos[row], edges=Edges(cluster.job_infos[row].edges))
-    follow_jobs(cluster, [row])
+    return scenario, row
+
+
+def test_who_reads_input_is_told_in_a_few_looks_at_each_edge():
+    """One look at all edges for each of many submitted stages takes as long."""
+    scenario, row = chain(40)
+    follow_jobs(scenario.scheduler.cluster, [row])
     assert reading(scenario) == {1}
 
 
 def test_the_ends_of_many_stages_are_learned_in_a_few_looks_at_each_edge():
     """One look at all edges for each of many ended stages held every driver's reply."""
-    n_stages = 100
-    scenario = submit([(n, n + 1) for n in range(1, n_stages)], [1] * n_stages)
-    for stage in range(1, n_stages + 1):
-        scenario.stage(1, stage=stage)
-    cluster = scenario.scheduler.cluster
-    row = cluster.sources[SOURCE].jobs["job"]
-    edges = Edges(cluster.job_infos[row].edges)
-    cluster.job_infos[row] = replace(cluster.job_infos[row], edges=edges)
-    scenario.tell([f.StageEnded(stage=stage, stage_attempt=0) for stage in range(1, n_stages + 1)])
-    assert edges.n_read <= 5 * n_stages
+    scenario, row = chain(100)
+    scenario.tell([f.StageEnded(stage=stage, stage_attempt=0) for stage in range(1, 101)])
+    assert scenario.scheduler.cluster.job_infos[row].edges.n_read <= 5 * 100
 
 
 def test_stages_after_a_fork_that_meet_again_count_once():

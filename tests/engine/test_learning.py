@@ -175,7 +175,7 @@ def test_the_next_run_of_an_application_begins_with_its_start_ups():
 
 
 def test_what_a_full_report_tells_again_after_a_restart_teaches_nothing_twice():
-    """The tail's window and the stages' past survive the restart; the stage itself is counted anew."""
+    """The tail's window and the stages' history survive the restart. The open stage does not: it is counted again."""
     scenario = Scenario(slots=20)
     scenario.stage(20, name="map", input_bytes=1000)
     copy = scenario.started(40, 1, index=19, speculative=True)

@@ -54,8 +54,8 @@ NUMBERED = {"pool", "job", "stage", "finished_from", "finished_to"}
 BY_ORDERS = {"eligible", "standing", "copies", "idle", "room"}
 """Those that an open order changes: the engine counts its copy already."""
 BY_DEADLINE = ("gs", "grass", "shed-plus", "shed", "dolly")
-SEED, JOBS = 5, 25
 """Speculators whose jobs have a deadline here."""
+SEED, JOBS = 5, 25
 
 
 class Twin:

@@ -49,7 +49,6 @@ class SparkFactsTest {
     return new TaskInfo(id, 0, 0, 0, 0, "1", "h1", TaskLocality.ANY(), false);
   }
 
-
   /** Durations taught of attempts that ran for hours, or for no time. */
   @Test
   void aClockThatIsSetWhileATaskRunsHardlyChangesItsDuration() {
