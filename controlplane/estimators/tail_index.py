@@ -27,8 +27,8 @@ _NOTHING = np.empty(0)
 def mean_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
     """Mean time of an attempt that starts up, and then works for a Pareto time; `typical_s` has its geometric mean.
 
-    >>> round(mean_time_s(2.05, startup_s=0.1, tail_index=1.5), 2)
-    3.1
+    >>> [round(mean_time_s(2.05, startup_s=0.1, tail_index=tail_index), 2) for tail_index in (1.5, 1.0)]
+    [3.1, 15.9]
     """
     startup_s, tail_index = min(startup_s, typical_s), max(tail_index, LEAST_TAIL)
     return startup_s + (typical_s - startup_s) * tail_index / (tail_index - 1.0) * exp(-1.0 / tail_index)

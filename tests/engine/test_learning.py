@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from controlplane.engine.learning import APPLICATIONS_KEPT, Learning
+from controlplane.engine.learning import APPLICATIONS_KEPT, STARTUP, Learning
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.seeing import job_sums
 from controlplane.model import cluster as cluster_of_all
@@ -186,6 +186,8 @@ def test_what_a_full_report_tells_again_after_a_restart_teaches_nothing_twice():
     ends.append(scenario.ended(40, 1.0, index=19, speculative=True, bytes_read=1000))
     scenario.tell(ends)
     learned = scenario.scheduler.learned()
+    for application in learned["applications"].values():
+        application["startup"] = dict.fromkeys(STARTUP, 5.0)
     (stage,) = [info.fact for info in scenario.scheduler.cluster.stage_infos.values()]
 
     def restarted(told: bool) -> tuple[Scheduler, Decision]:
