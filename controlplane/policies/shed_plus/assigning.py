@@ -71,29 +71,30 @@ def assign(
     `spare` (n_pools,) is used up. At most `executors` may start in all of these pools together, those of a queue.
     `others_log` (n_jobs,) is the logarithm of the PoCD of each job's other tasks. The next attempt goes where it adds
     the most utility; as printed, to the job least likely to be in time, and there to the straggler least likely to.
-    With `one_each` no straggler gets a second one before all that it helps have one.
+    With `one_each` no straggler gets a second one before all that it helps have one. Each attempt takes a look at the
+    jobs and at one job's stragglers.
     Source: Shed+, section IV.C, whose text gives by utility; Algorithm 1, which does not; and section II, one for each.
     """
     further, job_log = np.zeros(len(stragglers), dtype=np.int64), others_log.copy()
     for row in range(len(stragglers)):
         job_log[stragglers[row]["job"]] += log_of(pocd_with(stragglers[row], 0))
-    worth, limit = np.empty(len(stragglers)), 1 if one_each else LARGEST_COUNT
-    for row in range(len(stragglers)):
-        worth[row] = worth_of(stragglers[row], 0, job_log, fairness)
-    while True:
-        best = next_straggler(stragglers, further, job_log, worth, limit, fairness, spare, executors)
-        if best < 0:
-            if limit == LARGEST_COUNT:
+    rows = np.argsort(stragglers["job"], kind="mergesort")
+    job_of = stragglers["job"][rows]
+    jobs = np.unique(job_of)
+    first, end = np.searchsorted(job_of, jobs), np.searchsorted(job_of, jobs, side="right")
+    worth, best = np.empty(len(stragglers)), np.empty(len(jobs), dtype=np.int64)
+    for limit in (1 if one_each else LARGEST_COUNT, LARGEST_COUNT):
+        for place in range(len(jobs)):
+            best[place] = best_of(rows, first[place], end[place], stragglers, further, job_log, worth, limit, fairness)
+        while True:
+            place = next_job(best, stragglers, job_log, worth, fairness, spare, executors)
+            if place < 0:
                 break
-            limit = LARGEST_COUNT
-            continue
-        job = stragglers[best]["job"]
-        job_log[job] += log_gain(stragglers[best], further[best])
-        further[best] += 1
-        executors -= take_slot(spare[stragglers[best]["pool"]])
-        for row in range(len(stragglers)):
-            if stragglers[row]["job"] == job:
-                worth[row] = worth_of(stragglers[row], further[row], job_log, fairness)
+            row = best[place]
+            job_log[jobs[place]] += log_gain(stragglers[row], further[row])
+            further[row] += 1
+            executors -= take_slot(spare[stragglers[row]["pool"]])
+            best[place] = best_of(rows, first[place], end[place], stragglers, further, job_log, worth, limit, fairness)
     return further
 
 
@@ -139,35 +140,49 @@ def worth_of(straggler: Record, further: int, job_log: Floats, fairness: float) 
 
 
 @rule
-def next_straggler(
+def best_of(
+    rows: Ints,
+    first: int,
+    end: int,
     stragglers: Records,
     further: Ints,
     job_log: Floats,
     worth: Floats,
     limit: int,
     fairness: float,
-    spare: Records,
-    executors: int,
 ) -> int:
-    """The straggler that gets the next attempt, the first of equal ones; -1 if none may have one that helps.
+    """The straggler of one job, in `rows[first:end]`, that its next attempt helps most, the first of equal ones.
 
-    Below a fairness of 0 and from `LEAST_FIRST` on it is one of the job least likely to be in time.
-    Source: Shed+, Algorithm 1, lines 15 and 16.
+    -1 if an attempt helps none that may have one. Their `worth` is written down.
+    Source: Shed+, Algorithm 1, line 16.
     """
-    best, by_job = -1, fairness < 0.0 or fairness >= LEAST_FIRST
-    for row in range(len(stragglers)):
-        if worth[row] <= 0.0 or further[row] >= min(limit, stragglers[row]["most"]):
-            continue
-        if not has_slot(spare[stragglers[row]["pool"]], executors):
-            continue
-        if best < 0:
-            best = row
-            continue
-        log, best_log = job_log[stragglers[row]["job"]], job_log[stragglers[best]["job"]]
-        if by_job and stragglers[row]["job"] != stragglers[best]["job"]:
-            is_first = log < best_log
-        else:
-            is_first = worth[row] > worth[best]
-        if is_first:
+    best = -1
+    for place in range(first, end):
+        row = rows[place]
+        worth[row] = worth_of(stragglers[row], further[row], job_log, fairness)
+        may_have_one = worth[row] > 0.0 and further[row] < min(limit, stragglers[row]["most"])
+        if may_have_one and (best < 0 or worth[row] > worth[best]):
             best = row
     return best
+
+
+@rule
+def next_job(
+    best: Ints, stragglers: Records, job_log: Floats, worth: Floats, fairness: float, spare: Records, executors: int
+) -> int:
+    """Place of the job that gets the next attempt, for its `best` straggler (n_jobs,); -1 if none may have one.
+
+    Below a fairness of 0 and from `LEAST_FIRST` on it is the one least likely to be in time. Of equal ones it is that
+    of the first straggler.
+    Source: Shed+, Algorithm 1, line 15.
+    """
+    found, least_first = -1, fairness < 0.0 or fairness >= LEAST_FIRST
+    most = -math.inf
+    for place in range(len(best)):
+        row = best[place]
+        if row < 0 or not has_slot(spare[stragglers[row]["pool"]], executors):
+            continue
+        mine = -job_log[stragglers[row]["job"]] if least_first else worth[row]
+        if mine > most or (mine == most and row < best[found]):
+            found, most = place, mine
+    return found
