@@ -126,9 +126,12 @@ def test_one_race_counts_no_more_than_its_original_was_slow():
     assert shared.kept == 0.0
 
 
-def raced(rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: int = 10) -> tuple[float, float]:
+def raced(
+    rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: int = 10, told: bool = False
+) -> tuple[float, float]:
     """Tasks read at `rates`, in bytes a second, and for `seconds` a copy of the straggler, until its original ends.
 
+    That end may have been `told` before, to a control plane that has restarted since.
     Returns the share that the pool is estimated by in that cycle, and how much slowness has been seen.
     """
     scenario = Scenario(UNLIMITED, hosts=hosts, slots=8)
@@ -142,7 +145,7 @@ def raced(rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: 
         scenario.now_s += 0.2
         running = {one: round(rate * scenario.now_s) for one, rate in enumerate(rates)}
         scenario.tell(progress=running | {100: round(copy_rate * step / 5)})
-    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000)])
+    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000, told=told)])
     (learned,) = scenario.scheduler.learned()["applications"].values()
     return float(scenario.scheduler.cluster.pools.kept_slowness[0]), learned["shared_slowness"]["seen_log"]
 
@@ -157,6 +160,11 @@ def test_a_race_that_has_ended_counts_in_the_same_cycle():
     kept, seen_log = raced(STRAGGLES)
     assert seen_log > 1.0
     assert kept == pytest.approx(seen_log / (PRIOR_LOG + seen_log), rel=0.2)
+
+
+def test_a_race_whose_end_was_told_before_counts_once():
+    """It was learned from then, and is recalled from the store."""
+    assert raced(STRAGGLES, told=True) == (0.0, 0.0)
 
 
 def test_what_a_sick_host_does_to_an_original_is_none_of_its_own_slowness():
