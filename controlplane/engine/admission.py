@@ -136,7 +136,8 @@ class Admission:
             if named < 0 or not has_slots[named] or own[named]:
                 return Reason.NO_OTHER_HOST, Placement()
             return Reason.NONE, Placement(host=to_host, row=named)
-        sick = self._health.sick
+        # Where no host of the pool is healthy, one is as good as another.
+        sick = self._health.sick & (has_slots & ~self._health.sick).any()
         local = self._local(task)
         best = rank_hosts(
             slots_free=free, running=running, slowness=self._health.slowness, sick=sick, local=local, forbidden=own

@@ -162,7 +162,7 @@ class Learning:
             if by_work:
                 cost /= ended.input_bytes
             if finished:
-                self.hosts.attempt_ended(ended.host, self._log_slowness(cluster, ended, duration_s), now_s)
+                self._compare_hosts(cluster, ended, duration_s, now_s)
             if (stage, by_work) not in self._siblings:
                 self._siblings[stage, by_work] = Siblings(self._habits_of_pool[ended.pool].tail)
             self._siblings[stage, by_work].observe(cost, finished, is_sample=not fact.told)
@@ -181,15 +181,16 @@ class Learning:
             self.accuracy.observe("t_new", ended.t_new_s, duration_s)
         self.remaining.attempt_ended(cluster, ended)
 
-    def _log_slowness(self, cluster: Cluster, ended: EndedAttempt, duration_s: float) -> float:
-        """How much longer one took than those of its stage that finished elsewhere: by its work, else by its time."""
+    def _compare_hosts(self, cluster: Cluster, ended: EndedAttempt, duration_s: float, now_s: float) -> None:
+        """Compare one with those of its stage that finished elsewhere: by its work, else by its time."""
         units = self.remaining.units(ended)
         if units > 0:
             cost = self.remaining.cost(cluster, ended, duration_s, units)
         else:
             cost = self.remaining.net_s(cluster, ended, duration_s)
         costs = self._costs.setdefault(ended.stage, defaultdict(FinishedCosts))
-        return costs[units > 0, units == 0 and ended.cold].add(ended.host, float(np.log(cost)))
+        earlier = costs[units > 0, units == 0 and ended.cold]
+        self.hosts.attempt_finished(ended.host, float(np.log(cost)), earlier, now_s)
 
     def _forget_siblings(self, stage: int) -> list[Siblings]:
         """Forget the entries of a row that another stage has, or will have."""

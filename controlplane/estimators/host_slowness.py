@@ -5,15 +5,14 @@ Ended attempts are remembered and fade with a half-life; running attempts count 
 now, because those of a sick host may never end.
 """
 
-from collections import defaultdict
-from math import inf, isfinite, isnan, log, nan
+from math import inf, isfinite, isnan, log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
-from controlplane.model.columns import Flags, Floats, Ints
+from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.writers import Estimated, Reported, Scratch
 
 HALF_LIFE_S = 300.0
@@ -129,19 +128,23 @@ def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float) -> flo
     return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
 
 
+FINISHED = np.dtype([("host", np.int64), ("n", np.float64), ("log_sum", np.float64)], align=True)
+"""Attempts of one stage that finished on one host: how many, and the sum of the logs of their costs."""
+
+
 class FinishedCosts:
-    """Logs of the costs of one stage's finished attempts, summed by host."""
+    """Costs of one stage's finished attempts, by host."""
 
     def __init__(self) -> None:
-        self._of_all, self._of_host = np.zeros(2), defaultdict[int, Floats](lambda: np.zeros(2))
+        self.by_host = np.zeros(0, dtype=FINISHED)
 
-    def add(self, host: int, log_cost: float) -> float:
-        """Add one more; returns by how much it cost more than earlier ones on other hosts, nan without any."""
-        n, log_sum = self._of_all - self._of_host[host]
-        sample = np.array([1.0, log_cost])
-        self._of_all += sample
-        self._of_host[host] += sample
-        return log_cost - log_sum / n if n > 0 else nan
+    def add(self, host: int, log_cost: float) -> None:
+        """Add the log of one more."""
+        if host not in self.by_host["host"]:
+            self.by_host = np.append(self.by_host, np.array([(host, 0.0, 0.0)], dtype=FINISHED))
+        (place,) = np.flatnonzero(self.by_host["host"] == host)
+        self.by_host["n"][place] += 1.0
+        self.by_host["log_sum"][place] += log_cost
 
 
 class HostHealth(NamedTuple):
@@ -167,13 +170,16 @@ class HostSlowness:
 
     def attempt_ended(self, host: int, log_ratio: float, now_s: float) -> None:
         """Remember one that took exp(log_ratio) times as long for its work as siblings on other hosts."""
-        if not np.isfinite(log_ratio):
-            return
-        self._grow(host + 1)
-        kept = float(_kept(now_s, self._at_s[host]))
-        self._n[host] = self._n[host] * kept + 1.0
-        self._log_sum[host] = self._log_sum[host] * kept + np.clip(log_ratio, -MOST_LOG, MOST_LOG)
-        self._at_s[host] = now_s
+        if np.isfinite(log_ratio):
+            self._grow(host + 1)
+            remember(self._n, self._log_sum, self._at_s, host, log_ratio, 1.0, now_s)
+
+    def attempt_finished(self, host: int, log_cost: float, earlier: FinishedCosts, now_s: float) -> None:
+        """Remember how one compares with `earlier` ones of its stage, and add it to them."""
+        if np.isfinite(log_cost):
+            self._grow(host + 1)
+            compare_finished(earlier.by_host, self._n, self._log_sum, self._at_s, host, log_cost, now_s)
+            earlier.add(host, log_cost)
 
     def review(self, host: Ints, log_ratio: Floats) -> None:
         """Take the running attempts' evidence, all of it, instead of what the last review gave."""
@@ -216,6 +222,40 @@ class HostSlowness:
 def _kept(now_s: float, at_s: Floats) -> Floats:
     """The share of evidence that is left since it was updated at `at_s`."""
     return np.exp2(-np.maximum(now_s - at_s, 0.0) / HALF_LIFE_S)
+
+
+@kernel
+def remember(
+    n: Floats, log_sum: Floats, at_s: Floats, host: int, log_ratio: float, weight: float, now_s: float
+) -> None:
+    """Add to the evidence about a host, which has faded since it was updated last."""
+    kept = 2.0 ** (-max(now_s - at_s[host], 0.0) / HALF_LIFE_S)
+    n[host] = n[host] * kept + weight
+    log_sum[host] = log_sum[host] * kept + weight * min(max(log_ratio, -MOST_LOG), MOST_LOG)
+    at_s[host] = now_s
+
+
+@kernel
+def compare_finished(
+    earlier: Records, n: Floats, log_sum: Floats, at_s: Floats, host: int, log_cost: float, now_s: float
+) -> None:
+    """Add an attempt's comparison with those that finished `earlier` (n_hosts,) elsewhere to the evidence about hosts.
+
+    Of attempts that start together the slow ones end last, whatever their hosts. So each comparison counts half for
+    the host of the later one and half, the other way round, for that of the earlier one. Equal hosts would all be slow
+    otherwise.
+    """
+    n_elsewhere = 0.0
+    for place in range(len(earlier)):
+        if earlier[place]["host"] != host:
+            n_elsewhere += earlier[place]["n"]
+    for place in range(len(earlier)):
+        other = earlier[place]
+        if other["host"] != host:
+            weight = 0.5 * other["n"] / n_elsewhere
+            log_ratio = log_cost - other["log_sum"] / other["n"]
+            remember(n, log_sum, at_s, host, log_ratio, weight, now_s)
+            remember(n, log_sum, at_s, other["host"], -log_ratio, weight, now_s)
 
 
 @kernel

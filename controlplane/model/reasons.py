@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isnan, nan
+from typing import Any
 
 
 class Action(IntEnum):
@@ -61,6 +62,7 @@ class Reason(IntEnum):
     NO_SPECULATOR = 26
     MOST_ATTEMPTS = 27
     PRICE_TOO_HIGH = 28
+    SAVES_TOO_LITTLE = 29
     # why not, from the cluster
     NO_BUDGET_JOB = 30
     NO_BUDGET_POOL = 31
@@ -156,7 +158,14 @@ WHY_COPIED = frozenset(
 """The codes that speak for a copy."""
 
 PRICED = frozenset(
-    {Reason.WORTH_ITS_PRICE, Reason.PRICE_TOO_HIGH, Reason.RAISES_POCD, Reason.CLONED, Reason.SWITCHED_TO_GS}
+    {
+        Reason.WORTH_ITS_PRICE,
+        Reason.PRICE_TOO_HIGH,
+        Reason.SAVES_TOO_LITTLE,
+        Reason.RAISES_POCD,
+        Reason.CLONED,
+        Reason.SWITCHED_TO_GS,
+    }
 )
 """The codes whose sentences tell what copies gain and their price: job-seconds, a chance and attempts, or waves."""
 
@@ -209,8 +218,7 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.WORTH_ITS_PRICE: ReasonText(
-        "A copy saves {gain:.1f} job-seconds at a price of {price:.1f}: it needs {t_rem_s:.1f} s more, a fresh attempt"
-        " {t_new_s:.1f} s.",
+        "A copy saves {gain:.1f} job-seconds{cost}: it needs {t_rem_s:.1f} s more, a fresh attempt {t_new_s:.1f} s.",
         3,
     ),
     Reason.ON_SCHEDULE: ReasonText("It ends in {t_rem_s:.1f} s, no later than a fresh copy would.", 0),
@@ -235,8 +243,13 @@ TEXTS: dict[Reason, ReasonText] = {
     Reason.ALREADY_RELAUNCHED: ReasonText("It has been restarted once, and is not restarted again.", 1),
     Reason.MOST_ATTEMPTS: ReasonText("It has been started as often as a task may be, ended attempts included.", 1),
     Reason.PRICE_TOO_HIGH: ReasonText(
-        "A copy would save {gain:.1f} job-seconds at a price of {price:.1f}: it needs {t_rem_s:.1f} s more, a fresh"
-        " attempt {t_new_s:.1f} s.",
+        "A copy would save {gain:.1f} job-seconds{cost}: it needs {t_rem_s:.1f} s more, a fresh attempt {t_new_s:.1f}"
+        " s.",
+        1,
+    ),
+    Reason.SAVES_TOO_LITTLE: ReasonText(
+        "A copy would save {gain:.1f} job-seconds{cost}, too little to be sure of: it needs {t_rem_s:.1f} s more, a"
+        " fresh attempt {t_new_s:.1f} s.",
         1,
     ),
     Reason.UNSAFE_OUTPUT: ReasonText("A second attempt of this stage could write its output twice.", 2),
@@ -392,7 +405,7 @@ COPIED = "A copy of it already runs; this is about a further one. "
 """Precedes a sentence against a copy of a task that has one."""
 
 
-class _Gaps(dict[str, float]):
+class _Gaps(dict[str, Any]):
     """Renders inputs that a record does not carry as `nan`, so an old record still reads."""
 
     def __missing__(self, key: str) -> float:
@@ -408,6 +421,17 @@ def priced(reason: int, gain: float, price: float) -> dict[str, float]:
     return {"gain": float(gain), "price": float(price)} if reason in PRICED else {}
 
 
+def _cost(price: float) -> str:
+    """What a copy costs those that wait, in job-seconds; a price below 0 is of slot time that it frees.
+
+    >>> _cost(0.4), _cost(-0.3), _cost(-0.01)
+    (' at a price of 0.4', ' and free slots worth 0.3 more', ' at no price')
+    """
+    if abs(price) < 0.05:
+        return " at no price"
+    return f" and free slots worth {-price:.1f} more" if price < 0 else f" at a price of {price:.1f}"
+
+
 def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
     """The text for a code and its inputs; it also says whether a copy runs, and whether a time left is only guessed.
 
@@ -418,6 +442,7 @@ def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
     """
     text = TEXTS[reason].sentence
     numbers = _Gaps((name, nan if value is None else value) for name, value in inputs.items())
+    numbers["cost"] = _cost(numbers["price"])
     is_guess = "{t_rem_s:" in text and isnan(numbers.get("progress", 0.0))
     is_against = Reason.ON_SCHEDULE <= reason < Reason.KILL_SWITCH and "{running_attempts:" not in text
     is_copied = is_against and numbers.get("running_attempts", 0.0) > 1

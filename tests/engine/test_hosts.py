@@ -50,6 +50,23 @@ def test_no_copy_goes_to_a_sick_host():
     assert sick == sick_hosts(scenario) == {"h2"}
 
 
+def copied_with_sick(*hosts: int) -> set[str]:
+    """Where the copies of a straggler on h0 go when these of four hosts are sick by what ended there."""
+    scenario = Scenario()
+    for host in hosts:
+        for _ in range(8):
+            scenario.scheduler.learning.hosts.attempt_ended(host, 1.4, now_s=0.0)
+    scenario.stage(4, input_bytes=1000)
+    scenario.start_all(4)
+    return {order.host for order in scenario.go_on(0, 4, 4.0)}
+
+
+def test_where_no_host_is_healthy_one_is_as_good_as_another():
+    """They may all have become slower, or be taken for it: the straggler still gets its copy."""
+    assert copied_with_sick(1, 2, 3) == set()
+    assert copied_with_sick(0, 1, 2, 3)
+
+
 def test_a_copy_goes_where_its_input_lies():
     """Of two equal hosts; where only one had it, that may be what the straggler waits for."""
     scenario = Scenario()

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from controlplane.estimators.host_slowness import HALF_LIFE_S, SLOW_TIMES, HostSlowness, log_slowness, rank_hosts
+from controlplane.estimators.host_slowness import (
+    HALF_LIFE_S,
+    SLOW_TIMES,
+    SPREAD,
+    FinishedCosts,
+    HostHealth,
+    HostSlowness,
+    log_slowness,
+    rank_hosts,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -76,6 +85,34 @@ def test_what_is_seen_after_a_repair_outweighs_what_was_seen_before_it():
     health, confidence = (ask(100.0 + 3 * HALF_LIFE_S, N_HOSTS) for ask in (hosts.health, hosts.confidence))
     assert confidence[SICK] == pytest.approx(3 / 5)
     assert health.slowness[SICK] == pytest.approx(4.0 ** (1 / 5))
+
+
+def after_waves(stages: int, tasks: int, times: float = 1.0) -> HostHealth:
+    """The verdict after stages of one wave each, whose tasks take `times` as long on one of the hosts."""
+    hosts, chance = HostSlowness(), np.random.default_rng(1)
+    for _ in range(stages):
+        host = chance.permutation(np.arange(tasks) % N_HOSTS)
+        log_cost = SPREAD * chance.standard_normal(tasks) + np.where(host == SICK, np.log(times), 0.0)
+        earlier = FinishedCosts()
+        for one in np.argsort(log_cost).tolist():
+            hosts.attempt_finished(int(host[one]), float(log_cost[one]), earlier, now_s=0.0)
+    return hosts.health(0.0, N_HOSTS)
+
+
+@pytest.mark.parametrize(("stages", "tasks"), [(200, 2), (50, 10), (5, 200)])
+def test_equal_hosts_come_out_equal_though_the_slow_tasks_of_a_wave_end_last(stages, tasks):
+    """Compared with earlier ones alone, nearly every attempt is slow, and so every host."""
+    health = after_waves(stages, tasks)
+    assert health.slowness == pytest.approx(np.ones(N_HOSTS), abs=0.25)
+    assert not health.sick.any()
+
+
+@pytest.mark.parametrize(("stages", "tasks"), [(50, 4), (8, 10), (1, 40)])
+def test_a_host_that_takes_four_times_as_long_is_found_by_what_finishes(stages, tasks):
+    """It ends last in every wave."""
+    health = after_waves(stages, tasks, times=4.0)
+    assert health.sick.nonzero()[0].tolist() == [SICK]
+    assert 2.0 < health.slowness[SICK] < 6.0
 
 
 def test_hosts_may_turn_up_one_by_one():

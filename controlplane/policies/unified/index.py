@@ -152,17 +152,21 @@ def further_copies(miss: float, copy_miss: float, again: float, least_gain: floa
 
 
 @rule
-def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float) -> Reason:
+def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float, score: float) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
-    >>> index_reason(is_worth=False, has_more=False, t_rem_s=2.0, t_fresh_s=3.0).label
+    >>> index_reason(is_worth=False, has_more=False, t_rem_s=2.0, t_fresh_s=3.0, score=1.0).label
     'on_schedule'
+    >>> [index_reason(False, False, t_rem_s=4.0, t_fresh_s=3.0, score=score).label for score in (-1.0, 0.1)]
+    ['price_too_high', 'saves_too_little']
     """
     if is_worth:
         return Reason.WORTH_ITS_PRICE
     if has_more:
         return Reason.SKEW_NOT_STRAGGLER
-    return Reason.ON_SCHEDULE if t_rem_s <= t_fresh_s * (1.0 + TOLERANCE) else Reason.PRICE_TOO_HIGH
+    if t_rem_s <= t_fresh_s * (1.0 + TOLERANCE):
+        return Reason.ON_SCHEDULE
+    return Reason.SAVES_TOO_LITTLE if score > 0.0 else Reason.PRICE_TOO_HIGH
 
 
 @kernel
@@ -218,7 +222,7 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
-        one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s)
+        one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s, one["score"])
         one["copies"] = wanted * (is_worth and task["eligible"])
         is_extra[row] = one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)

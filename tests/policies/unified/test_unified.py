@@ -51,6 +51,13 @@ def test_while_a_job_waits_a_copy_must_save_slot_time(ask):
     """At 2 s left it would end after 1.5 s, and add 1.5 + 0.5 - 2 = 0 slot-seconds."""
     answer = ask([2.0], BUSY)
     assert answer["copies"].tolist() == [0]
+    assert Reason(answer["reason"][0]) is Reason.SAVES_TOO_LITTLE
+
+
+def test_a_copy_of_a_task_that_is_not_its_jobs_last_costs_more_than_it_saves(ask):
+    """At 1.9 s left it adds slot time, and the job ends no sooner."""
+    answer = ask([1.9, 9.0], BUSY)
+    assert answer["gain"][0] == 0.0 < answer["price"][0]
     assert Reason(answer["reason"][0]) is Reason.PRICE_TOO_HIGH
 
 
