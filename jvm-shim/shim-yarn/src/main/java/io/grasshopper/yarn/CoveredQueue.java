@@ -3,6 +3,7 @@ package io.grasshopper.yarn;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -114,13 +115,17 @@ final class CoveredQueue {
     return room() + applications.stream().mapToLong(application -> application.running).sum();
   }
 
-  /** Containers like the largest ask that both the queue and the nodes have room for; none where nobody asks. */
+  /** Containers like the largest ask that both the queue and the nodes have room for; where nobody asks, like those that run. */
   long room() {
-    Resource ask = Resources.none();
-    for (QueuedApplication application : applications) {
-      ask = QueuedApplication.largest(ask, application.ask);
+    Resource ask = largest(application -> application.ask);
+    if (ask.getMemorySize() <= 0) {
+      ask = largest(application -> calculator.divideAndCeil(application.held, Math.max(1, application.running)));
     }
     return ask.getMemorySize() <= 0 ? 0 : Math.min(fitting(calculator, headroom, ask), fittingOnNodes(ask, node -> true));
+  }
+
+  private Resource largest(Function<QueuedApplication, Resource> of) {
+    return applications.stream().map(of).reduce(Resources.none(), QueuedApplication::largest);
   }
 
   /** Containers like this ask that nodes without a reservation have room for, where reservations leave the queue's limit none. */

@@ -2,13 +2,12 @@
 package io.grasshopper.yarn;
 
 import java.lang.reflect.Field;
-import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
-import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
-import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.util.resource.Resources;
 
 /** Reads applications without a lock, because it is asked for each container that is placed. */
 interface Holdings<S> {
@@ -58,9 +57,20 @@ interface Holdings<S> {
    * The master of an earlier attempt counts for as long as it runs on.
    */
   static int executors(SchedulerApplicationAttempt attempt) {
-    Map<ContainerId, RMContainer> live = attempt.getLiveContainersMap();
+    return attempt.getLiveContainersMap().size() - (liveMaster(attempt) == null ? 0 : 1);
+  }
+
+  /** What these take together. */
+  static Resource resources(SchedulerApplicationAttempt attempt) {
+    Container master = liveMaster(attempt);
+    return Resources.subtractNonNegative(
+        attempt.getCurrentConsumption(), master == null ? Resources.none() : master.getResource());
+  }
+
+  /** The master's container; null where it is not among the live ones. */
+  static Container liveMaster(SchedulerApplicationAttempt attempt) {
     Container master = attempt.getUnmanagedAM() ? null : Master.of(attempt);
-    return live.size() - (master != null && live.containsKey(master.getId()) ? 1 : 0);
+    return master != null && attempt.getLiveContainersMap().containsKey(master.getId()) ? master : null;
   }
 
   /** Knows the master's container without a look at all others, each of which would take its lock. */

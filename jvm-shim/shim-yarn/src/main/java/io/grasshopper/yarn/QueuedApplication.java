@@ -19,6 +19,8 @@ final class QueuedApplication {
   final int weight;
   /** Live containers. */
   final int running;
+  /** What they take together. */
+  final Resource held;
   final Collection<RMContainer> reserved;
   /** Containers asked for besides. */
   final int pending;
@@ -26,10 +28,12 @@ final class QueuedApplication {
   final Resource ask;
 
   QueuedApplication(
-      ApplicationAttemptId attempt, int weight, int running, Collection<RMContainer> reserved, int pending, Resource ask) {
+      ApplicationAttemptId attempt, int weight, int running, Resource held, Collection<RMContainer> reserved, int pending,
+      Resource ask) {
     this.attempt = attempt;
     this.weight = weight;
     this.running = running;
+    this.held = held;
     this.reserved = reserved;
     this.pending = pending;
     this.ask = ask;
@@ -49,7 +53,7 @@ final class QueuedApplication {
       }
     }
     return new QueuedApplication(attempt.getApplicationAttemptId(), weight(attempt), Holdings.executors(attempt),
-        awaitsMaster ? Collections.emptyList() : attempt.getReservedContainers(), pending, largest);
+        Holdings.resources(attempt), awaitsMaster ? Collections.emptyList() : attempt.getReservedContainers(), pending, largest);
   }
 
   /** The FairScheduler's weight, or one more than the priority; the queue's rules bound both. */

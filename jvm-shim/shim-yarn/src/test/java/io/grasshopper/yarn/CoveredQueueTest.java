@@ -33,6 +33,22 @@ class CoveredQueueTest {
     assertEquals(7, yarn.queue().slots());
   }
 
+  /** A copy's executor is asked for once the control plane has ordered the copy, and so knows of the room. */
+  @Test
+  void freeSlotsCountThoughNobodyAsksForThem() throws Exception {
+    LocalScheduler yarn = new LocalScheduler(7, 768);
+    yarn.ask(yarn.submit(1), 3, 768);
+    yarn.report(0, 1, 2);
+    assertEquals(7, yarn.queue().slots());
+  }
+
+  @Test
+  void aQueueInWhichNothingRunsOrAsksHasRoomForNobodyKnowsWhat() throws Exception {
+    LocalScheduler yarn = new LocalScheduler(7, 768);
+    yarn.submit(1);
+    assertEquals(0, yarn.queue().slots());
+  }
+
   @Test
   void nothingFitsIntoLessThanNothing() {
     assertEquals(0, fitting(new DominantResourceCalculator(), -1024, 7));

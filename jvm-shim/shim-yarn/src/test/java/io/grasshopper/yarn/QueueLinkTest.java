@@ -68,7 +68,7 @@ class QueueLinkTest {
     RMApp known = (RMApp) Proxy.newProxyInstance(RMApp.class.getClassLoader(), new Class<?>[] {RMApp.class},
         (proxy, method, arguments) -> app.get(method.getName()));
     QueuedApplication queued = new QueuedApplication(ApplicationAttemptId.newInstance(ID, 1), weight,
-        2, Collections.nCopies(1, null), 6, Resource.newInstance(768, 1));
+        2, Resource.newInstance(1536, 2), Collections.nCopies(1, null), 6, Resource.newInstance(768, 1));
     return new QueueDemand(8, Collections.singletonList(queued), Collections.singletonMap(ID, known),
         ID.getClusterTimestamp());
   }
