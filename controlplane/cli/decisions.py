@@ -143,7 +143,8 @@ def _print_decision(decision: dict[str, Any]) -> None:
     say(f"  {decision['sentence']}")
     say(f"  about: {', '.join(f'{name} {value}' for name, value in _about(decision).items() if value)}")
     _print_pairs("inputs", decision["inputs"].items())
-    _print_pairs("considered, by score", decision["alternatives"])
+    others = [pair for pair in decision["alternatives"] if pair[0] != f"host {decision['to_host']}"]
+    _print_pairs("considered, by score", others)
     for outcome in decision["outcomes"]:
         would = "would have saved" if outcome["result"] == "shadow" else "saved"
         saved = f", {would} about {outcome['saved_s']:.1f} s (estimate)" if outcome["saved_s"] else ""

@@ -1,12 +1,16 @@
 """Does the decision page say what a copy has brought and cost?"""
 
+import re
+
 import pytest
+from msgspec import structs
 
 from controlplane.api.page.decisions import ShownDecision, why
 from controlplane.model.decisions import DecisionOutcome, Result
 from controlplane.runtime.history import AttemptRecord
 from controlplane.store.recent import RecordedDecision
-from tests.store.stored import record
+from tests.plane import message, started, working
+from tests.store.stored import outcome, record
 
 pytestmark = pytest.mark.unit
 
@@ -41,6 +45,33 @@ def test_what_a_host_has_answered_is_told_in_words():
         "the order has a field that the protocol forbids: target.",
         "no word from the host.",
     ]
+
+
+def test_a_copy_is_told_apart_from_the_attempt_that_it_is_of(plane):
+    """The sick host beside a copy that won reads as if the copy had run there."""
+    place = {"stage": 1, "stage_attempt": 0, "index": 3}
+    launch = record(1, source="spark:app-1", epoch=7, job="job-1", attempt=3, host="host-3", order=5, **place)
+    plane.reply(message(1, [*working(), started(9, index=3, host=1, speculative=True, order=5)], full=True))
+
+    def told(*outcomes, **more):
+        plane.runtime.store.record([structs.replace(launch, **more)], list(outcomes), 1000.0)
+        page = plane.client.get(f"/decisions?job=job-1&action=launch_copy&outcome={outcomes[-1].result}").text
+        return " ".join(re.search(r"stage 1 · task 3 ([^<]*)<", page)[1].split())
+
+    won = structs.replace(outcome(1, Result.WON), attempt=9)
+    assert told(won) == "attempt on host-3, its copy on host-1"
+    assert told(outcome(2, Result.REFUSED), id=2, to_host="host-2") == "attempt on host-3, its copy to host-2"
+    assert told(outcome(3, Result.EXPIRED), id=3) == "attempt on host-3"
+    assert "<dt>copy on</dt><dd>host-1</dd>" in plane.client.get("/decisions/1").text
+
+
+def test_the_host_that_was_chosen_is_no_alternative_and_hosts_have_ranks_not_scores():
+    """Its 0 stood beside the score of the copy itself, as if that had been worth nothing."""
+    considered = [("wait", 0.0), ("copy task 4", 2.5), ("host a", -0.0), ("host b", -1.0)]
+    shown = ShownDecision(
+        RecordedDecision(record=record(1, to_host="a", alternatives=considered), at_unix_ms=0, outcomes=[])
+    )
+    assert shown.alternatives == [("wait", "0"), ("copy task 4", "2.5"), ("host b", "choice 2")]
 
 
 def test_an_attempt_is_explained_by_the_decision_that_launched_it_before_others():

@@ -148,7 +148,7 @@ def test_a_winning_copy_explains_itself_behind_a_plain_link(played: TestClient) 
     why = played.get(JOIN + address).text.partition('id="why"')[2].partition("</aside>")[0]
     assert "A copy saves" in why
     assert "<dt>t_rem</dt>" in why
-    assert "Considered, by score: " in why
+    assert "Considered: " in why
     assert "saved about" in why
 
 

@@ -142,6 +142,17 @@ def test_explain_gives_a_hosts_answer_as_a_sentence(server: str, other_server: C
     assert "  after 2.0 s: expired: no slot came free in time" in explained
 
 
+def test_explain_leaves_the_host_that_was_chosen_out_of_what_was_considered(
+    server: str, other_server: Callable[[bytes], str]
+) -> None:
+    """It stands by its rank, and a 0 reads as the copy's own score."""
+    listed = run("decisions", "list", "-o", "json", token="reader-5d1c83fa97", server=server).stdout
+    considered = {"to_host": "a", "alternatives": [["wait", 0.0], ["host a", 0.0], ["host b", -1.0]]}
+    told = json.dumps(json.loads(listed)[0] | considered).encode()
+    explained = run("decisions", "explain", "1", server=other_server(told)).stdout
+    assert "  considered, by score: wait 0, host b -1" in explained
+
+
 def test_help_names_filters_that_find_something() -> None:
     """Every outcome that can be asked for, and as an example a reason that is recorded."""
     told = run("decisions", "list", "--help").stdout

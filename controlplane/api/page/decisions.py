@@ -49,6 +49,8 @@ class ShownDecision:
     """A recorded decision as the page shows it."""
 
     recorded: RecordedDecision
+    copy_host: str = ""
+    """Host of the copy that it has launched, if that is remembered."""
 
     @property
     def record(self) -> DecisionRecord:
@@ -87,9 +89,24 @@ class ShownDecision:
         return _utc(self.recorded.at_unix_ms)
 
     @property
-    def alternatives(self) -> str:
-        """What else was possible, with scores."""
-        return ", ".join(f"{words(what)} ({number(score)})" for what, score in self.record.alternatives)
+    def places(self) -> list[str]:
+        """Where the attempt is that it is about, and its copy: on which host, or to which one it is ordered."""
+        record, copy = self.record, self.copy_host
+        if record.action is not Action.LAUNCH_COPY:
+            return [f"on {record.host}"] if record.host else []
+        copied = f"attempt on {record.host}" if record.host else ""
+        ordered = f"its copy to {record.to_host}" if record.to_host else ""
+        return list(filter(None, (copied, f"its copy on {copy}" if copy else ordered)))
+
+    @property
+    def alternatives(self) -> list[tuple[str, str]]:
+        """What else was possible, each with its score; a host that had room, too, has none and stands by its rank."""
+        taken = (f"host {self.record.to_host}", f"host {self.copy_host}")
+        return [
+            (words(what), f"choice {1 - round(score or 0.0)}" if what.startswith("host ") else number(score))
+            for what, score in self.record.alternatives
+            if what not in taken
+        ]
 
     @property
     def effect(self) -> str:

@@ -11,7 +11,7 @@ from controlplane.model.reasons import Action
 from controlplane.model.snapshot import Snapshot
 from controlplane.runtime.history import JobRecord, KnownHost
 from controlplane.runtime.live import Runtime
-from controlplane.store.recent import DecisionFilter
+from controlplane.store.recent import DecisionFilter, RecordedDecision
 from controlplane.store.rows import EndedPromise
 
 
@@ -91,7 +91,7 @@ class Reader:
     async def decision(self, decision: int) -> ShownDecision | None:
         """One decision."""
         recorded = await self._runtime.store.decision(decision)
-        return ShownDecision(recorded) if recorded else None
+        return self._shown(recorded) if recorded else None
 
     async def promise(self, source: str, job: str, epoch: int | None) -> EndedPromise | None:
         """The promise to a job with a deadline, and whether it was kept, if the job has ended in that run."""
@@ -107,7 +107,15 @@ class Reader:
     ) -> tuple[list[ShownDecision], int | None]:
         """Matching decisions, newest first, and the cursor of the next page."""
         page = await self._runtime.store.decisions(which, before=before, limit=limit)
-        return [ShownDecision(recorded) for recorded in page.decisions], page.cursor
+        return [self._shown(recorded) for recorded in page.decisions], page.cursor
+
+    def _shown(self, recorded: RecordedDecision) -> ShownDecision:
+        """A decision with the host of the copy that it has launched."""
+        record = recorded.record
+        job = self.job(record.source, record.job, record.epoch or None) if record.order else None
+        copies = [job.attempts.get(outcome.attempt) for outcome in recorded.outcomes] if job else []
+        host = next((copy.host for copy in copies if copy and copy.order == record.order), "")
+        return ShownDecision(recorded, copy_host=host)
 
 
 def _total(counter: MetricWrapperBase, **labels: str) -> float:
