@@ -10,11 +10,12 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from controlplane.api import views
 from controlplane.api.answers import Cursor, Page, Size, answer, page, shows
-from controlplane.api.paths import place
+from controlplane.api.paths import place, segment
 from controlplane.api.problems import not_found
 from controlplane.api.samples import SampleView, sample_views
 from controlplane.api.views import ApplicationView, GrantView, JobHistory, JobView, PoolSummary, VerdictView
@@ -150,9 +151,15 @@ async def job_history(request: Request, source: str, job: str) -> Response:
 
 
 @router.get("/jobs/{source:id}/{job:id}", **shows(JobView, 404, 422))
-def job(live: Live, source: str, job: str) -> Response:
-    """One live job."""
-    return answer(views.job_view(find_job(live, source, job)))
+async def job(request: Request, live: Live, source: str, job: str) -> Response:
+    """One live job; the problem document of an ended one names its history."""
+    try:
+        return answer(views.job_view(find_job(live, source, job)))
+    except HTTPException:
+        if runtime_of(request).history.job(source, job) is None:
+            raise
+        path = f"/api/v1/jobs/{segment(source)}/{segment(job)}/history"
+        raise not_found(f"job {job!r} of {source!r} does not run; what is remembered of it: {path}") from None
 
 
 @router.get("/stages", **shows(Page[StageState], 422))

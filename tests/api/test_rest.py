@@ -136,6 +136,17 @@ def test_an_ended_job_is_told_by_its_history(busy):
     assert [attempt["outcome"] for attempt in history["attempts"]] == ["success"] * 4
 
 
+@pytest.mark.parametrize("last", [{"type": "job_ended", "job": "job-1"}, {"type": "driver_detached"}])
+def test_who_asks_for_an_ended_job_is_told_where_its_history_is(busy, last):
+    """The page still shows it, also once its driver has gone; "no source is attached" sends its reader astray."""
+    busy.clock.advance(2.0)
+    busy.reply(message(2, [*(ended(n, host=n, duration_ms=2000) for n in range(4)), last]))
+    gone = busy.client.get(f"/api/v1/jobs/{SOURCE}/job-1")
+    assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
+    path = re.search(r"does not run; what is remembered of it: (\S+)", gone.json()["detail"])[1]
+    assert busy.client.get(path).json()["job"] == "job-1"
+
+
 ODD_IDS = [
     "group-a/b c",
     "x/history",
