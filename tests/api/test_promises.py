@@ -127,6 +127,18 @@ def test_what_came_out_is_told_after_the_end_and_after_a_restart(tmp_path):
         assert 0.0 < job["first_pocd"] < 1.0
 
 
+def test_a_deadline_of_which_no_probability_was_known_is_told_without_a_promise(plane):
+    """A job whose tasks never all ran at once."""
+    facts = [{**fact, "deadline_ms": 60_000} if fact["type"] == "job_submitted" else fact for fact in working()]
+    plane.reply(message(1, facts, full=True))
+    plane.clock.advance(1.0)
+    gone = [ended(number, host=number, duration_ms=1000) for number in range(4)]
+    plane.reply(message(2, [*gone, {"type": "job_ended", "job": "job-1"}]))
+    assert plane.runtime.store.flush()
+    page = plane.client.get(f"/jobs/{SOURCE}/job-1").text
+    assert "<dt>Deadline</dt><dd>kept <small>its probability was never known</small>" in page
+
+
 def test_promises_are_counted(plane):
     """For whoever watches deadlines rather than jobs."""
     begin(plane, 60_000)

@@ -61,7 +61,9 @@ def headline(jobs: int, kept: int) -> str:
 def deadline_figures(pocd: PocdState | None, ended: EndedPromise | None) -> Iterator[Figure]:
     """The probability that a live job keeps its deadline, or what an ended one was promised and came to."""
     if ended is not None:
-        promised = f"promised {_probability(ended.first_pocd)}, then {_probability(ended.newest_pocd)}"
+        first, newest = ended.first_pocd, ended.newest_pocd
+        never = "its probability was never known"
+        promised = never if first is None or newest is None else f"promised {number(first)}, then {number(newest)}"
         yield Figure(name="Deadline", value="kept" if ended.kept else "missed", beside=promised)
     elif pocd is not None:
         value = "hopeless" if pocd.hopeless else number(pocd.choices[0].pocd) if pocd.choices else "unknown"
@@ -76,6 +78,3 @@ def chosen(pocd: PocdState) -> list[str]:
         for each in pocd.copied
     ]
 
-
-def _probability(pocd: float | None) -> str:
-    return "nothing" if pocd is None else number(pocd)
