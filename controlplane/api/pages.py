@@ -29,7 +29,7 @@ from controlplane.hosts import driver_sources, is_queue
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
 from controlplane.model.reasons import Action, Reason
-from controlplane.model.snapshot import TaskState
+from controlplane.model.snapshot import NamedSpeculator, TaskState
 from controlplane.runtime.history import JobRecord
 from controlplane.store.recent import DecisionFilter
 
@@ -144,6 +144,7 @@ async def job_page(
         refresh_s=REFRESH_S if live else 0,
         view=jobs.job_page(live, record, source=source, name=job, known_s=known_s, silent_s=silent_s, ended=ended),
         job=live,
+        named=live.named_speculator if live else _named(read, record),
         record=record,
         is_application=record is not None and record.queued is not None,
         last_grant=grants[0] if grants else None,
@@ -159,6 +160,11 @@ async def job_page(
         decisions=decisions,
         decisions_path=f"/decisions?{urlencode(about.wanted())}",
     )
+
+
+def _named(read: Reader, record: JobRecord | None) -> NamedSpeculator | None:
+    """The speculator that the user of an ended job has named; None if it is not known, or was none."""
+    return read.named_speculator(record.speculator) if record and record.speculator else None
 
 
 async def _run_shown(read: Reader, source: str, job: str, epoch: int | None) -> int | None:

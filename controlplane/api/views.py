@@ -106,6 +106,8 @@ class JobHistory(Struct, frozen=True, kw_only=True):
     ended_s: float | None
     """Seconds on the engine's clock; null while it runs."""
     outcome: Outcome | None
+    speculator: str
+    """The speculator that its user names for it; empty for its pool's."""
     attempts: list[AttemptRecord]
     """In order of arrival."""
     attempts_left_out: int

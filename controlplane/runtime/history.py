@@ -68,6 +68,8 @@ class JobRecord(Struct, kw_only=True):
     submitted_s: float
     epoch: int = 0
     """Epoch of the run of its source in which it was submitted, or joined its queue."""
+    speculator: str = ""
+    """The speculator that its user names for it; empty for its pool's."""
     ended_s: float | None = None
     outcome: Outcome | None = None
     attempts: dict[int, AttemptRecord] = {}
@@ -250,9 +252,10 @@ class History:
                 name=fact.name,
                 submitted_s=submitted_s,
                 epoch=epoch,
+                speculator=fact.speculator,
             )
         else:
-            job.ended_s, job.outcome = None, None
+            job.ended_s, job.outcome, job.speculator = None, None, fact.speculator
 
     def _queue_demand(self, source: str, fact: QueueDemand, now_s: float) -> None:
         queue = self._queued.setdefault(source, {})

@@ -10,6 +10,7 @@ from tests.plane import ended, message, started, working
 pytestmark = pytest.mark.unit
 
 SOURCE = "spark:app-1"
+JOB_ENDED = {"type": "job_ended", "job": "job-1"}
 
 
 def lost(plane):
@@ -77,6 +78,21 @@ def test_a_job_tells_which_speculator_its_user_named_and_whether_it_decides(plan
         "grass",
         reason,
     )
+
+
+@pytest.mark.parametrize("allowed", ["grass", ""])
+def test_an_ended_job_still_tells_which_speculator_its_user_named(plane, allowed):
+    """Whoever looks after the run, as most do, must not miss that the name was not allowed."""
+    asked = {"engine": {"job_speculators": allowed}, "reason": "try"}
+    assert plane.client.patch("/api/v1/settings", json=asked).is_success
+    named = {"type": "job_submitted", "job": "job-1", "speculator": "grass"}
+    plane.reply(message(1, [*working(), named], full=True))
+    plane.clock.advance(2.0)
+    plane.reply(message(2, [*(ended(n, host=n, duration_ms=2000) for n in range(4)), JOB_ENDED]))
+    page = " ".join(re.sub(r"<[^>]+>", " ", plane.client.get(f"/jobs/{SOURCE}/job-1").text).split())
+    assert "Its user named the speculator grass." in page
+    assert ("By today&#39;s settings: The operator lets no job name this speculator" in page) == (not allowed)
+    assert plane.client.get(f"/api/v1/jobs/{SOURCE}/job-1/history").json()["speculator"] == "grass"
 
 
 def test_hosts_that_have_gone_are_as_of_the_last_one_that_was_there(plane):

@@ -7,8 +7,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from controlplane.api.page.decisions import Change, ShownDecision
 from controlplane.api.page.overview import Effect
 from controlplane.model.facts import Mode
-from controlplane.model.reasons import Action
-from controlplane.model.snapshot import Snapshot
+from controlplane.model.reasons import Action, sentence
+from controlplane.model.snapshot import NamedSpeculator, Snapshot
 from controlplane.runtime.history import JobRecord, KnownHost
 from controlplane.runtime.live import Runtime
 from controlplane.store.recent import DecisionFilter, RecordedDecision
@@ -97,6 +97,11 @@ class Reader:
         """The promise to a job with a deadline, and whether it was kept, if the job has ended in that run."""
         found = await self._runtime.store.promises(limit=1, source=source, job=job) or []
         return next((each for each in found if epoch in (None, each.epoch)), None)
+
+    def named_speculator(self, name: str) -> NamedSpeculator:
+        """A speculator that the user of an ended job has named, and whether such jobs have it by today's settings."""
+        refusal = self._runtime.scheduler.steering.refusal(name)
+        return NamedSpeculator(name=name, reason=refusal.label, sentence=sentence(refusal, {}) if refusal else "")
 
     async def newest_epoch(self, which: DecisionFilter) -> int | None:
         """The epoch of the newest matching decision; None if none matches."""
