@@ -3,6 +3,7 @@
 `controlplane.cli` imports this when it is called.
 """
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -69,7 +70,8 @@ def report_experiments(
     """Write the results as one HTML page that needs no other file."""
     chosen = _chosen(names)
     if left := len(journal.missing(chosen, scale, folder)):
-        fail(f"{left} runs are not computed yet: grasshopper experiment run --scale {scale}", REFUSED)
+        command = shlex.join(["grasshopper", "experiment", "run", *(names or ()), "--scale", scale])
+        fail(f"{left} runs are not computed yet: {command}", REFUSED)
     path = to or folder / f"{scale}.html"
     write(path, page(journal.findings(chosen, scale, folder), scale))
     typer.echo(path)

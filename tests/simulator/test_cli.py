@@ -112,7 +112,7 @@ def test_an_experiment_is_run_and_reported(tmp_path):
     assert Path(told.stdout.strip()).read_text().startswith("<!doctype html>")
     told = grasshopper("experiment", "report", "redundancy/equation-4", *folder)
     assert told.exit_code == 1
-    assert "10 runs are not computed" in told.stderr
+    assert "10 runs are not computed yet: grasshopper experiment run redundancy/equation-4 --scale smoke" in told.stderr
 
 
 def test_a_folder_that_takes_no_results_ends_a_run_with_a_sentence(tmp_path):
