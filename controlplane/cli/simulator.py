@@ -20,6 +20,7 @@ import typer
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.policies.redundancy.theory.system import System
 from controlplane.policies.registry import PLANS
+from controlplane.processes import COMPILED_ONCE
 from controlplane.simulator import run, sweep
 from controlplane.simulator.cluster import record as cluster_record
 from controlplane.simulator.cluster.scenario import ClusterScenario
@@ -312,6 +313,7 @@ def computing(on: str | None) -> Iterator[sweep.Compute]:
     """The executor of cells, or an exit code with the reason why there is none."""
     try:
         with _refusals(), sweep.computing(on) as compute:
+            note(f"loading kernels; they are {COMPILED_ONCE}")
             yield compute
     except ImportError:
         fail("--on needs pyspark: pip install 'grasshopper-scheduler[spark]'", USAGE)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from controlplane.cli.app import app
 from controlplane.model.errors import BadSetting
-from controlplane.processes import free_port
+from controlplane.processes import COMPILED_ONCE, free_port
 from controlplane.simulator import sweep
 from controlplane.terminal import UNREACHABLE
 
@@ -121,6 +121,7 @@ def test_a_folder_that_takes_no_results_ends_a_run_with_a_sentence(tmp_path):
     told = grasshopper("experiment", "run", "redundancy/equation-4", "--folder", str(tmp_path / "file"))
     assert told.exit_code == 1
     assert "earlier results are kept" in told.stderr.replace("\n", " ")
+    assert f"loading kernels; they are {COMPILED_ONCE}" in told.stderr, "before anything is computed"
 
 
 def test_a_master_that_cannot_be_reached_is_told_in_one_line(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from controlplane.cli.simulator import app
+from controlplane.processes import COMPILED_ONCE
 from controlplane.simulator.cluster.scenario import ClusterScenario
 
 pytestmark = pytest.mark.unit
@@ -34,9 +35,10 @@ def test_the_offered_load_stands_beside_the_busy_slots():
 
 
 def test_a_log_file_gets_a_line_for_each_seed():
-    """Minutes without a word look as if it hung; results stay alone on standard output."""
+    """Minutes without a word look as if it hung, as while kernels are compiled; standard output has results alone."""
     told = grasshopper("--policy", "srpt+late", "-o", "json")
     assert [line.partition(": ")[2] for line in told.stderr.splitlines()] == [
+        f"loading kernels; they are {COMPILED_ONCE}",
         "simulating srpt+late: seed 1 is done, 1 of 2",
         "simulating srpt+late: seed 2 is done, 2 of 2",
     ]
