@@ -337,12 +337,12 @@ def _refusals() -> Iterator[None]:
 def _refuse_others(context: typer.Context, model: Model) -> None:
     """Exits with code 2 if an option of another model was given: it would change nothing."""
     own = Model.CLUSTER if model is Model.DEADLINE else model
-    of_others = {panel: other for other, panel in PANELS.items() if other is not own}
+    of_others = {panel: panel.removeprefix("Only with ") for other, panel in PANELS.items() if other is not own}
     for option in context.command.params:
         other = of_others.get(getattr(option, "rich_help_panel", None) or "")
         source = context.get_parameter_source(option.name or "")
         if other and source and source.name == "COMMANDLINE":
-            fail(f"{option.opts[0]} belongs to --model {other}, not to {model}", USAGE)
+            fail(f"{option.opts[0]} belongs to {other}, not to {model}", USAGE)
 
 
 def _option(field: str) -> str:

@@ -75,16 +75,19 @@ def test_budgets_hold_copies_to_the_engines_limits_or_to_those_that_are_set():
     assert [one["copies_per_task"] for one in none["runs"]] == [0.0, 0.0]
 
 
+CLUSTERS = "cluster or --model deadline"
+
+
 @pytest.mark.parametrize(
     ("model", "other", "arguments"),
     [
         ("cluster", "masterworker", ("--d", "35")),
         ("cluster", "masterworker", ("--max-service-s", "60")),
         ("deadline", "masterworker", ("--d", "35")),
-        ("masterworker", "cluster", ("--locality", "0")),
-        ("masterworker", "cluster", ("--budgets",)),
-        ("masterworker", "cluster", ("--set", "detect_s=1")),
-        ("masterworker", "cluster", ("--workload", "synthetic")),
+        ("masterworker", CLUSTERS, ("--locality", "0")),
+        ("masterworker", CLUSTERS, ("--budgets",)),
+        ("masterworker", CLUSTERS, ("--set", "detect_s=1")),
+        ("masterworker", CLUSTERS, ("--workload", "synthetic")),
     ],
 )
 def test_an_option_of_the_other_model_is_refused(model, other, arguments):
