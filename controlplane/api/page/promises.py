@@ -77,4 +77,3 @@ def chosen(pocd: PocdState) -> list[str]:
         f"{counted(each.copies, 'copy')} running, {each.ordered_copies} ordered"
         for each in pocd.copied
     ]
-
