@@ -117,6 +117,8 @@ class EstimateError(Struct, frozen=True, kw_only=True):
     """Estimate over outcome: above 1 is too much; null if nothing is known yet."""
     spread: float | None
     """The factor around it within which two thirds of them lie; null if nothing is known, and for sums."""
+    about: str
+    """The ratio in words; empty if nothing is known yet."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -270,10 +272,12 @@ def _shadow_sentence(copies: ShadowCopies) -> str:
     launched = f"Shadow mode would have launched {counted(copies.copies, 'copy')}"
     if not judged:
         return f"{launched}; none of the tasks has ended yet, so their value is not known."
+    who, rest = "it" if copies.copies == 1 else "they", ""
+    if copies.without_outcome:
+        who, rest = f"the {judged} whose tasks have ended", f"; {copies.without_outcome} more cannot be judged yet"
     return (
-        f"{launched}, {copies.without_outcome} of them for tasks that have not ended yet. "
-        f"Estimate for the other {judged}: {seconds(copies.estimated_saved_s)} of task time saved, "
-        f"{number(copies.estimated_cost_core_s)} core-seconds spent."
+        f"{launched}. By estimate, {who} would have saved {seconds(copies.estimated_saved_s)} of task time "
+        f"and cost {number(copies.estimated_cost_core_s)} core-seconds{rest}."
     )
 
 
@@ -299,28 +303,39 @@ def _stock_sentence(copies: StockTally) -> str:
 
 def _seen_error(accuracy: Mapping[str, float], kind: str) -> EstimateError:
     """The accuracy of an estimate that is always compared with the outcome."""
+    ratio = accuracy.get(f"{kind}_median_ratio")
     return EstimateError(
         estimate=ESTIMATES[kind],
         samples=int(accuracy.get(f"{kind}_samples", 0)),
-        ratio=accuracy.get(f"{kind}_median_ratio"),
+        ratio=ratio,
         spread=accuracy.get(f"{kind}_spread"),
+        about="" if ratio is None else f"Half of the estimates were more than {number(ratio)} times what came out.",
     )
 
 
 def _foretold_error(tally: _Tally) -> EstimateError:
     """Savings of ordered copies: the decision's estimate over the win's, which is 0 if the copy lost."""
     ratio = tally.foretold_s / tally.seen_s if tally.seen_s else None
-    name = "Saving by ordered copies, as estimated at the order over as estimated at the end (0 where one lost)"
-    return EstimateError(estimate=name, samples=tally.compared, ratio=ratio, spread=None)
+    times = f"When they were ordered, copies were expected to save {number(ratio)} times the time that they have saved"
+    return EstimateError(
+        estimate="Time saved by ordered copies",
+        samples=tally.compared,
+        ratio=ratio,
+        spread=None,
+        about="" if ratio is None else f"{times}; those that lost have saved none.",
+    )
 
 
 def _shadow_error(total: ApplicationReport) -> EstimateError:
     """A copy's saving as shadow mode estimates it, compared with what ordered ones have saved, over all jobs."""
     judged, raced = total.shadow.copies - total.shadow.without_outcome, total.control.won + total.control.lost
     per_copy_s = total.control.estimated_saved_s / raced if raced else 0.0
+    ratio = total.shadow.estimated_saved_s / judged / per_copy_s if judged and per_copy_s else None
+    about = (
+        ""
+        if ratio is None
+        else f"By estimate a copy in shadow saves {number(ratio)} times what an ordered one has saved."
+    )
     return EstimateError(
-        estimate="Saving by a copy in shadow, over that by an ordered one",
-        samples=min(judged, raced),
-        ratio=total.shadow.estimated_saved_s / judged / per_copy_s if judged and per_copy_s else None,
-        spread=None,
+        estimate="Time saved by a copy in shadow", samples=min(judged, raced), ratio=ratio, spread=None, about=about
     )

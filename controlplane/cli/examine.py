@@ -83,7 +83,7 @@ def _print_report(found: dict[str, Any]) -> None:
         typer.echo(sentence)
     if found["applications"]:
         print_table(
-            ("application", "in shadow (estimate)", "ordered (savings by estimate)", "its host's own"),
+            ("application", "in shadow (estimate)", "ordered (savings by estimate)", "the host's own"),
             [_report_row(each) for each in found["applications"]],
         )
     errors = found["errors"]
@@ -91,6 +91,9 @@ def _print_report(found: dict[str, Any]) -> None:
         ("estimate", "compared", "estimated / came out", "spread"),
         [(e["estimate"], e["samples"], _factor(e["ratio"]) or "not known yet", _factor(e["spread"])) for e in errors],
     )
+    for each in errors:
+        if each["about"]:
+            typer.echo(f"{each['estimate']}: {each['about']}")
 
 
 def _report_row(application: dict[str, Any]) -> tuple[str, ...]:

@@ -153,10 +153,22 @@ def test_the_error_of_savings_is_told_once_it_is_known(plane):
     keep(plane, [ordered(1), ordered(2)], [came_out(1, Result.WON, 4.0), came_out(2, Result.LOST, 0.0, 2.0)])
     *_, by_ordered, by_shadow = report(plane)["errors"]
     assert (by_ordered["samples"], by_ordered["ratio"]) == (2, 3.0)
-    assert (by_shadow["samples"], by_shadow["ratio"]) == (0, None)
+    assert (by_shadow["samples"], by_shadow["ratio"], by_shadow["about"]) == (0, None, "")
     keep(plane, [would_copy(3)], [came_out(3, Result.SHADOW, saved_s=8.0)])
     by_shadow = report(plane)["errors"][-1]
     assert (by_shadow["samples"], by_shadow["ratio"]) == (1, 4.0)
+    page = plane.client.get("/report").text
+    assert "expected to save 3 times the time that they have saved; those that lost have saved none." in page
+    assert "a copy in shadow saves 4 times what an ordered one has saved." in page
+
+
+def test_where_all_tasks_have_ended_nothing_is_said_of_others(plane):
+    """Of "0 of them for tasks that have not ended yet" nobody makes anything."""
+    keep(plane, [would_copy(n) for n in (1, 2)], [came_out(n, Result.SHADOW, 4.0, 5.5) for n in (1, 2)])
+    assert report(plane)["summary"][0] == (
+        "Shadow mode would have launched 2 copies. By estimate, they would have saved 8.0 s of task time "
+        "and cost 11 core-seconds."
+    )
 
 
 def test_what_is_not_known_of_a_copy_teaches_no_error(plane):
@@ -217,8 +229,8 @@ def test_no_sum_of_savings_stands_without_the_word_estimate(tmp_path):
         told = [sentence for sentence in report(plane)["summary"] if "1 min 18 s" in sentence]
         page = plane.client.get("/report").text
     assert len(told) == 1
-    assert "Estimate for the other 1: 1 min 18 s" in told[0]
-    assert "1 of them for tasks that have not ended yet" in told[0]
+    assert "By estimate, the 1 whose tasks have ended would have saved 1 min 18 s" in told[0]
+    assert "; 1 more cannot be judged yet." in told[0]
     lines = [line for line in page.splitlines() if "1 min 18 s" in line]
     assert len(lines) == 2
     assert all("stimate" in line for line in lines)

@@ -105,12 +105,15 @@ def test_the_report_labels_every_saving(other_server: Callable[[bytes], str]) ->
     zeros = dict.fromkeys(("copies", "without_outcome", "won", "lost", "estimated_saved_s", "losing_core_s"), 0)
     shadow = {"copies": 3, "without_outcome": 1, "estimated_saved_s": 77.7, "estimated_cost_core_s": 5.5}
     one = {"source": "spark:a", "name": "nightly", "shadow": shadow, "control": zeros, "stock": zeros}
-    body = {"summary": ["In words."], "applications": [one], "errors": [], "complete": False}
+    error = {"estimate": "Time saved", "samples": 2, "ratio": 3.0, "spread": None, "about": "Three times too much."}
+    body = {"summary": ["In words."], "applications": [one], "errors": [error], "complete": False}
     told = run("report", server=other_server(json.dumps(body).encode()))
     assert told.exit_code == 0, told.output
     head, line = (next(each for each in told.stdout.splitlines() if word in each) for word in ("in shadow", "77.7"))
     assert head.index("in shadow (estimate)") == line.index("3 copies, 1 without an outcome yet; 77.7 s saved")
     assert "nightly (spark:a)" in line
+    assert "the host's own" in head, "as on the page"
+    assert "Time saved: Three times too much." in told.stdout
     assert "this report is incomplete" in told.stderr
 
 
