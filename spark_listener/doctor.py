@@ -17,14 +17,14 @@ from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
-from spark_listener.shim_settings import PREFIX, READINGS, out_of_range
+from spark_listener.shim_settings import LOCAL_READINGS, PREFIX, READINGS, out_of_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = tuple(READINGS)
 """Keys that the shim reads from the configuration, under `spark.grasshopper.`."""
-LOCAL_PROPERTIES = ("copies.enabled", "deadline", "error.bound", "speculator", "weight")
+LOCAL_PROPERTIES = tuple(name for name in LOCAL_READINGS if name not in READINGS)
 """Keys that it reads only from a job's local properties; `mode` and `late.job` are read from both."""
 SORT_SHUFFLES = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
 LOCAL_SHUFFLE_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
@@ -175,6 +175,14 @@ def _keys(seen: Examined) -> Iterator[Finding]:
     for name, value in _given(seen).items():
         if not READINGS[name](value) and (odd := out_of_range(name, value)):
             yield Finding(WARNING, "settings", f"{PREFIX}{name} {odd}", "use a value in this range, or leave it out")
+
+
+def _local_properties(seen: Examined) -> Iterator[Finding]:
+    """Those of the calling thread that the shim cannot read as they stand."""
+    for name, value in seen.local.items():
+        if counts := LOCAL_READINGS[name](value):
+            message = f"this thread's local property {PREFIX}{name}={value} counts as {counts}"
+            yield Finding(WARNING, "settings", message, "correct it before the job starts, or set it to None")
 
 
 def _unreadable(seen: Examined) -> list[tuple[str, str]]:
@@ -407,6 +415,6 @@ def _reaper(seen: Examined) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
-    _way_in, _jar, _spark_version, _keys, _server, _token, _mode, _heard, _places, _sinks, _shuffle, _executors,
-    _speculation, _scheduling, _reaper,
+    _way_in, _jar, _spark_version, _keys, _local_properties, _server, _token, _mode, _heard, _places, _sinks, _shuffle,
+    _executors, _speculation, _scheduling, _reaper,
 )  # fmt: skip

@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,7 @@ from controlplane.processes import read_token
 from controlplane.rest import RestClient, RestError
 from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
 from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
-from spark_listener.shim_settings import PREFIX
+from spark_listener.shim_settings import LOCAL_READINGS, PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,6 +92,8 @@ class Examined:
     """Id of a live session's application; empty if there is only configuration."""
     is_connect: bool = False
     spark_version: str | None = None
+    local: Mapping[str, str] = field(default_factory=dict)
+    """Our local properties of the calling thread, without the prefix: they hold for the jobs that it starts."""
     shim_is_on: bool | None = None
     """The shim's own report; None if there is no live one."""
     jar: Jar | None = None
@@ -165,6 +167,7 @@ def examine_session(spark: SparkSession, *, token: str | None = None) -> Examine
         conf=dict(context.getConf().getAll()),
         application=context.applicationId,
         spark_version=spark.version,
+        local={name: value for name in LOCAL_READINGS if (value := context.getLocalProperty(f"{PREFIX}{name}"))},
         shim_is_on=_shim_is_on(spark),
     )
     return _examined(seen, "", token)

@@ -4,7 +4,7 @@ import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
@@ -28,6 +28,7 @@ from spark_listener.examination import (
     read_properties,
 )
 from spark_listener.shim_settings import (
+    LOCAL_READINGS,
     PREFIX,
     RANGES,
     READINGS,
@@ -420,14 +421,62 @@ def test_a_live_session_is_read_through_its_context() -> None:
     def missing() -> str:
         raise TypeError("'JavaPackage' object is not callable")
 
-    def session(status) -> SimpleNamespace:
+    def session(status, local=MappingProxyType({})) -> SimpleNamespace:
         package = SimpleNamespace(GrasshopperPlugin=SimpleNamespace(status=status))
         jvm = SimpleNamespace(io=SimpleNamespace(grasshopper=SimpleNamespace(spark=package)))
         conf = SimpleNamespace(getAll=lambda: [("spark.master", "local[2]")])
-        context = SimpleNamespace(getConf=lambda: conf, applicationId="app-7")
+        context = SimpleNamespace(getConf=lambda: conf, applicationId="app-7", getLocalProperty=local.get)
         return SimpleNamespace(sparkContext=context, version="4.3.0", _jvm=jvm)
 
     seen = examine_session(session(lambda: '{"on": false}'))
     assert (seen.conf, seen.application, seen.shim_is_on) == ({"spark.master": "local[2]"}, "app-7", False)
     assert examine_session(session(missing)).shim_is_on is None
     assert examine_session(session(lambda: "{}")).shim_is_on is None
+    local = {f"{PREFIX}deadline": "banana", "spark.job.description": "mine"}
+    assert examine_session(session(lambda: "{}", local)).local == {"deadline": "banana"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "counts"),
+    [
+        ("deadline", "banana", "none"),
+        ("deadline", "0s", "none"),
+        ("deadline", "11575d", "none"),
+        ("weight", "0", "1"),
+        ("weight", "1e3", "1"),
+        ("copies.enabled", "no", "false"),
+        ("mode", "on", "off"),
+        ("error.bound", "10%", "0"),
+        ("error.bound", "nan", "0"),
+        ("late.job", "end", "keep"),
+        ("speculator", "fifo+shed-plus", "none"),
+    ],
+)
+def test_a_local_property_of_the_thread_that_counts_as_another_value_is_told(name, value, counts) -> None:
+    """All was ok while the jobs of the thread had no deadline."""
+    ((severity, check, message),) = bad(replace(LIVE, local={name: value}))
+    assert (severity, check) == ("warning", "settings")
+    assert message == f"this thread's local property {PREFIX}{name}={value} counts as {counts}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("deadline", text) for text in ("90s", " 5MIN ", "1500us", "90000", "2h", "11574d")),
+        ("weight", "1000"),
+        ("copies.enabled", "False"),
+        ("mode", "Shadow"),
+        ("error.bound", "0.1"),
+        ("late.job", "KILL"),
+        ("speculator", "shed-plus"),
+    ],
+)
+def test_a_local_property_that_the_shim_reads_stays_unmentioned(name, value) -> None:
+    assert bad(replace(LIVE, local={name: value})) == []
+
+
+def test_the_local_properties_are_those_that_the_shim_reads() -> None:
+    """A new one has a reading here, too."""
+    java = (ROOT / "jvm-shim/shim-spark/src/main/java/io/grasshopper/spark/JobKey.java").read_text()
+    listed = re.search(r"OPTIONS = .*?asList\((.*?)\)\)", java, re.DOTALL)[1]
+    assert set(re.findall(r'"([a-z.]+)"', listed)) == LOCAL_READINGS.keys()
