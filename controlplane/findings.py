@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,6 +30,20 @@ class Finding:
     check: str
     message: str
     fix: str = ""
+
+
+class Findings(list[Finding]):
+    """Findings that have been printed: a notebook shows only how many there are of each severity."""
+
+    def __repr__(self) -> str:
+        """As in `<15 findings: 1 warning, 14 ok>`.
+
+        >>> Findings([Finding(OK, "Spark", "4.0.1"), Finding(NOTE, "mode", "shadow", "hand over")])
+        <2 findings: 1 note, 1 ok>
+        """
+        counts = Counter(each.severity for each in self)
+        parts = ", ".join(f"{counts[each]} {each.value}" for each in reversed(Severity) if counts[each])
+        return f"<{len(self)} findings: {parts}>"
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:

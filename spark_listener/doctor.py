@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from controlplane import __version__
-from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, as_rows, worst_first
+from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, Findings, as_rows, worst_first
 from controlplane.hosts.spark import FILE_WRITERS, verdict
 from controlplane.model.facts import Mode, StageSubmitted, lowest
 from controlplane.terminal import print_table
@@ -47,12 +47,12 @@ THREE_LINES = "use attach(), or set spark.jars, spark.plugins and spark.grasshop
 READ_TOKEN = "give a token with the read role: --token, or doctor(spark, token=...)"  # noqa: S105
 
 
-def doctor(spark: SparkSession, *, token: str | None = None) -> list[Finding]:
+def doctor(spark: SparkSession, *, token: str | None = None) -> Findings:
     """Prints and returns findings about a live session, worst first; changes nothing.
 
     `token` is for reading over REST, if the server requires one; the shim's own is in the session's configuration.
     """
-    findings = diagnose(examine_session(spark, token=token))
+    findings = Findings(diagnose(examine_session(spark, token=token)))
     print_table(HEADINGS, as_rows(findings))
     return findings
 

@@ -12,7 +12,7 @@ from controlplane import __version__
 from controlplane.findings import Finding, Severity
 from controlplane.model.facts import Mode
 from spark_listener.attach import PLUGIN_CLASS
-from spark_listener.doctor import KEYS, LOCAL_PROPERTIES
+from spark_listener.doctor import KEYS, LOCAL_PROPERTIES, doctor
 from spark_listener.doctor import diagnose as all_findings
 from spark_listener.examination import (
     LISTENER_CLASS,
@@ -480,3 +480,11 @@ def test_the_local_properties_are_those_that_the_shim_reads() -> None:
     java = (ROOT / "jvm-shim/shim-spark/src/main/java/io/grasshopper/spark/JobKey.java").read_text()
     listed = re.search(r"OPTIONS = .*?asList\((.*?)\)\)", java, re.DOTALL)[1]
     assert set(re.findall(r'"([a-z.]+)"', listed)) == LOCAL_READINGS.keys()
+
+
+def test_what_a_notebook_shows_below_the_table_is_one_line(monkeypatch) -> None:
+    """It prints the value of a cell's last line, which repeated every finding."""
+    monkeypatch.setitem(doctor.__globals__, "examine_session", lambda *_, **__: replace(LIVE, local={"mode": "on"}))
+    found = doctor(None)
+    assert repr(found) == f"<{len(found)} findings: 1 warning, {len(found) - 1} ok>"
+    assert found[0].severity is Severity.WARNING
