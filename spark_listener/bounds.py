@@ -8,17 +8,13 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from spark_listener.shim_settings import PREFIX
+from spark_listener.shim_settings import DEADLINE_UNITS_MS, LONGEST_DEADLINE_MS, PREFIX
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-"""Spark's units of durations."""
 MOST_UNDONE = 0.999999
 """Shares are reported in parts per million."""
-LONGEST_MS = 10**12
-"""The longest deadline that a driver reports."""
 LONGEST_NAME = 64
 """Characters of a speculator's name that a driver reports."""
 DEADLINE = PREFIX + "deadline"
@@ -31,8 +27,10 @@ SPECULATOR = PREFIX + "speculator"
 def deadline(within: str | timedelta) -> Iterator[None]:
     """Jobs that this thread starts inside should end within this time, each from its own submission on.
 
-    `within` is a duration as Spark writes it, with a unit: "90s", "5min", "2h"; or a timedelta. It binds the stages
-    that read input, and steers speculators that go by deadlines; it ends no job, as `approximate` does.
+    `within` is a duration as Spark writes it, with a unit: ms, s, m or min, h, d, as in "90s"; or a timedelta. It is at
+    most 11574 days. It binds the stages that read input, and steers speculators that go by deadlines; it ends no job,
+    as `approximate` does. Where the local property is set without this function, Spark reads it, and takes a number
+    without a unit for milliseconds; one that cannot be read counts as none, as the driver's log and `doctor` say.
     Raises ValueError for anything else, RuntimeError where there is no SparkContext.
 
     Example: `with deadline("90s"): df.count()`
@@ -92,9 +90,10 @@ def milliseconds(within: str | timedelta) -> int:
     else:
         text = within.strip().lower() if isinstance(within, str) else ""
         parts = re.fullmatch(r"(\d{1,18})([a-z]+)", text, re.ASCII)
-        found_ms = int(parts[1]) * UNITS_MS.get(parts[2], 0) if parts else 0
-    if not 1 <= found_ms <= LONGEST_MS:
-        raise ValueError(f'deadline: got {within!r}, want a duration with a unit, as in "90s", up to {LONGEST_MS}ms')
+        found_ms = int(int(parts[1]) * DEADLINE_UNITS_MS.get(parts[2], 0)) if parts else 0
+    if not 1 <= found_ms <= LONGEST_DEADLINE_MS:
+        want = 'a number with a unit (ms, s, m or min, h, d), as in "90s", or a timedelta; at most 11574d'
+        raise ValueError(f"deadline: got {within!r}, want {want}")
     return found_ms
 
 
