@@ -18,6 +18,8 @@ from controlplane.machine_load import caution
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
 
+LEGEND = "lost core-s: core-seconds of losing copies; load: the machine's load average; equal: to stock's, job by job"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -179,6 +181,7 @@ def print_table(rows: list[Row], console: Console) -> None:
             "equal" if one.results_equal_stock else "[bold red]DIFFERS[/]",
         )
     console.print(table)
+    console.print(LEGEND, highlight=False)
     for one in rows:
         console.print(f"{one.contestant}: {one.title}", highlight=False)
     print_ratios(rows, console)

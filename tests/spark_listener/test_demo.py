@@ -161,6 +161,7 @@ def test_the_table_and_the_report_tell_the_load_and_warn_where_it_may_have_decid
     assert "load was 2.0 to 7.5 on 8 cores" in told(2.0, 5.0, 6.0, 7.5), "more than twice another's"
     shown = next(line for line in told(1.0, 1.0, 1.0, 12.3).splitlines() if line.startswith("unified+unified "))
     assert shown.split()[-2:] == ["12.3", "equal"], "whole also where a terminal is narrow"
+    assert "equal: to stock's, job by job" in " ".join(told(1.0, 1.0, 1.0, 1.0).split())
 
 
 def test_the_end_says_where_decisions_stay_and_how_to_see_them_again(tmp_path, monkeypatch) -> None:
