@@ -46,6 +46,7 @@ def properties(context):
         (" 5MIN ", "300000ms"),
         ("1h", "3600000ms"),
         ("11574d", "999993600000ms"),
+        ("1500us", "1ms"),
         (timedelta(seconds=1.5), "1500ms"),
     ],
 )
