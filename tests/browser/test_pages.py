@@ -230,8 +230,19 @@ def test_every_page_explains_its_words(played: TestClient, address: str) -> None
     """Folded away, and without scripts. It stands outside of what scripts refresh, so that it stays open."""
     footer = played.get(address).text.partition("</main>")[2]
     assert "<details>" in footer
-    for word in ("attempt", "copy", "target", "virtual size", "tail index", "shadow", "claim"):
-        assert f"<dt>{word}</dt>" in footer
+    words = ("attempt", "copy", "source", "pool", "target", "virtual size", "tail index", "PoCD", "shadow", "claim")
+    assert tuple(re.findall(r'<dt id="word-[a-z-]+">([^<]+)</dt>', footer)) == words
+
+
+@pytest.mark.parametrize("address", ["/", JOIN, "/promises", "/decisions/"])
+def test_a_word_leads_to_its_meaning(played: TestClient, address: str) -> None:
+    """On the same page, where a browser unfolds it."""
+    if address == "/decisions/":
+        address = next(link for link in links(played.get("/decisions").text) if link.startswith(address))
+    html = played.get(address).text
+    wanted = [link for link in links(html) if link.startswith("#word-")]
+    assert wanted
+    assert [link for link in wanted if f'id="{link[1:]}"' not in html] == []
 
 
 def test_charts_name_their_lines_and_their_units(played: TestClient) -> None:
