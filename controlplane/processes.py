@@ -121,8 +121,22 @@ def leaving_files_in(folder: Path) -> dict[str, str]:
 
 
 def exit_on_sigterm() -> None:
-    """Make SIGTERM end the program as an exception does, so that context managers end what they started."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    """Make SIGTERM, and SIGHUP of a terminal that closes, end the program as an exception does.
+
+    Context managers then end what they started; a second such signal does not keep them from it. SIGHUP stays ignored
+    under nohup.
+    """
+    ends = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+
+    def end(*_: object) -> None:
+        for each in ends:
+            signal.signal(each, lambda *_: None)
+        sys.exit("terminated")
+
+    for each in ends:
+        signal.signal(each, end)
 
 
 def read_token(path: Path) -> str:

@@ -263,14 +263,14 @@ class LocalYarn:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM meanwhile: between a start and its record they would leave a process behind."""
+    """Hold back Ctrl-C and other ends meanwhile: between a start and its record they would leave a process behind."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # which alone runs handlers of signals
         yield
         return
     handlers = {
         signum: signal.signal(signum, lambda number, _: came.append(number))
-        for signum in (signal.SIGINT, signal.SIGTERM)
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     try:
         yield

@@ -152,14 +152,15 @@ def test_an_interrupted_download_is_no_cache(tmp_path, monkeypatch) -> None:
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_process_that_is_just_being_started_is_not_forgotten() -> None:
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_is_just_being_started_is_not_forgotten(signum) -> None:
     """SIGTERM between a start and its record would leave a daemon behind that nobody knows."""
     seen = []
-    before = signal.signal(signal.SIGTERM, lambda *_: seen.append("handled"))
+    before = signal.signal(signum, lambda *_: seen.append("handled"))
     try:
         with undisturbed():
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signum)
             seen.append("recorded")
         assert seen == ["recorded", "handled"]
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signum, before)
