@@ -28,7 +28,7 @@ from controlplane.engine.warming import warm
 from controlplane.model.errors import BadSettings
 from controlplane.model.facts import Mode
 from controlplane.printable import harmless
-from controlplane.processes import COMPILED_ONCE, operators_socket
+from controlplane.processes import COMPILED_ONCE, operators_socket, remove_socket
 from controlplane.runtime.choices import CHOICES
 from controlplane.runtime.live import Runtime
 from controlplane.runtime.log_lines import LogLines
@@ -191,7 +191,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
         self._on_start = on_start
-        self._operators: Path | None = None
+        self._operators: list[Path] = []
 
     async def startup(self, sockets: Any = None) -> None:
         """Starts listening, then freezes start-up's objects: later collections are rare, and skip them."""
@@ -200,7 +200,8 @@ class _Server(uvicorn.Server):
             return
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        await self._listen_to_operators(port)
+        for listener in self.servers[0].sockets:
+            await self._listen_to_operators(*listener.getsockname()[:2])
         _log.info("serving", address=address)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, self._app)
         gc.collect()
@@ -214,11 +215,11 @@ class _Server(uvicorn.Server):
         runtime: Runtime = self._app.state.runtime
         runtime.feed.close()
         runtime.doorbell.close()
-        if self._operators:
-            self._operators.unlink(missing_ok=True)
+        for path in self._operators:
+            path.unlink(missing_ok=True)
         await super().shutdown(sockets)
 
-    async def _listen_to_operators(self, port: int) -> None:
+    async def _listen_to_operators(self, host: str, port: int) -> None:
         """Opens a socket in the file system for this user alone, with connections that no driver can take away."""
         runtime: Runtime = self._app.state.runtime
         gate = Gate(most=OPERATORS, most_of_address=OPERATORS, metrics=runtime.metrics, complaints=runtime.complaints)
@@ -229,10 +230,10 @@ class _Server(uvicorn.Server):
             app_state=self.lifespan.state,
             gate=gate,
         )
-        path = operators_socket(port)
+        path = operators_socket(host, port)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
+            remove_socket(path)
             before = os.umask(0o177)
             try:
                 self.servers.append(await asyncio.get_running_loop().create_unix_server(protocol, str(path)))
@@ -241,7 +242,7 @@ class _Server(uvicorn.Server):
         except OSError as error:
             _log.warning("no_operators_socket", path=str(path), problem=str(error))
         else:
-            self._operators = path
+            self._operators.append(path)
 
 
 def set_up_logs(settings: Settings) -> None:

@@ -10,7 +10,10 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
-from controlplane.processes import is_loopback, operators_socket
+from controlplane.processes import is_listening, is_loopback, operators_socket
+
+_ANY = {socket.AF_INET: "0.0.0.0", socket.AF_INET6: "::"}  # noqa: S104  # for a look-up
+"""The address of a server that listens on all addresses of a family."""
 
 
 def ask(method: str, address: str, **request: Any) -> requests.Response:
@@ -32,11 +35,15 @@ def ask(method: str, address: str, **request: Any) -> requests.Response:
 
 
 def _socket_of(address: str) -> Path | None:
-    """The socket for an address of this machine; None if there is none."""
+    """The socket of the server that listens at an address of this machine; None if there is none."""
     try:
         parts = urlsplit(address)
-        path = operators_socket(parts.port or 80)
-        return path if is_loopback(parts.hostname or "") and path.is_socket() else None
+        if not is_loopback(parts.hostname or ""):
+            return None
+        port = parts.port or 80
+        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+        hosts = (host for family, *_, place in found for host in (str(place[0]), _ANY[family]))
+        return next(filter(is_listening, (operators_socket(host, port) for host in hosts)), None)
     except (ValueError, OSError):
         return None
 

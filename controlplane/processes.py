@@ -81,10 +81,30 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def operators_socket(port: int) -> Path:
-    """The socket on which the server of a port serves its own user, below XDG_CACHE_HOME or ~/.cache."""
+def operators_socket(host: str, port: int) -> Path:
+    """The socket on which the server that listens there serves its own user, below XDG_CACHE_HOME or ~/.cache."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return home / "grasshopper" / f"{port}.socket"
+    return home / "grasshopper" / f"{host}:{port}.socket"
+
+
+def is_listening(path: Path) -> bool:
+    """Whether a process listens on a socket in the file system.  Raises OSError if that cannot be known."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except (BlockingIOError, TimeoutError):  # Its queue is full.
+            return True
+    return True
+
+
+def remove_socket(path: Path) -> None:
+    """Remove what an ended process has left there.  Raises OSError if a process listens on it."""
+    if is_listening(path):
+        raise OSError(errno.EADDRINUSE, "another server listens on it")
+    path.unlink(missing_ok=True)
 
 
 def child_pids(parent_pid: int) -> list[int]:

@@ -4,17 +4,20 @@ import asyncio
 import os
 import socket
 import stat
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+import requests
 import structlog
 import uvicorn
 
 from controlplane import main, operators, settings
 from controlplane.api import connections
 from controlplane.api.connections import CRUMB_BYTES, CRUMBS, HEAD_BYTES, PIPELINED, BoundedProtocol, Gate
-from controlplane.processes import operators_socket
+from controlplane.processes import free_port, operators_socket, remove_socket
 from controlplane.runtime.complaints import Complaints
 from controlplane.runtime.metrics import Metrics
 from tests.runtime.test_serve import serving
@@ -284,8 +287,60 @@ def test_the_kill_switch_works_when_every_connection_is_taken(tmp_path):
         reply = operators.ask("PUT", f"{address}/api/v1/mode", json={"mode": "off", "reason": "stop"}, timeout=5)
         assert (reply.status_code, reply.json()["mode"]) == (200, "off")
         assert "server_full" in operators.ask("GET", f"{address}/metrics", timeout=5).text
-        path = operators_socket(int(address.rpartition(":")[2]))
+        path = operators_socket("127.0.0.1", int(address.rpartition(":")[2]))
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("listens", "reached"),
+    [("127.0.0.1", True), ("0.0.0.0", True), ("127.0.0.2", False), ("::", False)],
+)
+def test_an_operator_reaches_the_server_that_was_asked_for(listens, reached, tmp_path, monkeypatch):
+    """With that one dead, the kill switch turned off another server on the same port of another address."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    port = free_port("127.0.0.1")
+    with listening(operators_socket("127.0.0.1", port)):
+        pass  # It has ended, and its socket is still there.
+    with listening(operators_socket(listens, port)):
+        ask = partial(operators.ask, "PUT", f"http://127.0.0.1:{port}/api/v1/mode", timeout=5)
+        if reached:
+            assert ask().text == "reached"
+        else:
+            with pytest.raises(requests.ConnectionError):
+                ask()
+
+
+def test_the_socket_of_a_living_server_is_not_taken_away(tmp_path):
+    """Its operators would lose their way in."""
+    path = tmp_path / "operators.socket"
+    with listening(path):
+        with pytest.raises(OSError, match="another server listens on it"):
+            remove_socket(path)
+        assert path.exists()
+    remove_socket(path)
+    assert not path.exists()
+
+
+@contextmanager
+def listening(path):
+    """A server on a socket in the file system, which stays there."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        Thread(target=answer_all, args=(server,), daemon=True).start()
+        yield
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def answer_all(server):
+    """Answers one request of each connection, until the server is shut down."""
+    with suppress(OSError):
+        while True:
+            with server.accept()[0] as connection:
+                if connection.recv(10_000):
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nreached")
 
 
 @contextmanager
