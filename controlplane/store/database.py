@@ -104,13 +104,17 @@ def alone(url: str) -> Iterator[None]:
         yield
 
 
-def file_of(engine: Engine) -> tuple[int, int] | None:
-    """The current file and device of an SQLite database; None for other databases. Raises OSError."""
+def files_of(engine: Engine) -> tuple[object, ...]:
+    """What tells an open SQLite database's files from others, or from emptied ones. Raises OSError if it is gone.
+
+    The write-ahead log stays the same file as long as any connection is open; not every file system allows one. Other
+    databases have no files.
+    """
     name = _file_name(engine.url)
     if not name:
-        return None
-    found = Path(name).stat()
-    return found.st_dev, found.st_ino
+        return ()
+    file, log = Path(name).stat(), Path(f"{os.path.realpath(name)}-wal")
+    return file.st_dev, file.st_ino, file.st_size == 0, log.stat().st_ino if log.exists() else None
 
 
 def _file_name(url: URL) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from controlplane.store import rows, schema
-from controlplane.store.database import durable, file_of, migrate
+from controlplane.store.database import durable, files_of, migrate
 from controlplane.store.parameters import StoreSettings
 
 _log = structlog.get_logger()
@@ -43,7 +43,7 @@ class Writer:
         self.dropped = 0
         self.migrated = False
         """Whether the tables have the newest shape."""
-        self._file: tuple[int, int] | None = None
+        self._files: tuple[object, ...] = ()
         self._engine = engine
         self._settings = settings
         self._wall_ms = wall_ms
@@ -73,7 +73,7 @@ class Writer:
                 with durable(self._engine).begin() as connection:
                     migrate(connection)
                     rows.end_orders(connection, self._wall_ms())
-                self._file = file_of(self._engine)
+                self._files = files_of(self._engine)
                 self.migrated = True
 
     def put(self, added: list[_Row]) -> None:
@@ -147,7 +147,7 @@ class Writer:
         parts = [batch]
         try:
             self.migrate()
-            self._check_file()
+            self._check_files()
             self._note_start()
             while parts:
                 try:
@@ -168,10 +168,10 @@ class Writer:
         self.failure = ""
         return []
 
-    def _check_file(self) -> None:
-        """Raises OSError if the file is gone or replaced: nobody will read rows written to the old one."""
-        if file_of(self._engine) != self._file:
-            raise OSError("another file is in the place of the store's; restart to go on with that one")
+    def _check_files(self) -> None:
+        """Raises OSError if a file is gone, replaced or emptied: nobody will read rows written to the old one."""
+        if files_of(self._engine) != self._files:
+            raise OSError("another file, or nothing, is in the place of the store's; restart to go on with that")
 
     def _halves(self, part: list[_Row], error: Exception) -> list[list[_Row]]:
         """The refused rows in two parts, the older one last; nothing for a single row, which is given up."""

@@ -1,7 +1,9 @@
 """Does a store that cannot write, or that holds what it cannot read, lose no more than it must, and say so?"""
 
 import asyncio
+import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 import structlog
@@ -104,6 +106,40 @@ def test_a_file_that_is_gone_stops_recording_until_it_is_back(opened, tmp_path):
     assert store.flush()
     assert not store.failure
     assert asyncio.run(store.recorded())
+
+
+def test_a_file_that_is_emptied_stops_recording(opened, tmp_path):
+    """A kill switch would be called recorded, and the next start would not know of it."""
+    store, file = opened(), tmp_path / "store.db"
+    os.truncate(file, 0)
+    store.save_settings({"lease_ms": 1000})
+    eventually(lambda: "another file, or nothing" in store.failure)
+    assert not asyncio.run(store.recorded())
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_write_ahead_log_that_is_gone_or_replaced_stops_recording(opened, tmp_path, is_replaced):
+    """SQLite writes to the old one until the end, and a crash loses all of it."""
+    (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
+    store, log = opened(url=str(tmp_path / "link.db")), tmp_path / "store.db-wal"
+    log.unlink()
+    if is_replaced:
+        log.write_bytes(b"")
+    store.save_settings({"lease_ms": 1000})
+    eventually(lambda: "another file, or nothing" in store.failure)
+    assert not asyncio.run(store.recorded())
+
+
+def test_a_store_goes_on_whatever_other_programs_read_and_its_log_is_written_back(opened, tmp_path):
+    """Both change the files, and hurt none."""
+    store = opened()
+    for number in range(1, 4):
+        store.record([record(number)], [], now_s=5.0)
+        assert store.flush()
+        with closing(sqlite3.connect(tmp_path / "store.db")) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+            assert other.execute("SELECT count(*) FROM decisions").fetchone() == (number,)
+    assert not store.failure
 
 
 def test_a_store_that_cannot_be_opened_still_shows_the_newest(tmp_path):
