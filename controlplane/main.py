@@ -250,29 +250,39 @@ def set_up_logs(settings: Settings) -> None:
 
     Text is coloured only on a terminal, and not if NO_COLOR (no-color.org) is set.
 
-    uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`. Nobody waits for
-    who reads the lines, or fails without him; standard error may even be closed.
+    uvicorn warns of each request that is no HTTP; those are counted and told in `api/connections.py`. It tells where
+    each request stood that it cut off at the end; how many there were is enough. Nobody waits for who reads the lines,
+    or fails without him; standard error may even be closed.
     """
     place = os.dup(sys.stderr.fileno()) if sys.stderr else os.open(os.devnull, os.O_WRONLY)
     lines = LogLines(partial(os.write, place))
     atexit.register(lines.close)
-    logging.basicConfig(stream=lines, level=logging.WARNING, format="%(name)s: %(message)s", force=True)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     people = settings.log.format == "console"
     colors = os.isatty(place) and not os.environ.get("NO_COLOR")
+    processors: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _harmless_fields if people else structlog.processors.format_exc_info,
+        structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
+        if people
+        else structlog.processors.JSONRenderer(),
+    ]
+    of_libraries = [structlog.stdlib.add_logger_name, structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[*of_libraries, *processors]))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cut)
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _harmless_fields if people else structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
-            if people
-            else structlog.processors.JSONRenderer(),
-        ],
+        processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(settings.log.level.upper())),
         logger_factory=structlog.WriteLoggerFactory(lines),  # type: ignore[arg-type]  # it is written to, no more
         cache_logger_on_first_use=True,
     )
+
+
+def _is_no_cut(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def _harmless_fields(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

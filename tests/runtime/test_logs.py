@@ -1,6 +1,8 @@
 """Can what others have sent do anything to who reads the log, and who reads it to who writes it?"""
 
+import asyncio
 import errno
+import json
 import logging
 import os
 import pty
@@ -35,6 +37,32 @@ def test_control_characters_of_callers_reach_no_terminal(kind, capfd):
     (line,) = eventually(lambda: capfd.readouterr().err).splitlines()
     assert "forged" in line
     assert line.isprintable(), "no colours either, for this is a file"
+
+
+def test_a_librarys_lines_are_json_too_and_none_tells_where_a_cut_request_stood(capfd):
+    """A request that the end cut off wrote thirty lines of plain text into a log of JSON lines."""
+    before, handlers = structlog.get_config(), logging.root.handlers[:]
+    logging.root.handlers.clear()
+    log = logging.getLogger("uvicorn.error")
+    try:
+        main.set_up_logs(settings.load())
+        for fault in (asyncio.CancelledError("drained"), ValueError("ours")):
+            try:
+                raise fault
+            except BaseException:
+                log.exception("Exception in ASGI application")
+    finally:
+        structlog.configure(**before)
+        logging.root.handlers[:] = handlers
+        log.filters.clear()
+    (line,) = eventually(lambda: capfd.readouterr().err).splitlines()
+    told = json.loads(line)
+    assert (told["event"], told["logger"], told["level"]) == (
+        "Exception in ASGI application",
+        "uvicorn.error",
+        "error",
+    )
+    assert "ValueError: ours" in told["exception"]
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
