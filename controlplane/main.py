@@ -218,6 +218,7 @@ class _Server(uvicorn.Server):
         for path in self._operators:
             path.unlink(missing_ok=True)
         await super().shutdown(sockets)
+        _log.info("stopped")
 
     async def _listen_to_operators(self, host: str, port: int) -> None:
         """Opens a socket in the file system for this user alone, with connections that no driver can take away."""

@@ -1,8 +1,10 @@
 """Does the real server start, tell where it listens, stop in good order, and come back after a crash?"""
 
+import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -48,10 +50,25 @@ def test_it_serves_until_it_is_told_to_stop_and_keeps_its_decisions(tmp_path):
         assert sync(address, message(1, working(), full=True))["claims"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-        assert '"event": "serving"' in process.stderr.read()
+        told = [json.loads(line)["event"] for line in process.stderr]
+        assert (told[-1], "serving" in told) == ("stopped", True)
     with serving(store) as (_, address):
         (grant,) = requests.get(f"{address}/api/v1/decisions?action=grant", timeout=10).json()["items"]
         assert grant["job"] == "job-1"
+
+
+def test_a_body_that_never_comes_is_cut_off_in_one_line(tmp_path):
+    """It left a traceback of thirty lines, which were no JSON."""
+    with serving(tmp_path / "plane.db") as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as caller:
+            head = f"POST /shim/v1/sync HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            caller.sendall(f"{head}Content-Length: 9000\r\nExpect: 100-continue\r\n\r\n".encode())
+            assert caller.recv(12) == b"HTTP/1.1 100"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        told = [json.loads(line)["event"] for line in process.stderr]
+        assert (told[-3], told[-2].startswith("Cancel 1 "), told[-1]) == ("serving", True, "stopped")
 
 
 @pytest.mark.parametrize("is_read", [True, False])
