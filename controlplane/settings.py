@@ -7,6 +7,7 @@ define, so no default or range is written twice.
 
 import contextlib
 import dataclasses
+import ipaddress
 import itertools
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -71,6 +73,16 @@ def _no_truth(value: Any) -> Any:
     return value
 
 
+def _network(text: str) -> str:
+    """Refuses what is neither an address nor a network: uvicorn would take it for a name that no caller has."""
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        raise ValueError("an address or a network, as in 10.0.0.0/8") from None
+    return text
+
+
+Network = Annotated[str, AfterValidator(_network)]
 Whole = Annotated[int, BeforeValidator(_no_truth)]
 Real = Annotated[float, BeforeValidator(_no_truth)]
 _NUMBERS: dict[Any, Any] = {int: Whole, float: Real, Mapping[str, float]: Mapping[str, Real]}
@@ -127,7 +139,7 @@ class ServerSection(Section):
     max_connections_per_address: Whole = Field(
         default=4000, ge=1, le=1_000_000, description="Open connections from one address."
     )
-    trusted_proxies: list[str] = Field(
+    trusted_proxies: list[Network] = Field(
         default=[], description="Addresses or networks of proxies whose X-Forwarded-For is believed."
     )
     demo_report: Path = Field(default=Path("build/demo.json"), description="The demo's results, for its page.")
@@ -252,7 +264,7 @@ def check(settings: Settings) -> None:
     check_engine(settings.engine_settings())
     url = settings.store_settings().url
     if not usable(url):
-        want = "the path of an SQLite file (no file: address), or an SQLAlchemy URL whose driver is installed"
+        want = "the path of an SQLite file (no file: or :memory:), or an SQLAlchemy URL whose driver is installed"
         raise BadSettings((BadSetting("store.url", shown_url(url), want),))
     tokens = settings.auth.tokens()
     weak = [settings.auth.field(role) for role, token in tokens.items() if not is_strong(token)]

@@ -51,16 +51,15 @@ def shown_url(url: str) -> str:
 def usable(url: str) -> bool:
     """Whether the URL can be understood and its driver is installed; nothing is connected to.
 
-    SQLite's own `file:` addresses are not: they may open one file as several.
+    SQLite's own `file:` addresses are not: they may open one file as several. Nor is a database in memory: each thread
+    would have its own.
 
-    >>> usable("/tmp/a.db"), usable("sqlite:///file:/tmp/a.db?uri=true")
-    (True, False)
+    >>> usable("/tmp/a.db"), usable("sqlite:///file:/tmp/a.db?uri=true"), usable("sqlite:///:memory:")
+    (True, False, False)
     """
     try:
         parsed = make_url(full_url(url))
-        if parsed.get_backend_name() == "sqlite" and (
-            "uri" in parsed.query or (parsed.database or "").startswith("file:")
-        ):
+        if parsed.get_backend_name() == "sqlite" and ("uri" in parsed.query or not _file_name(parsed)):
             return False
         open_engine(url).dispose()
     except (ArgumentError, ImportError, ValueError):

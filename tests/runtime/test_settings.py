@@ -90,6 +90,10 @@ def test_policy_settings_come_from_the_environment_too(monkeypatch):
         ("store: {url: 'nosuch://host/db'}", "store.url"),
         ("store: {url: 'postgresql+nosuch://host/db'}", "store.url"),
         ("store: {url: 'sqlite://['}", "store.url"),
+        ("server: {trusted_proxies: [10.0.0.1, x]}", "server.trusted_proxies.1"),
+        ("server: {trusted_proxies: ['10.0.0.0/99']}", "server.trusted_proxies.0"),
+        ("server: {trusted_proxies: ['10.0.0.1/8']}", "server.trusted_proxies.0"),
+        ("server: {trusted_proxies: ['*']}", "server.trusted_proxies.0"),
         ("client: {server: 'http://x'}", "client"),
         ("engine: [", "config"),
         ("just text", "config"),
@@ -101,6 +105,14 @@ def test_policy_settings_come_from_the_environment_too(monkeypatch):
 )
 def test_a_bad_setting_is_named_in_full(file, text, field):
     assert problems(file(text)) == [field]
+
+
+def test_a_proxy_is_an_address_or_a_network(file):
+    """Anything else was taken for a name that no caller has: callers then seemed to be the proxy."""
+    found = settings.load(file("server: {trusted_proxies: [10.0.0.1, 10.0.0.0/8, '::1', 'fd00::/8']}"))
+    assert found.server.trusted_proxies == ["10.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"]
+    with pytest.raises(BadSettings, match=r"'10\.0\.0\.0/99', want an address or a network, as in 10\.0\.0\.0/8"):
+        settings.load(file("server: {trusted_proxies: ['10.0.0.0/99']}"))
 
 
 def test_a_setting_is_allowed_up_to_the_end_of_its_range(file):

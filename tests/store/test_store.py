@@ -497,7 +497,14 @@ def test_sqlites_own_addresses_are_refused_by_a_sentence(tmp_path, url):
     """They opened a running server's file under a name that nobody compared."""
     with pytest.raises(BadSettings) as refused:
         settings.load(overrides={"store": {"url": url.format(tmp_path / "store.db")}})
-    assert "no file: address" in str(refused.value)
+    assert "no file: or :memory:" in str(refused.value)
+
+
+@pytest.mark.parametrize("url", [":memory:", "sqlite:///:memory:", "sqlite://"])
+def test_a_database_in_memory_is_refused(url):
+    """Every thread had one of its own, without tables."""
+    with pytest.raises(BadSettings, match="no file: or :memory:"):
+        settings.load(overrides={"store": {"url": url}})
 
 
 def test_a_decision_that_is_no_longer_in_memory_is_read_by_its_number(opened):
