@@ -16,8 +16,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controlplane.api.auth import address_of, header
-from controlplane.api.problems import UNREADABLE, FieldProblem, of_error, problem, unreadable
+from controlplane.api.problems import UNREADABLE, FieldProblem, Problem, of_error, problem, unreadable
 from controlplane.runtime.live import Runtime
+from controlplane.runtime.sources import Unheard
 from controlplane.wire.envelope import (
     PROTOCOL,
     DoorbellRequest,
@@ -90,7 +91,7 @@ class ShimEndpoint:
             response = error.response if isinstance(error, _Refused) else of_error(error)
             if response is None:
                 raise
-            self._note_refusal(response.status_code, scope)
+            self._note_refusal(response, scope, told=not isinstance(error, Unheard))
             await asyncio.sleep(REFUSED_S)
             await response(scope, receive, send)
             return
@@ -127,9 +128,13 @@ class ShimEndpoint:
             wait.cancel()
             gone.cancel()
 
-    def _note_refusal(self, status: int, scope: Scope) -> None:
+    def _note_refusal(self, response: Response, scope: Scope, told: bool) -> None:
+        """Counts a refusal, and logs some of those that are `told`: not a source that rings before it reports."""
+        status = response.status_code
         self._runtime.metrics.refused_syncs.labels(status).inc()
-        self._runtime.complaints.warn("sync_refused", status=status, client=address_of(scope))
+        if told:
+            reason = msgspec.json.decode(response.body, type=Problem).detail
+            self._runtime.complaints.warn("sync_refused", status=status, reason=reason, client=address_of(scope))
 
     def hold(self, n_bytes: int, of_exchange: int) -> None:
         """Counts `n_bytes` more, or less, of an exchange whose bodies are `of_exchange` bytes with them.

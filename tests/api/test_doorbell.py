@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import structlog
 
 from controlplane.api import shim
 from controlplane.model.orders import KillAttempt
@@ -67,6 +68,16 @@ def test_an_order_that_waits_already_rings_at_once(attended):
     began_s = time.monotonic()
     assert ask(attended, question()).json()["orders_waiting"] == 1
     assert time.monotonic() - began_s < 5
+
+
+def test_a_refusal_is_logged_with_its_reason_and_a_doctors_question_is_not(attended):
+    """A number alone told nothing; and a doctor asks for a source that nobody knows only to try the token."""
+    with structlog.testing.capture_logs() as logs:
+        assert ask(attended, question(0, source="doctor", epoch=0)).status_code == 409
+        assert ask(attended, question(0, epoch=6)).status_code == 409
+    ((event, reason),) = [(each["event"], each["reason"]) for each in logs]
+    assert event == "sync_refused"
+    assert "epoch" in reason
 
 
 def test_the_answer_comes_when_the_time_is_over(attended):
