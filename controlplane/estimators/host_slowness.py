@@ -138,13 +138,11 @@ class FinishedCosts:
     def __init__(self) -> None:
         self.by_host = np.zeros(0, dtype=FINISHED)
 
-    def add(self, host: int, log_cost: float) -> None:
-        """Add the log of one more."""
+    def place(self, host: int) -> int:
+        """Where a host's record is; it gets one if it has none."""
         if host not in self.by_host["host"]:
             self.by_host = np.append(self.by_host, np.array([(host, 0.0, 0.0)], dtype=FINISHED))
-        (place,) = np.flatnonzero(self.by_host["host"] == host)
-        self.by_host["n"][place] += 1.0
-        self.by_host["log_sum"][place] += log_cost
+        return int(np.flatnonzero(self.by_host["host"] == host)[0])
 
 
 class HostHealth(NamedTuple):
@@ -172,14 +170,14 @@ class HostSlowness:
         """Remember one that took exp(log_ratio) times as long for its work as siblings on other hosts."""
         if np.isfinite(log_ratio):
             self._grow(host + 1)
-            remember(self._n, self._log_sum, self._at_s, host, log_ratio, 1.0, now_s)
+            remember(self._n, self._log_sum, self._at_s, host, 1.0, clipped(log_ratio), now_s)
 
     def attempt_finished(self, host: int, log_cost: float, earlier: FinishedCosts, now_s: float) -> None:
-        """Remember how one compares with `earlier` ones of its stage, and add it to them."""
+        """Add one to `earlier` ones of its stage, and remember what that changes between their hosts."""
         if np.isfinite(log_cost):
             self._grow(host + 1)
-            compare_finished(earlier.by_host, self._n, self._log_sum, self._at_s, host, log_cost, now_s)
-            earlier.add(host, log_cost)
+            place = earlier.place(host)
+            compare_finished(earlier.by_host, place, log_cost, self._n, self._log_sum, self._at_s, now_s)
 
     def review(self, host: Ints, log_ratio: Floats) -> None:
         """Take the running attempts' evidence, all of it, instead of what the last review gave."""
@@ -224,38 +222,67 @@ def _kept(now_s: float, at_s: Floats) -> Floats:
     return np.exp2(-np.maximum(now_s - at_s, 0.0) / HALF_LIFE_S)
 
 
+@rule
+def clipped(log_ratio: float) -> float:
+    """What counts of one comparison, either way."""
+    return min(max(log_ratio, -MOST_LOG), MOST_LOG)
+
+
 @kernel
 def remember(
-    n: Floats, log_sum: Floats, at_s: Floats, host: int, log_ratio: float, weight: float, now_s: float
+    n: Floats, log_sum: Floats, at_s: Floats, host: int, added_n: float, added_log: float, now_s: float
 ) -> None:
     """Add to the evidence about a host, which has faded since it was updated last."""
     kept = 2.0 ** (-max(now_s - at_s[host], 0.0) / HALF_LIFE_S)
-    n[host] = n[host] * kept + weight
-    log_sum[host] = log_sum[host] * kept + weight * min(max(log_ratio, -MOST_LOG), MOST_LOG)
+    n[host] = n[host] * kept + added_n
+    log_sum[host] = log_sum[host] * kept + added_log
     at_s[host] = now_s
+
+
+@rule
+def counted(n: float, all_n: float) -> float:
+    """How many attempts of a host count: none where no other host has any."""
+    return n if all_n > n else 0.0
+
+
+@rule
+def lead(n: float, log_sum: float, all_n: float, all_log_sum: float) -> float:
+    """By how much one host's attempts, all together, took longer than the mean of those on all others; in logs.
+
+    >>> lead(2.0, 3.0, all_n=6.0, all_log_sum=5.0), lead(2.0, 3.0, 2.0, 3.0), lead(0.0, 0.0, 4.0, 2.0)
+    (2.0, 0.0, 0.0)
+    """
+    if n == 0.0 or all_n == n:
+        return 0.0
+    return n * clipped(log_sum / n - (all_log_sum - log_sum) / (all_n - n))
 
 
 @kernel
 def compare_finished(
-    earlier: Records, n: Floats, log_sum: Floats, at_s: Floats, host: int, log_cost: float, now_s: float
+    finished: Records, place: int, log_cost: float, n: Floats, log_sum: Floats, at_s: Floats, now_s: float
 ) -> None:
-    """Add an attempt's comparison with those that finished `earlier` (n_hosts,) elsewhere to the evidence about hosts.
+    """Add an attempt at this `place` of a stage's `finished` (n_hosts,), and what that changes to the evidence.
 
-    Of attempts that start together the slow ones end last, whatever their hosts. So each comparison counts half for
-    the host of the later one and half, the other way round, for that of the earlier one. Equal hosts would all be slow
-    otherwise.
+    Each host is compared with all others, also with what has finished there before: of attempts that start together
+    the slow ones end last, whatever their hosts, and compared with earlier ones alone, equal hosts would all be slow.
     """
-    n_elsewhere = 0.0
-    for place in range(len(earlier)):
-        if earlier[place]["host"] != host:
-            n_elsewhere += earlier[place]["n"]
-    for place in range(len(earlier)):
-        other = earlier[place]
-        if other["host"] != host:
-            weight = 0.5 * other["n"] / n_elsewhere
-            log_ratio = log_cost - other["log_sum"] / other["n"]
-            remember(n, log_sum, at_s, host, log_ratio, weight, now_s)
-            remember(n, log_sum, at_s, other["host"], -log_ratio, weight, now_s)
+    before_n, before_sum = 0.0, 0.0
+    for other in range(len(finished)):
+        before_n += finished[other]["n"]
+        before_sum += finished[other]["log_sum"]
+    elsewhere_n = before_n - finished[place]["n"]
+    if elsewhere_n > 0.0:
+        elsewhere = (before_sum - finished[place]["log_sum"]) / elsewhere_n
+        log_cost = elsewhere + clipped(log_cost - elsewhere)
+    all_n, all_sum = before_n + 1.0, before_sum + log_cost
+    for other in range(len(finished)):
+        one = finished[other]
+        was_n, was = counted(one["n"], before_n), lead(one["n"], one["log_sum"], before_n, before_sum)
+        if other == place:
+            one["n"] += 1.0
+            one["log_sum"] += log_cost
+        is_n, now = counted(one["n"], all_n), lead(one["n"], one["log_sum"], all_n, all_sum)
+        remember(n, log_sum, at_s, one["host"], is_n - was_n, now - was, now_s)
 
 
 @kernel

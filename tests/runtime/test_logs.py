@@ -39,10 +39,12 @@ def test_control_characters_of_callers_reach_no_terminal(kind, capfd):
     assert line.isprintable(), "no colours either, for this is a file"
 
 
-def test_a_librarys_lines_are_json_too_and_none_tells_where_a_cut_request_stood(capfd):
+def test_a_librarys_lines_are_json_too_and_none_tells_where_a_cut_request_stood(capfd, monkeypatch):
     """A request that the end cut off wrote thirty lines of plain text into a log of JSON lines."""
     before, handlers = structlog.get_config(), logging.root.handlers[:]
     logging.root.handlers.clear()
+    # In other tests uvicorn has set up logs of its own.
+    monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
     log = logging.getLogger("uvicorn.error")
     try:
         main.set_up_logs(settings.load())

@@ -475,6 +475,7 @@ def test_a_local_property_that_the_shim_reads_stays_unmentioned(name, value) -> 
     assert bad(replace(LIVE, local={name: value})) == []
 
 
+@pytest.mark.checkout
 def test_the_local_properties_are_those_that_the_shim_reads() -> None:
     """A new one has a reading here, too."""
     java = (ROOT / "jvm-shim/shim-spark/src/main/java/io/grasshopper/spark/JobKey.java").read_text()
