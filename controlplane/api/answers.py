@@ -43,7 +43,7 @@ def shows(kind: Any, *problems: int, status: int = 200) -> dict[str, Any]:
     responses: dict[int, Any] = {
         status: {"description": "Done", "content": {"application/json": {"schema": reference}}}
     }
-    for code in sorted({400, 401, 403, 413, 500, *problems}):
+    for code in sorted({400, 401, 403, 413, 422, 500, *problems}):
         responses[code] = {"description": TITLES[code][1], "content": CONTENT}
     return {"responses": responses, "status_code": status}
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from controlplane import __version__
@@ -13,6 +13,7 @@ from controlplane.api.answers import shown_schemas
 from controlplane.api.auth import Auth
 from controlplane.api.limits import BodyLimit
 from controlplane.api.meanings import described
+from controlplane.api.parameters import only_known_parameters
 from controlplane.api.paths import EncodedPaths
 from controlplane.api.shim import DOORBELL_PATH, PATH, ShimEndpoint
 from controlplane.runtime.live import Runtime
@@ -42,7 +43,9 @@ def build(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.runtime = runtime
-    for part in (decide, decisions, events, operate, promises, reads, report, health, docs):
+    for part in (decide, decisions, events, operate, promises, reads, report):
+        app.include_router(part.router, dependencies=[Depends(only_known_parameters)])
+    for part in (health, docs):
         app.include_router(part.router)
     if pages is not None:
         app.include_router(pages)

@@ -37,7 +37,7 @@ _read = msgspec.json.Decoder(Question).decode
 _ASKED = {"required": True, "content": shows(Question)["responses"][200]["content"]}
 
 
-@router.post("/decide", **shows(Advice, 422), openapi_extra={"requestBody": _ASKED})
+@router.post("/decide", **shows(Advice), openapi_extra={"requestBody": _ASKED})
 async def decide_snapshot(request: Request) -> Response:
     """Says what a policy would do with a snapshot, under the engine's settings in force; orders nothing."""
     try:

@@ -39,7 +39,7 @@ OutcomeName = Literal["pending", "applied", "refused", "expired", "moot", "won",
 _SHOWN_WITH_WHY = 20
 
 
-@router.get("/decisions", **shows(Page[DecisionView], 422))
+@router.get("/decisions", **shows(Page[DecisionView]))
 async def decisions(
     request: Request,
     source: OneSource = None,
@@ -78,7 +78,7 @@ async def decisions(
     )
 
 
-@router.get("/decisions/{decision}", **shows(DecisionView, 404, 422))
+@router.get("/decisions/{decision}", **shows(DecisionView, 404))
 async def decision(request: Request, decision: Annotated[int, Path(ge=0, le=2**62)]) -> Response:
     """One decision with its inputs, alternatives and outcome."""
     found = await runtime_of(request).store.decision(decision)
@@ -87,7 +87,7 @@ async def decision(request: Request, decision: Annotated[int, Path(ge=0, le=2**6
     return answer(decision_view(found))
 
 
-@router.get("/tasks/{source:id}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404, 422))
+@router.get("/tasks/{source:id}/{stage}/{stage_attempt}/{index}/why", **shows(WhyView, 404))
 async def why_task(
     request: Request,
     live: LiveTasks,
@@ -101,7 +101,7 @@ async def why_task(
     return answer(await _why(runtime_of(request), live, source, (stage, stage_attempt, index), epoch))
 
 
-@router.get("/attempts/{source:id}/{attempt}/why", **shows(WhyView, 404, 422))
+@router.get("/attempts/{source:id}/{attempt}/why", **shows(WhyView, 404))
 async def why_attempt(
     request: Request, live: LiveTasks, source: str, attempt: Number, epoch: RunOfTask = None
 ) -> Response:

@@ -23,7 +23,7 @@ STILL_HERE_S = 15.0
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events named `decision`; their data is a DecisionView", "content": {"text/event-stream": {}}},
-    503: {"description": TITLES[503][1], "content": CONTENT},
+    **{code: {"description": TITLES[code][1], "content": CONTENT} for code in (422, 503)},
 }
 _encode = msgspec.json.Encoder().encode
 

@@ -116,7 +116,7 @@ async def mode(request: Request) -> Response:
     return answer(state, headers={"etag": etag(state.mode)})
 
 
-@router.put("/mode", **shows(ModeState, 404, 412, 422))
+@router.put("/mode", **shows(ModeState, 404, 412))
 async def set_mode(request: Request, wish: ModeWish, if_match: IfMatch = None) -> Response:
     """Sets the mode everywhere or for one source, until it is set again. `off` kills the copies that run."""
     runtime = runtime_of(request)
@@ -135,7 +135,7 @@ async def settings(request: Request) -> Response:
     return answer(state, headers={"etag": etag(state)})
 
 
-@router.patch("/settings", **shows(SettingsState, 412, 422))
+@router.patch("/settings", **shows(SettingsState, 412))
 async def change_settings(
     request: Request,
     wish: SettingsWish,
@@ -162,7 +162,7 @@ async def change_settings(
     return answer(shown, headers={"etag": etag(state)})
 
 
-@router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
+@router.put("/pools/{source:id}/policy", **shows(WishAnswer, 404))
 async def set_policy(request: Request, source: str, wish: PolicyWish) -> Response:
     """Gives one pool a policy of its own."""
     await _find_chosen(request, source)
@@ -170,14 +170,14 @@ async def set_policy(request: Request, source: str, wish: PolicyWish) -> Respons
     return await _set_policy(request, source, wish.policy, wish.reason)
 
 
-@router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404, 422))
+@router.delete("/pools/{source:id}/policy", **shows(WishAnswer, 404))
 async def drop_policy(request: Request, source: str, reason: ReasonGiven) -> Response:
     """Returns one pool to the common policy."""
     await _find_chosen(request, source)
     return await _set_policy(request, source, "", reason)
 
 
-@router.put("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
+@router.put("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404))
 async def set_target(request: Request, source: str, job: str, wish: TargetWish) -> Response:
     """Gives a job a fixed slot target, and perhaps a cap; in force under the allocator `fixed`."""
     await _find(request, lambda live: find_job(live, source, job))
@@ -187,14 +187,14 @@ async def set_target(request: Request, source: str, job: str, wish: TargetWish) 
     return await _post(request, stimulus, "target", wish.reason)
 
 
-@router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404, 422))
+@router.delete("/jobs/{source:id}/{job:id}/target", **shows(WishAnswer, 404))
 async def drop_target(request: Request, source: str, job: str, reason: ReasonGiven) -> Response:
     """Removes a fixed target."""
     await _find(request, lambda live: find_job(live, source, job))
     return await _post(request, TargetSet(source=source, job=job, target=None), "target", reason)
 
 
-@router.post("/attempts/{source:id}/{attempt}:kill", **shows(WishAnswer, 404, 422, status=202))
+@router.post("/attempts/{source:id}/{attempt}:kill", **shows(WishAnswer, 404, status=202))
 async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_Wish, Body()]) -> Response:
     """Asks for the end of one attempt. A task's last live attempt stays: the decision then says so."""
     await _find(request, lambda live: find_attempt(live, source, attempt))
@@ -202,7 +202,7 @@ async def kill(request: Request, source: str, attempt: Number, wish: Annotated[_
     return await _post(request, stimulus, "kill", wish.reason)
 
 
-@router.post("/tasks/{source:id}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, 422, status=202))
+@router.post("/tasks/{source:id}/{stage}/{stage_attempt}/{index}:copy", **shows(WishAnswer, 404, status=202))
 async def copy(
     request: Request, source: str, stage: Number, stage_attempt: Number, index: Number, wish: CopyBody
 ) -> Response:
@@ -220,7 +220,7 @@ async def copy(
     return await _post(request, stimulus, "copy", wish.reason)
 
 
-@router.get("/audit", **shows(Page[AuditEntry], 422))
+@router.get("/audit", **shows(Page[AuditEntry]))
 async def audit(request: Request, limit: Size = 100) -> Response:
     """Who changed what, and why; newest first."""
     return answer(Page(items=runtime_of(request).store.audit_log(limit)))

@@ -41,7 +41,7 @@ class Promises(Struct, frozen=True, kw_only=True):
     """False while the store cannot be read, or if there are more jobs than are compared."""
 
 
-@router.get("/promises", **shows(Promises, 422))
+@router.get("/promises", **shows(Promises))
 async def promises_of(request: Request, since: Since = "7d") -> Response:
     """The probabilities promised to ended jobs with a deadline, and how many of them kept it."""
     return answer(await promises(runtime_of(request), since))

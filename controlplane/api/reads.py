@@ -99,31 +99,31 @@ def _jobs(live: Snapshot, source: str | None, job: str | None) -> Iterator[JobSt
         yield from (state for state in pool.jobs if job is None or state.job == job)
 
 
-@router.get("/pools", **shows(Page[PoolSummary], 422))
+@router.get("/pools", **shows(Page[PoolSummary]))
 def pools(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Pools of slots: attached drivers, and leaf queues."""
     return answer(page(map(views.pool_summary, live.pools), lambda pool: place(pool.source), cursor, limit))
 
 
-@router.get("/pools/{source:id}", **shows(PoolSummary, 404, 422))
+@router.get("/pools/{source:id}", **shows(PoolSummary, 404))
 def pool(live: Live, source: str) -> Response:
     """One pool."""
     return answer(views.pool_summary(find_pool(live, source)))
 
 
-@router.get("/applications", **shows(Page[ApplicationView], 422))
+@router.get("/applications", **shows(Page[ApplicationView]))
 def applications(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Attached applications and what their hosts can do."""
     return answer(page(map(views.application_view, live.pools), lambda each: place(each.source), cursor, limit))
 
 
-@router.get("/applications/{source:id}", **shows(ApplicationView, 404, 422))
+@router.get("/applications/{source:id}", **shows(ApplicationView, 404))
 async def application(live: Live, source: str) -> Response:
     """One attached application."""
     return answer(views.application_view(find_pool(live, source)))
 
 
-@router.get("/applications/{source:id}/verdicts", **shows(Page[VerdictView], 404, 422))
+@router.get("/applications/{source:id}/verdicts", **shows(Page[VerdictView], 404))
 async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Verdicts on the stages that an attached application has run recently: may they be copied, and why?"""
     find_pool(live, source)
@@ -132,7 +132,7 @@ async def verdicts(request: Request, live: Live, source: str, cursor: Cursor = N
     return answer(page(shown, lambda each: place(each.verdict, each.because), cursor, limit))
 
 
-@router.get("/jobs", **shows(Page[JobView], 422))
+@router.get("/jobs", **shows(Page[JobView]))
 def jobs(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
@@ -141,7 +141,7 @@ def jobs(
     return answer(page(found, lambda job: place(job.source, job.job), cursor, limit))
 
 
-@router.get("/jobs/{source:id}/{job:id}/history", **shows(JobHistory, 404, 422))
+@router.get("/jobs/{source:id}/{job:id}/history", **shows(JobHistory, 404))
 async def job_history(request: Request, source: str, job: str) -> Response:
     """One job with all remembered attempts, even after its end; times on the engine's clock."""
     found = runtime_of(request).history.job(source, job)
@@ -150,7 +150,7 @@ async def job_history(request: Request, source: str, job: str) -> Response:
     return answer(views.job_history(found))
 
 
-@router.get("/jobs/{source:id}/{job:id}", **shows(JobView, 404, 422))
+@router.get("/jobs/{source:id}/{job:id}", **shows(JobView, 404))
 async def job(request: Request, live: Live, source: str, job: str) -> Response:
     """One live job; the problem document of an ended one names its history."""
     try:
@@ -162,7 +162,7 @@ async def job(request: Request, live: Live, source: str, job: str) -> Response:
         raise not_found(f"job {job!r} of {source!r} does not run; what is remembered of it: {path}") from None
 
 
-@router.get("/stages", **shows(Page[StageState], 422))
+@router.get("/stages", **shows(Page[StageState]))
 def stages(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
@@ -171,7 +171,7 @@ def stages(
     return answer(page(found, lambda each: place(each.source, _digits(each.stage, each.stage_attempt)), cursor, limit))
 
 
-@router.get("/tasks", **shows(Page[TaskState], 422))
+@router.get("/tasks", **shows(Page[TaskState]))
 def tasks(
     live: LiveTasks,
     source: OneSource = None,
@@ -190,7 +190,7 @@ def tasks(
     return answer(page(found, _task_key, cursor, limit))
 
 
-@router.get("/attempts", **shows(Page[AttemptState], 422))
+@router.get("/attempts", **shows(Page[AttemptState]))
 def attempts(
     live: LiveTasks,
     source: OneSource = None,
@@ -209,14 +209,14 @@ def attempts(
     return answer(page(found, lambda each: place(each.source, _digits(each.attempt)), cursor, limit))
 
 
-@router.get("/requests", **shows(Page[RequestState], 422))
+@router.get("/requests", **shows(Page[RequestState]))
 def requests(live: Live, source: OneSource = None, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Resource requests that wait for slots."""
     found = (each for pool in pools_of(live, source) for each in pool.requests)
     return answer(page(found, lambda each: place(each.source, _digits(each.request)), cursor, limit))
 
 
-@router.get("/grants", **shows(Page[GrantView], 422))
+@router.get("/grants", **shows(Page[GrantView]))
 def grants(
     live: Live, source: OneSource = None, job: OneJob = None, cursor: Cursor = None, limit: Size = 100
 ) -> Response:
@@ -225,13 +225,13 @@ def grants(
     return answer(page(found, lambda grant: place(grant.source, grant.job), cursor, limit))
 
 
-@router.get("/hosts", **shows(Page[HostState], 422))
+@router.get("/hosts", **shows(Page[HostState]))
 def hosts(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Machines with their slowness: seconds there per second on a typical one."""
     return answer(page(live.hosts, lambda host: place(host.host), cursor, limit))
 
 
-@router.get("/samples", **shows(Page[SampleView], 422))
+@router.get("/samples", **shows(Page[SampleView]))
 def samples(live: Live, cursor: Cursor = None, limit: Size = 100) -> Response:
     """Samples by which `grass` switches: mean curves of similar jobs under GS, RAS and `grass` itself."""
     found = enumerate(sample_views(live.samples))

@@ -184,7 +184,7 @@ class _Tally:
             copies.estimated_cost_core_s += outcome.cost_core_s
 
 
-@router.get("/report", **shows(Report, 422))
+@router.get("/report", **shows(Report))
 async def report_of(request: Request, since: Since = "24h") -> Response:
     """The worth of copies: shadow mode's by estimate, ours and the hosts' own by their outcomes."""
     return answer(await report(runtime_of(request), since))

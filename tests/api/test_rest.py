@@ -31,6 +31,29 @@ def items(plane, path):
     return response.json()["items"]
 
 
+def rest_routes(plane):
+    """Method and path of every REST operation, with ids of things that need not exist."""
+    for path, operations in plane.client.get("/api/v1/openapi.json").json()["paths"].items():
+        if path.startswith("/api/"):
+            filled = re.sub(r"{\w+}", "1", path)
+            yield from ((method, filled) for method in operations)
+
+
+def test_an_unknown_parameter_is_refused_everywhere(busy):
+    """A misspelt filter returned everything, and a misspelt `dry_run` changed settings."""
+    routes = list(rest_routes(busy))
+    assert len(routes) > 30
+    for method, path in routes:
+        response = busy.client.request(method, f"{path}?nosuch=1")
+        assert response.status_code == 422, path
+        assert [each["field"] for each in response.json()["errors"]] == ["nosuch"], path
+
+
+def test_a_misspelt_parameter_is_refused_with_the_nearest_one(busy):
+    response = busy.client.get("/api/v1/decisions?reson=unsafe_output&limit=1")
+    assert response.json()["detail"] == "reson = 'unsafe_output', want a name that exists, perhaps reason"
+
+
 def test_pools_and_applications_are_listed(busy):
     (pool,) = items(busy, "pools")
     assert (pool["source"], pool["slots"], pool["running"], pool["policy"]) == (SOURCE, 16, 4, "hopper+ras")
