@@ -140,7 +140,7 @@ def leaving_files_in(folder: Path) -> dict[str, str]:
     }
 
 
-def exit_on_sigterm() -> None:
+def exit_on_signals() -> None:
     """Make SIGTERM, and SIGHUP of a terminal that closes, end the program as an exception does.
 
     Context managers then end what they started; a second such signal does not keep them from it. SIGHUP stays ignored

@@ -26,7 +26,7 @@ from controlplane.processes import (
     ClusterError,
     child_pids,
     command_line,
-    exit_on_sigterm,
+    exit_on_signals,
     free_port,
     java_home,
     leaving_files_in,
@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2, help="cores per worker")
     parser.add_argument("--spark-home", type=Path, help="default: the installed pyspark's")
     chosen = parser.parse_args()
-    exit_on_sigterm()
+    exit_on_signals()
     cluster = LocalCluster(spark_home=chosen.spark_home, workers=chosen.workers, cores_per_worker=chosen.cores)
     with contextlib.suppress(KeyboardInterrupt), cluster:
         print(f"master {cluster.master_url}   page {cluster.page_url}   logs {cluster.log_dir}")

@@ -54,7 +54,7 @@ def rounds_run(monkeypatch, tmp_path):
     monkeypatch.setattr(demo_rounds, "commit", lambda: "c0ffee")
     monkeypatch.setattr(demo_rounds, "code", lambda: "de")
     monkeypatch.setattr(demo_rounds, "EARLIER", tmp_path / "rounds")
-    monkeypatch.setattr(demo_rounds, "exit_on_sigterm", lambda: None)
+    monkeypatch.setattr(demo_rounds, "exit_on_signals", lambda: None)
     return ran, run, broken
 
 

@@ -10,9 +10,9 @@ pytestmark = pytest.mark.unit
 
 PROGRAM = """
 import signal, sys, time
-from controlplane.processes import exit_on_sigterm
+from controlplane.processes import exit_on_signals
 signal.signal(signal.SIGHUP, signal.SIG_IGN if sys.argv[1] == "nohup" else signal.SIG_DFL)
-exit_on_sigterm()
+exit_on_signals()
 try:
     print("started", flush=True)
     sys.stdin.readline()

@@ -26,7 +26,7 @@ from typing import Any, Self
 from controlplane.processes import (
     ClusterError,
     command_line,
-    exit_on_sigterm,
+    exit_on_signals,
     free_port,
     java_home,
     leaving_files_in,
@@ -365,7 +365,7 @@ def main() -> None:
     parser.add_argument("--version", choices=VERSIONS, default=VERSIONS[0])
     parser.add_argument("--nodes", type=int, default=4)
     chosen = parser.parse_args()
-    exit_on_sigterm()
+    exit_on_signals()
     yarn = LocalYarn(version=chosen.version, nodes=chosen.nodes)
     with contextlib.suppress(KeyboardInterrupt), yarn:
         print(f"resource manager {yarn.rm_url}   HADOOP_CONF_DIR={yarn.conf_dir}   logs {yarn.folder / 'log'}")

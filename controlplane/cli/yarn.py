@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from controlplane.processes import ClusterError, exit_on_sigterm
+from controlplane.processes import ClusterError, exit_on_signals
 from controlplane.rest import RestError
 from controlplane.terminal import (
     EXIT_CODES,
@@ -178,7 +178,7 @@ def local_up(
     from yarn_bridge.hadoop_jars import jars_folder
     from yarn_bridge.local_yarn import LocalYarn, fresh_folder
 
-    exit_on_sigterm()
+    exit_on_signals()
     try:
         install_conf.check(tuple(queues), server)
         if not jars_folder(version).exists():
@@ -232,7 +232,7 @@ def drive_priorities(
     from yarn_bridge.rest_source import RestSources
 
     client = RmClient(rm, user=user)
-    exit_on_sigterm()
+    exit_on_signals()
     try:
         driver = PriorityDriver(client, highest=highest_priority(client), changes_per_minute=changes_per_minute)
         wanted = (

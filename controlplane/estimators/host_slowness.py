@@ -139,7 +139,7 @@ class FinishedCosts:
         self.by_host = np.zeros(0, dtype=FINISHED)
 
     def place(self, host: int) -> int:
-        """Where a host's record is; it gets one if it has none."""
+        """Place of a host's record, which is made if there is none."""
         if host not in self.by_host["host"]:
             self.by_host = np.append(self.by_host, np.array([(host, 0.0, 0.0)], dtype=FINISHED))
         return int(np.flatnonzero(self.by_host["host"] == host)[0])
@@ -173,7 +173,7 @@ class HostSlowness:
             remember(self._n, self._log_sum, self._at_s, host, 1.0, clipped(log_ratio), now_s)
 
     def attempt_finished(self, host: int, log_cost: float, earlier: FinishedCosts, now_s: float) -> None:
-        """Add one to `earlier` ones of its stage, and remember what that changes between their hosts."""
+        """Add one, by the log of its cost, to `earlier` ones of its stage, and compare their hosts anew."""
         if np.isfinite(log_cost):
             self._grow(host + 1)
             place = earlier.place(host)
@@ -224,7 +224,7 @@ def _kept(now_s: float, at_s: Floats) -> Floats:
 
 @rule
 def clipped(log_ratio: float) -> float:
-    """What counts of one comparison, either way."""
+    """A log ratio, limited to a factor of eight either way."""
     return min(max(log_ratio, -MOST_LOG), MOST_LOG)
 
 
@@ -232,7 +232,7 @@ def clipped(log_ratio: float) -> float:
 def remember(
     n: Floats, log_sum: Floats, at_s: Floats, host: int, added_n: float, added_log: float, now_s: float
 ) -> None:
-    """Add to the evidence about a host, which has faded since it was updated last."""
+    """Add attempts and a sum of log ratios to the evidence about a host, which has faded since its last update."""
     kept = 2.0 ** (-max(now_s - at_s[host], 0.0) / HALF_LIFE_S)
     n[host] = n[host] * kept + added_n
     log_sum[host] = log_sum[host] * kept + added_log
@@ -241,15 +241,15 @@ def remember(
 
 @rule
 def counted(n: float, all_n: float) -> float:
-    """How many attempts of a host count: none where no other host has any."""
+    """Attempts of a host that can be compared: all, or none where no other host has any."""
     return n if all_n > n else 0.0
 
 
 @rule
-def lead(n: float, log_sum: float, all_n: float, all_log_sum: float) -> float:
-    """By how much one host's attempts, all together, took longer than the mean of those on all others; in logs.
+def excess(n: float, log_sum: float, all_n: float, all_log_sum: float) -> float:
+    """Sum of the logs by which one host's attempts took longer than the mean of those on all others; 0 without any.
 
-    >>> lead(2.0, 3.0, all_n=6.0, all_log_sum=5.0), lead(2.0, 3.0, 2.0, 3.0), lead(0.0, 0.0, 4.0, 2.0)
+    >>> excess(2.0, 3.0, all_n=6.0, all_log_sum=5.0), excess(2.0, 3.0, 2.0, 3.0), excess(0.0, 0.0, 4.0, 2.0)
     (2.0, 0.0, 0.0)
     """
     if n == 0.0 or all_n == n:
@@ -261,10 +261,10 @@ def lead(n: float, log_sum: float, all_n: float, all_log_sum: float) -> float:
 def compare_finished(
     finished: Records, place: int, log_cost: float, n: Floats, log_sum: Floats, at_s: Floats, now_s: float
 ) -> None:
-    """Add an attempt at this `place` of a stage's `finished` (n_hosts,), and what that changes to the evidence.
+    """Add an attempt to a stage's `finished` (n_hosts,), at its host's `place`, and update the evidence about all.
 
-    Each host is compared with all others, also with what has finished there before: of attempts that start together
-    the slow ones end last, whatever their hosts, and compared with earlier ones alone, equal hosts would all be slow.
+    Each host is compared with all others by everything that has finished. Of attempts that start together the slow ones
+    end last, whatever their hosts: by comparisons with earlier ones alone, equal hosts would all be slow.
     """
     before_n, before_sum = 0.0, 0.0
     for other in range(len(finished)):
@@ -277,12 +277,12 @@ def compare_finished(
     all_n, all_sum = before_n + 1.0, before_sum + log_cost
     for other in range(len(finished)):
         one = finished[other]
-        was_n, was = counted(one["n"], before_n), lead(one["n"], one["log_sum"], before_n, before_sum)
+        was_n, was = counted(one["n"], before_n), excess(one["n"], one["log_sum"], before_n, before_sum)
         if other == place:
             one["n"] += 1.0
             one["log_sum"] += log_cost
-        is_n, now = counted(one["n"], all_n), lead(one["n"], one["log_sum"], all_n, all_sum)
-        remember(n, log_sum, at_s, one["host"], is_n - was_n, now - was, now_s)
+        is_n, is_now = counted(one["n"], all_n), excess(one["n"], one["log_sum"], all_n, all_sum)
+        remember(n, log_sum, at_s, one["host"], is_n - was_n, is_now - was, now_s)
 
 
 @kernel

@@ -422,7 +422,7 @@ def priced(reason: int, gain: float, price: float) -> dict[str, float]:
 
 
 def _cost(price: float) -> str:
-    """What a copy costs those that wait, in job-seconds; a price below 0 is of slot time that it frees.
+    """A copy's price in words, in job-seconds of those that wait; a negative one is slot time that the copy frees.
 
     >>> _cost(0.4), _cost(-0.3), _cost(-0.01)
     (' at a price of 0.4', ' and free slots worth 0.3 more', ' at no price')

@@ -104,10 +104,10 @@ def alone(url: str) -> Iterator[None]:
 
 
 def files_of(engine: Engine) -> tuple[object, ...]:
-    """What tells an open SQLite database's files from others, or from emptied ones. Raises OSError if it is gone.
+    """The identity of an open SQLite database's files, which changes when one is replaced, emptied or deleted.
 
-    The write-ahead log stays the same file as long as any connection is open; not every file system allows one. Other
-    databases have no files.
+    The write-ahead log stays the same file while any connection is open; some file systems allow none. Empty for other
+    databases. Raises OSError if the database file is gone.
     """
     name = _file_name(engine.url)
     if not name:

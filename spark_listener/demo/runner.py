@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm, java_home
+from controlplane.processes import COMPILED_ONCE, exit_on_signals, java_home
 from spark_listener.demo.application import Outcome, run_application
 from spark_listener.demo.contestants import Contestant, contestants
 from spark_listener.demo.control_plane import control_planes, store_of
@@ -53,7 +53,7 @@ def begin() -> Console:
 
     Raises FileNotFoundError or ClusterError for what is missing.
     """
-    exit_on_sigterm()
+    exit_on_signals()
     testkit_jar()
     java_home()
     return Console()

@@ -13,7 +13,7 @@ import requests
 from rich.console import Console
 from rich.table import Table
 
-from controlplane.processes import COMPILED_ONCE, exit_on_sigterm
+from controlplane.processes import COMPILED_ONCE, exit_on_signals
 from spark_listener.demo.application import COMMON_CONF, ApplicationError, driver_process, read_events, say
 from spark_listener.demo.contestants import grasshopper
 from spark_listener.demo.control_plane import control_plane, store_of
@@ -42,7 +42,7 @@ MEMORY_MB = 4096
 
 def run_table1(build_dir: Path) -> list[Outcome]:
     """Run the three schedules, print the table, write `build_dir`/demo-table1.json and .svg, keep the decision page."""
-    exit_on_sigterm()
+    exit_on_signals()
     console = Console()
     work_dir = build_dir / "demo-table1"
     with contextlib.ExitStack() as stack:

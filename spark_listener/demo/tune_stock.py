@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controlplane.processes import exit_on_sigterm
+from controlplane.processes import exit_on_signals
 from spark_listener.demo.application import run_application
 from spark_listener.demo.contestants import Contestant, StockSetting
 from spark_listener.demo.world import KINDS, SIZES
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--world", choices=KINDS, default="independent")
     parser.add_argument("--build-dir", type=Path, default=Path("build"))
     chosen = parser.parse_args()
-    exit_on_sigterm()
+    exit_on_signals()
     console = Console()
     cores = SIZES[chosen.size].cores_per_worker
     with LocalCluster(cores_per_worker=cores, log_dir=chosen.build_dir / "tune-stock" / "cluster") as cluster:

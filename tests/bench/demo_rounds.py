@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from rich.console import Console
 
-from controlplane.processes import exit_on_sigterm
+from controlplane.processes import exit_on_signals
 from controlplane.simulator.provenance import fingerprint
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
@@ -58,7 +58,7 @@ def measured(
 
     Raises SystemExit where files have changed during a round: what ran is nobody's.
     """
-    exit_on_sigterm()
+    exit_on_signals()
     at, found = commit(), kept(folder, rounds)
     work_dir = folder.with_name("demo-round")
     for number in range(len(found) + 1, rounds + 1):

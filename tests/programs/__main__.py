@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from controlplane.processes import exit_on_sigterm
+from controlplane.processes import exit_on_signals
 from tests.bench.__main__ import commit
 from tests.programs import runner, table
 from tests.programs.case import MEASURED, Case
@@ -64,7 +64,7 @@ def matrix(names: list[str], slownesses: list[str], contestants: list[str], spar
         if fits(SLOWNESS[slowness], known[name])
         and (again or not is_done(runner.FOLDER / f"{name}-{slowness}-{contestant}-{spark}.json", at))
     ]
-    exit_on_sigterm()
+    exit_on_signals()
     n_failed = 0
     with runner.grounds(spark) as on:
         for number, (program, slowness, contestant) in enumerate(cases, 1):

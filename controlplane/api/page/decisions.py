@@ -90,7 +90,7 @@ class ShownDecision:
 
     @property
     def places(self) -> list[str]:
-        """Where the attempt is that it is about, and its copy: on which host, or to which one it is ordered."""
+        """The host of the attempt that it is about; for a launch also the copy's, or the one that it is ordered to."""
         record, copy = self.record, self.copy_host
         if record.action is not Action.LAUNCH_COPY:
             return [f"on {record.host}"] if record.host else []
@@ -100,7 +100,7 @@ class ShownDecision:
 
     @property
     def alternatives(self) -> list[tuple[str, str]]:
-        """What else was possible, each with its score; a host that had room, too, has none and stands by its rank."""
+        """What else was possible: each alternative with its score, a host with its rank; without the host chosen."""
         taken = (f"host {self.record.to_host}", f"host {self.copy_host}")
         return [
             (words(what), f"choice {1 - round(score or 0.0)}" if what.startswith("host ") else number(score))

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.full]
 WITHIN_S = 90
 """A copy waits for an executor that starts, on a busy machine for half a minute."""
 WIDE = SLOTS - 2
-SPEC = {"tasks": 2, "held": [1]}
+ONE_HELD = {"tasks": 2, "held": [1]}
 LONG_ORDERS = {"GRASSHOPPER__ENGINE__ORDER_TTL_MS": "60000"}
 
 
@@ -40,7 +40,7 @@ def fill(queue: Queue, folder: Path) -> dict[str, Path]:
     Its other job has a deadline that is far away, and waits as well.
     """
     first, plane = queue.applications[0], queue.plane
-    first.start("bounded", group="far", within="1h", gate=str(folder / "far"), **SPEC)
+    first.start("bounded", group="far", within="1h", gate=str(folder / "far"), **ONE_HELD)
     gates = [folder / str(number) for number in range(WIDE)]
     for number, gate in enumerate(gates):
         first.start("squares", group=f"wide-{number}", tasks=1, held=[0], gate=str(gate))
@@ -65,7 +65,7 @@ def test_the_free_container_goes_to_the_application_whose_job_it_brings_in_time(
     """While there is none, no copy is ordered. FIFO's targets are the first application's, which holds most."""
     gates, second = fill(queue, tmp_path), queue.applications[1]
     begun_s = time.monotonic()
-    near = second.start("bounded", group="near", within=f"{WITHIN_S}s", gate=str(tmp_path / "near"), **SPEC)
+    near = second.start("bounded", group="near", within=f"{WITHIN_S}s", gate=str(tmp_path / "near"), **ONE_HELD)
     (original,) = queue.plane.running(second.source, "near", 1)
     eventually(
         lambda: reason_of(queue, second.source, "near") == "no_spare_slot",
