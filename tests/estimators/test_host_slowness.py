@@ -115,6 +115,15 @@ def test_a_host_that_takes_four_times_as_long_is_found_by_what_finishes(stages, 
     assert 2.0 < health.slowness[SICK] < 6.0
 
 
+def test_one_absurd_attempt_among_others_that_finish_makes_no_sick_host():
+    """It counts as eight times too slow, and its siblings on that host as what they are."""
+    hosts, earlier = HostSlowness(), FinishedCosts()
+    for log_cost in (0.0, np.log(1e6), 0.0, 0.0):
+        for host in range(N_HOSTS):
+            hosts.attempt_finished(host, log_cost if host == SICK else 0.0, earlier, now_s=0.0)
+    assert not hosts.health(0.0, N_HOSTS).sick.any()
+
+
 def test_hosts_may_turn_up_one_by_one():
     """Rows are given out as hosts are first heard of."""
     hosts = HostSlowness()

@@ -35,6 +35,7 @@ def shares(asked, others, spare, most, fairness=AS_PRINTED, *, one_each=False):
         ([0, 1], [0.5, 0.4], [1.0, 0.5], 1, 4, [0, 1]),  # its other tasks count
         ([0, 0], [0.5, 0.4], [1.0], 1, 4, [1, 0]),  # of one job, the straggler less likely to be in time
         ([0, 1], [0.5, 0.5], [1.0, 1.0], 1, 4, [1, 0]),  # the first of equal ones
+        ([1, 0], [0.5, 0.5], [1.0, 1.0], 1, 4, [1, 0]),  # the first straggler, not the first job
         ([0, 1], [0.5, 0.4], [1.0, 1.0], 9, 2, [2, 2]),  # no more than the most, though slots are left
         ([0, 1], [0.5, 0.4], [1.0, 1.0], 0, 4, [0, 0]),
         ([0, 1], [0.5, 0.4], [1.0, 1.0], 3, 0, [0, 0]),
