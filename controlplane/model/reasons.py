@@ -424,12 +424,16 @@ def priced(reason: int, gain: float, price: float) -> dict[str, float]:
 def _cost(price: float) -> str:
     """A copy's price in words, in job-seconds of those that wait; a negative one is slot time that the copy frees.
 
-    >>> _cost(0.4), _cost(-0.3), _cost(-0.01)
-    (' at a price of 0.4', ' and free slots worth 0.3 more', ' at no price')
+    >>> _cost(0.4), _cost(0.01), _cost(0.0)
+    (' at a price of 0.4', ' at a price below 0.1', ' at no price')
+    >>> _cost(-0.3)
+    ', and 0.3 more by the slots that it frees'
     """
-    if abs(price) < 0.05:
+    if price <= -0.05:
+        return f", and {-price:.1f} more by the slots that it frees"
+    if price <= 0.0:
         return " at no price"
-    return f" and free slots worth {-price:.1f} more" if price < 0 else f" at a price of {price:.1f}"
+    return " at a price below 0.1" if price < 0.05 else f" at a price of {price:.1f}"
 
 
 def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:

@@ -157,7 +157,7 @@ def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: floa
 
     >>> index_reason(is_worth=False, has_more=False, t_rem_s=2.0, t_fresh_s=3.0, score=1.0).label
     'on_schedule'
-    >>> [index_reason(False, False, t_rem_s=4.0, t_fresh_s=3.0, score=score).label for score in (-1.0, 0.1)]
+    >>> [index_reason(False, False, t_rem_s=4.0, t_fresh_s=3.0, score=score).label for score in (-1.0, 0.0)]
     ['price_too_high', 'saves_too_little']
     """
     if is_worth:
@@ -166,7 +166,7 @@ def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: floa
         return Reason.SKEW_NOT_STRAGGLER
     if t_rem_s <= t_fresh_s * (1.0 + TOLERANCE):
         return Reason.ON_SCHEDULE
-    return Reason.SAVES_TOO_LITTLE if score > 0.0 else Reason.PRICE_TOO_HIGH
+    return Reason.SAVES_TOO_LITTLE if score >= 0.0 else Reason.PRICE_TOO_HIGH
 
 
 @kernel
