@@ -5,13 +5,15 @@ Ended attempts are remembered and fade with a half-life; running attempts count 
 now, because those of a sick host may never end.
 """
 
-from math import inf, isfinite, isnan, log
+from math import inf, isfinite, isnan, log, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.lateness import fresh_startup_s
+from controlplane.estimators.work_done import SHORTEST_S
 from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.writers import Estimated, Reported, Scratch
 
@@ -92,9 +94,10 @@ def compare_running(
     attempts_estimated: NDArray[Estimated],
     tasks: NDArray[Reported],
     stages_estimated: NDArray[Estimated],
+    pools_estimated: NDArray[Estimated],
     pools_scratch: NDArray[Scratch],
 ) -> tuple[Ints, Floats]:
-    """Write the log slowness of the live attempts in pools that are due.
+    """Write the log slowness of the live attempts in pools that are due; one that cannot be compared keeps its last.
 
     Returns (host, log slowness) of all live attempts, those of other pools as they were last seen.
     """
@@ -104,28 +107,39 @@ def compare_running(
         attempt = attempts[row]
         if attempt["alive"] and pools_scratch[attempt["pool"]]["due"]:
             rows[n], stage[n], host[n] = row, attempt["stage"], attempt["host"]
-            input_bytes = tasks[attempt["task"]]["input_bytes"]
-            log_cost[n] = seen_or_foreseen(attempts_estimated[row], attempt["work"], input_bytes)
+            input_bytes, pool = tasks[attempt["task"]]["input_bytes"], pools_estimated[attempt["pool"]]
+            log_cost[n] = seen_or_foreseen(attempts_estimated[row], attempt["work"], input_bytes, pool)
             n += 1
     finished_n, finished_log_sum = stages_estimated["n_costs"].copy(), stages_estimated["log_cost_sum"].copy()
     slowness = log_slowness(stage[:n], host[:n], log_cost[:n], finished_n, finished_log_sum)
     for place in range(n):
-        attempts_estimated[rows[place]]["log_slowness"] = slowness[place]
+        estimates = attempts_estimated[rows[place]]
+        if not isnan(slowness[place]):
+            estimates["log_slowness"] = slowness[place]
+        log_cost[place] = estimates["log_slowness"]
     for row in range(len(attempts)):
         attempt = attempts[row]
         if attempt["alive"] and not pools_scratch[attempt["pool"]]["due"]:
             host[n], log_cost[n] = attempt["host"], attempts_estimated[row]["log_slowness"]
             n += 1
-    log_cost[: len(slowness)] = slowness
     return host[:n], log_cost[:n]
 
 
 @rule
-def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float) -> float:
-    """Log of seconds per byte or record; the predicted one for an attempt that should long have begun to read."""
-    if not isnan(attempt["log_cost"]) or attempt["too_new"] or work > 0 or isnan(input_bytes):
+def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float, pool: Estimated) -> float:
+    """Log of seconds per byte or record; the predicted one for an attempt that should long have begun to read.
+
+    Such an attempt's cost is that of its siblings times its whole predicted time over a fresh one's: both start up.
+    Nan for an attempt that is too new: what it has read, it has read since its launch.
+    """
+    if attempt["too_new"]:
+        return nan
+    if not isnan(attempt["log_cost"]) or work > 0 or isnan(input_bytes):
         return attempt["log_cost"]
-    return -log(attempt["rate"]) if attempt["rate"] > 0 else inf
+    if not attempt["rate"] > 0:
+        return inf
+    reads_s = max(attempt["t_fresh_s"] - fresh_startup_s(pool), SHORTEST_S)
+    return log(reads_s / max(attempt["t_fresh_s"], SHORTEST_S)) - log(attempt["rate"])
 
 
 FINISHED = np.dtype([("host", np.int64), ("n", np.float64), ("log_sum", np.float64)], align=True)

@@ -25,12 +25,12 @@ from controlplane.estimators.lateness import (
 from controlplane.estimators.spread import Counts, bin_of
 from controlplane.estimators.work_done import (
     SHORTEST_S,
-    counts_as_work,
     has_read,
     rows_left_s,
     running_cost,
     seen_size,
     share_done,
+    shows_cost,
     silence_s,
     tail_of,
     total_work,
@@ -93,7 +93,7 @@ def estimate(
             idle = pools_scratch[attempt["pool"]]["idle"] > 0
             age_s = net_age_s(now_s, attempt, pools_estimated[attempt["pool"]], idle)
             cost = running_cost(now_s, total_work(attempt, task, stage), attempt)
-            estimates["log_cost"] = math.log(cost) if counts_as_work(attempt, task) else math.nan
+            estimates["log_cost"] = math.log(cost) if shows_cost(attempt, task) else math.nan
             is_older = age_s > believed_s(stage, duration_prior_s)
             add_running(now_s, age_s, is_older, attempt, estimates["log_cost"], 1.0, running[attempt["stage"]])
             ages[attempt["stage"], bin_of(age_s)] += 1

@@ -21,6 +21,8 @@ NEARLY_DONE_BY_SIBLINGS = 0.8
 """The same if siblings' records say how much there is to read."""
 BEGINNING = 0.1
 """Until this share is done the first batch may have been slow, or fast, by chance."""
+LEAST_SIZE = 0.1
+"""A task with less than this share of its stage's mean input does not show what work costs: its time is overhead."""
 SLACK = 1e-3
 """Share by which an attempt may exceed the predicted total before the total counts as unknown."""
 SHORTEST_S = 1e-3
@@ -98,6 +100,12 @@ def seen_size(attempt: Reported, task: Reported, stage: Estimated) -> float:
 def counts_as_work(attempt: Reported, task: Reported) -> bool:
     """Whether an attempt's work is in the unit of its siblings': records are not where the input's bytes are known."""
     return attempt["unit"] != UNIT_RECORDS or math.isnan(task["input_bytes"])
+
+
+@rule
+def shows_cost(attempt: Reported, task: Reported) -> bool:
+    """Whether an attempt's time per unit of work can be compared with its siblings'."""
+    return counts_as_work(attempt, task) and not task["relative_size"] < LEAST_SIZE
 
 
 @rule

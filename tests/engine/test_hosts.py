@@ -323,6 +323,36 @@ def test_equal_hosts_are_never_sick_however_long_attempts_take_to_start():
     assert sick_hosts(scenario) == set()
 
 
+def test_a_host_that_gets_the_small_rest_of_each_file_is_not_sick():
+    """Seven bytes take as long to open as a thousand: such a task does not show what a byte costs."""
+    scenario = Scenario()
+    for stage in range(4):
+        scenario.stage(4, stage=stage, input_bytes=[1000, 1000, 1000, 7])
+        begin_s, attempts = scenario.now_s, range(4 * stage, 4 * stage + 4)
+        scenario.tell([scenario.started(i, i % 4, index=i % 4, stage=stage) for i in attempts])
+        for seconds in (0.5, 1.0):
+            scenario.now_s = begin_s + seconds
+            scenario.tell(progress={i: 7 if i % 4 == 3 else round(1000 * seconds) for i in attempts})
+        ended = [
+            scenario.ended(i, 1.0, index=i % 4, stage=stage, bytes_read=7 if i % 4 == 3 else 1000) for i in attempts
+        ]
+        scenario.tell(ended)
+    assert sick_hosts(scenario) == set()
+    assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == pytest.approx([1.0] * 4, abs=0.1)
+
+
+def test_a_host_that_starts_late_is_not_sick_when_it_begins_to_read():
+    """What an attempt has read by its first report it has read since its launch, start-up included."""
+    scenario = Scenario(hosts=2)
+    scenario.stage(4, input_bytes=1000)
+    scenario.start_all(4)
+    for step in range(1, 30):
+        scenario.now_s = step / 10
+        read = {i: round(20 * (step - 2 - 10 * (i % 2))) for i in range(4)}
+        scenario.tell(progress={i: n for i, n in read.items() if 0 < n <= 1000})
+        assert sick_hosts(scenario) == set()
+
+
 def test_hosts_whose_attempts_tell_records_only_are_not_compared_by_bytes():
     """Where a file system counts no bytes, a stage's costs are per record; beside them any cost per byte looks tiny."""
     scenario = Scenario()
