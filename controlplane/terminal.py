@@ -20,7 +20,7 @@ from controlplane.printable import harmless
 from controlplane.processes import read_token
 
 REFUSED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED = 1, 2, 3, 4, 5
-EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND}
+EXIT_CODES = {401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: NOT_FOUND, 422: USAGE}
 """By HTTP status; any other failure is REFUSED."""
 WAYS_TO_GIVE_A_TOKEN = "give it by --token, GRASSHOPPER__CLIENT__TOKEN or GRASSHOPPER__CLIENT__TOKEN_FILE"  # noqa: S105
 TIMEOUT_S = 10.0
@@ -68,6 +68,11 @@ def call(server: str, token: str | None, method: str, path: str, **request: Any)
         _not_ours(server)
     except requests.ReadTimeout:
         fail(f"{server} listens, but did not answer within {TIMEOUT_S:g} s; is it overloaded or stopped?", UNREACHABLE)
+    except exceptions.SSLError as error:
+        fail(
+            f"{server}: no TLS connection; does it speak plain http, or is its certificate not trusted? {error}",
+            UNREACHABLE,
+        )
     except (requests.ConnectionError, requests.Timeout, exceptions.ChunkedEncodingError):
         fail(f"{server} cannot be reached; does `grasshopper serve` run there?", UNREACHABLE)
     except requests.RequestException as error:

@@ -187,9 +187,10 @@ def decide(
     from controlplane.model.errors import BadSetting, LawBroken
 
     settings = _load(config_file, {}).engine_settings()
-    note(f"loading kernels; they are {COMPILED_ONCE}")
     try:
-        advice = engine.decide(engine.read_snapshot(snapshot.read_bytes()), policy, settings, seed)
+        state = engine.read_snapshot(snapshot.read_bytes())
+        note(f"loading kernels; they are {COMPILED_ONCE}")
+        advice = engine.decide(state, policy, settings, seed)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
         fail(f"{snapshot}: {error}", USAGE)
     except BadSetting as error:

@@ -96,7 +96,7 @@ def test_the_report_says_what_copies_were_worth(server: str) -> None:
     listed = json.loads(run("report", "-o", "json", token="reader-5d1c83fa97", server=server).stdout)
     assert listed["total"]["shadow"]["copies"] == 0
     refused = run("report", "--since", "soon", token="reader-5d1c83fa97", server=server)
-    assert refused.exit_code == REFUSED
+    assert refused.exit_code == USAGE
     assert "since = 'soon', want minutes, hours or days" in refused.stderr
 
 
@@ -231,8 +231,8 @@ def test_off_asks_before_it_kills(server: str, monkeypatch: pytest.MonkeyPatch) 
         (("decisions", "why", "spark:app-1", "0/1/2"), "reader-5d1c83fa97", USAGE),
         (("decisions", "list"), "", NOT_ALLOWED),
         (("mode", "set", "shadow", "--reason", "x"), "reader-5d1c83fa97", NOT_ALLOWED),
-        (("decisions", "list", "--action", "dance"), "reader-5d1c83fa97", REFUSED),
-        (("mode", "set", "shadow", "--reason", ""), "operator-20b6e94f1", REFUSED),
+        (("decisions", "list", "--action", "dance"), "reader-5d1c83fa97", USAGE),
+        (("mode", "set", "shadow", "--reason", ""), "operator-20b6e94f1", USAGE),
         (("mode", "set", "sideways", "--reason", "x"), "operator-20b6e94f1", USAGE),
         (("mode", "set", "shadow"), "operator-20b6e94f1", USAGE),
     ],
@@ -249,6 +249,13 @@ def test_a_server_that_is_not_there_has_its_own_code() -> None:
     told = run("mode", "get", server="http://127.0.0.1:1")
     assert told.exit_code == UNREACHABLE
     assert "cannot be reached" in told.stderr
+
+
+def test_a_server_without_tls_is_not_taken_for_one_that_is_down(server: str) -> None:
+    """The address begins with https, and the server speaks http."""
+    told = run("mode", "get", server=server.replace("http://", "https://"))
+    assert told.exit_code == UNREACHABLE
+    assert "no TLS connection" in told.stderr
 
 
 def test_a_server_that_listens_and_says_nothing_is_told_from_one_that_is_not_there(

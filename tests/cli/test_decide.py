@@ -74,6 +74,7 @@ def test_a_bad_snapshot_is_one_line_and_exit_code_2(tmp_path, body, told):
     assert result.exit_code == USAGE
     assert str(file) in result.stderr
     assert told in result.stderr
+    assert "loading kernels" not in result.stderr
 
 
 def test_an_unknown_policy_is_exit_code_2(state):
