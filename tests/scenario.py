@@ -53,6 +53,10 @@ class Scenario:
         pools.foretold_error[:] = pools.cold_foretold_error[:] = foretold_error
         executors.n_ended[:] = foretold_error == 0.0
 
+    def sick_hosts(self) -> set[str]:
+        """Names of the hosts that get no copies now."""
+        return {host.host for host in self.scheduler.hosts(self.now_s) if host.sick}
+
     def handle(self, *stimuli: Stimulus) -> Decision:
         """One cycle."""
         decision, _ = self.scheduler.handle(stimuli, self.now_s)

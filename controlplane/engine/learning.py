@@ -18,7 +18,7 @@ from controlplane.estimators.shared_slowness import SharedSlowness
 from controlplane.estimators.stored import NotNegative, fit
 from controlplane.estimators.tail_index import Siblings, TailIndex, TailSamples, relative_ages
 from controlplane.estimators.transfer_ratio import TransferRatios
-from controlplane.estimators.work_done import LEAST_SIZE
+from controlplane.estimators.work_done import is_small
 from controlplane.model.changes import Changes, EndedAttempt
 from controlplane.model.cluster import Cluster, SourceState
 from controlplane.model.facts import Outcome
@@ -160,7 +160,7 @@ class Learning:
         duration_s = fact.duration_ms / 1000
         if stages.alive[stage] and duration_s > 0 and (finished or fact.outcome is Outcome.KILLED):
             cost = self.remaining.net_s(cluster, ended, duration_s)
-            by_work = ended.input_bytes > 0 and not ended.relative_size < LEAST_SIZE
+            by_work = ended.input_bytes > 0 and not is_small(ended.relative_size)
             if by_work:
                 cost /= ended.input_bytes
             if finished:

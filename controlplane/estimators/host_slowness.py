@@ -2,7 +2,7 @@
 
 A host is measured by its attempts' seconds per unit of work against those of the same stage on other hosts.
 Ended attempts are remembered and fade with a half-life; running attempts count as they are
-now, because those of a sick host may never end.
+now, once their rates are believed, because those of a sick host may never end.
 """
 
 from math import inf, isfinite, isnan, log, nan
@@ -127,10 +127,10 @@ def compare_running(
 
 @rule
 def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float, pool: Estimated) -> float:
-    """Log of seconds per byte or record; the predicted one for an attempt that should long have begun to read.
+    """Log of an attempt's seconds per byte or record; nan while it is too new, because start-up is part of its rate.
 
-    Such an attempt's cost is that of its siblings times its whole predicted time over a fresh one's: both start up.
-    Nan for an attempt that is too new: what it has read, it has read since its launch.
+    Predicted for an attempt that should long have begun to read: its siblings' cost, times its whole predicted time
+    over that of a fresh attempt. Both times include start-up.
     """
     if attempt["too_new"]:
         return nan
@@ -187,7 +187,7 @@ class HostSlowness:
             remember(self._n, self._log_sum, self._at_s, host, 1.0, clipped(log_ratio), now_s)
 
     def attempt_finished(self, host: int, log_cost: float, earlier: FinishedCosts, now_s: float) -> None:
-        """Add one, by the log of its cost, to `earlier` ones of its stage, and compare their hosts anew."""
+        """Add an attempt, by the log of its cost, to its stage's `earlier` ones, and compare the hosts again."""
         if np.isfinite(log_cost):
             self._grow(host + 1)
             place = earlier.place(host)
@@ -305,7 +305,7 @@ def add_running(host: Ints, log_ratio: Floats, n: Floats, log_sum: Floats) -> No
     for row in range(len(host)):
         if isfinite(log_ratio[row]):
             n[host[row]] += 1.0
-            log_sum[host[row]] += min(max(log_ratio[row], -MOST_LOG), MOST_LOG)
+            log_sum[host[row]] += clipped(log_ratio[row])
 
 
 @kernel

@@ -12,7 +12,7 @@ from controlplane.estimators.lateness import STARTUP_DEVIATIONS, late_after_s
 from controlplane.estimators.running import estimate
 from controlplane.estimators.spread import BINS, Counts, bin_of, rows_for
 from controlplane.estimators.stage_history import StageHistory
-from controlplane.estimators.work_done import LEAST_SIZE, REPORT_GAP_S, SHORTEST_S
+from controlplane.estimators.work_done import REPORT_GAP_S, SHORTEST_S, is_small
 from controlplane.model.changes import EndedAttempt
 from controlplane.model.cluster import UNIT_BYTES, UNIT_NONE, UNIT_RECORDS, Cluster
 from controlplane.model.columns import Floats, Pools
@@ -137,7 +137,7 @@ class RemainingTimes:
     @staticmethod
     def units(ended: EndedAttempt) -> float:
         """The work that a finished attempt has done, in the unit by which it was followed; 0 if it says nothing."""
-        if ended.relative_size < LEAST_SIZE:
+        if is_small(ended.relative_size):
             return 0.0
         if ended.input_bytes > 0 and ended.fact.bytes_read > 0:
             return ended.input_bytes

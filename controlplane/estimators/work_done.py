@@ -22,7 +22,7 @@ NEARLY_DONE_BY_SIBLINGS = 0.8
 BEGINNING = 0.1
 """Until this share is done the first batch may have been slow, or fast, by chance."""
 LEAST_SIZE = 0.1
-"""A task with less than this share of its stage's mean input does not show what work costs: its time is overhead."""
+"""Share of its stage's mean input below which a task is small."""
 SLACK = 1e-3
 """Share by which an attempt may exceed the predicted total before the total counts as unknown."""
 SHORTEST_S = 1e-3
@@ -103,9 +103,19 @@ def counts_as_work(attempt: Reported, task: Reported) -> bool:
 
 
 @rule
+def is_small(relative_size: float) -> bool:
+    """Whether a task, by its input over the mean of its stage, is too small to show what work costs: most is overhead.
+
+    >>> [is_small(relative_size) for relative_size in (0.05, 0.5, math.nan)]
+    [True, False, False]
+    """
+    return relative_size < LEAST_SIZE
+
+
+@rule
 def shows_cost(attempt: Reported, task: Reported) -> bool:
     """Whether an attempt's time per unit of work can be compared with its siblings'."""
-    return counts_as_work(attempt, task) and not task["relative_size"] < LEAST_SIZE
+    return counts_as_work(attempt, task) and not is_small(task["relative_size"])
 
 
 @rule

@@ -7,7 +7,6 @@ import pytest
 
 from controlplane.estimators.host_slowness import HALF_LIFE_S
 from controlplane.model import facts as f
-from controlplane.model.cluster import KEPT_AFTER_CLOSE_S
 from controlplane.model.decisions import CopyWish, ModeSet, Report
 from controlplane.model.orders import AnyOrder, AvoidHosts, LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -16,11 +15,6 @@ from tests.scenario import SOURCE, SPARK, Scenario
 
 pytestmark = pytest.mark.unit
 CONTROL = EngineSettings(mode=f.Mode.CONTROL)
-
-
-def sick_hosts(scenario):
-    """Names of the hosts that get no copies now."""
-    return {host.host for host in scenario.scheduler.hosts(scenario.now_s) if host.sick}
 
 
 def crawling_on_h2(
@@ -47,7 +41,7 @@ def test_no_copy_goes_to_a_sick_host():
     assert copies
     assert "h2" not in {copy.host for copy in copies}
     sick = {host.host for host in scenario.scheduler.snapshot(scenario.now_s).hosts if host.sick}
-    assert sick == sick_hosts(scenario) == {"h2"}
+    assert sick == scenario.sick_hosts() == {"h2"}
 
 
 def copied_with_sick(*hosts: int) -> set[str]:
@@ -169,50 +163,13 @@ def test_a_driver_in_shadow_is_not_told_which_hosts_to_avoid():
     assert Reason.SICK_HOST in {record.reason for record in scenario.records()}
 
 
-def test_a_host_is_compared_with_the_others_also_by_what_has_ended():
-    """Four times slower is sick, however many of a stage's tasks have ended there."""
-    scenario = Scenario(hosts=2, slots=20)
-    scenario.stage(40, input_bytes=1000)
-    scenario.start_all(40)
-    scenario.now_s = 4.0
-    scenario.tell([scenario.ended(i, (1.0, 4.0)[i % 2], bytes_read=1000) for i in range(40)])
-    slowness = {host.host: host.slowness for host in scenario.scheduler.hosts(scenario.now_s)}
-    assert slowness["h1"] == pytest.approx(4.0, rel=0.2)
-    assert slowness["h0"] == pytest.approx(0.25, rel=0.2)
-    assert sick_hosts(scenario) == {"h1"}
-
-
-def test_a_host_whose_attempts_never_begin_to_read_becomes_sick():
-    """Without progress there is no rate to compare; that they should long have begun is evidence enough."""
-    scenario = Scenario()
-    scenario.stage(8, input_bytes=10_000)
-    scenario.start_all(8)
-    for step in range(1, 90):
-        scenario.now_s = step / 10
-        scenario.tell(progress={i: 300 * step for i in range(8) if i % 4 != 2})
-    assert sick_hosts(scenario) == {"h2"}
-
-
-def test_first_attempts_on_executors_are_compared_with_first_ones():
-    """They start for long. Where nothing is read, only time is compared; a host that joins late is no slower."""
-    scenario = Scenario()
-    scenario.stage(32)
-    for wave in range(4):
-        attempts = [i for i in range(8 * wave, 8 * wave + 8) if i % 4 < 3 or wave == 3]
-        scenario.tell([scenario.started(i, i % 4) for i in attempts])
-        scenario.now_s += 2.0
-        took_s = {i: 2.0 if wave == 3 * (i % 4 == 3) else 0.1 for i in attempts}
-        scenario.tell([scenario.ended(i, took_s[i]) for i in attempts])
-    assert sick_hosts(scenario) == set()
-
-
 def test_a_host_on_which_nothing_runs_any_more_is_judged_by_what_has_ended():
     """Evidence of running attempts counts while they run."""
     scenario, _ = crawling_on_h2(4.0)
     scenario.tell([scenario.ended(i, 4.0, outcome=f.Outcome.LOST) for i in (2, 6)])
     scenario.now_s += 1.0
     scenario.tell()
-    assert sick_hosts(scenario) == set()
+    assert scenario.sick_hosts() == set()
 
 
 @pytest.mark.parametrize(("executors", "copies"), [(1, 0), (3, 1)])
@@ -307,90 +264,6 @@ def test_two_drivers_share_hosts_but_not_slots():
         row = cluster.sources[source].row
         assert cluster.jobs.target[jobs[cluster.jobs.pool[jobs] == row]].sum() == slots
     assert {o.job for o in decision.orders["spark:other"]} == {"j"}
-
-
-def test_equal_hosts_are_never_sick_however_long_attempts_take_to_start():
-    """Start-up is not slowness: left in on one side of the comparison only, it would condemn every host."""
-    scenario = Scenario()
-    scenario.stage(200, input_bytes=1000)
-    for wave in range(25):
-        begin_s, attempts = scenario.now_s, range(wave * 8, wave * 8 + 8)
-        scenario.tell([scenario.started(i, i % 4) for i in attempts])
-        scenario.now_s = begin_s + 0.5
-        scenario.tell(progress=dict.fromkeys(attempts, 10))
-        scenario.now_s = begin_s + 1.0
-        scenario.tell([scenario.ended(i, 1.0, bytes_read=1000) for i in attempts])
-    assert sick_hosts(scenario) == set()
-
-
-def test_a_host_that_gets_the_small_rest_of_each_file_is_not_sick():
-    """Seven bytes take as long to open as a thousand: such a task does not show what a byte costs."""
-    scenario = Scenario()
-    for stage in range(4):
-        scenario.stage(4, stage=stage, input_bytes=[1000, 1000, 1000, 7])
-        begin_s, attempts = scenario.now_s, range(4 * stage, 4 * stage + 4)
-        scenario.tell([scenario.started(i, i % 4, index=i % 4, stage=stage) for i in attempts])
-        for seconds in (0.5, 1.0):
-            scenario.now_s = begin_s + seconds
-            scenario.tell(progress={i: 7 if i % 4 == 3 else round(1000 * seconds) for i in attempts})
-        ended = [
-            scenario.ended(i, 1.0, index=i % 4, stage=stage, bytes_read=7 if i % 4 == 3 else 1000) for i in attempts
-        ]
-        scenario.tell(ended)
-    assert sick_hosts(scenario) == set()
-    assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == pytest.approx([1.0] * 4, abs=0.1)
-
-
-def test_a_host_that_starts_late_is_not_sick_when_it_begins_to_read():
-    """What an attempt has read by its first report it has read since its launch, start-up included."""
-    scenario = Scenario(hosts=2)
-    scenario.stage(4, input_bytes=1000)
-    scenario.start_all(4)
-    for step in range(1, 30):
-        scenario.now_s = step / 10
-        read = {i: round(20 * (step - 2 - 10 * (i % 2))) for i in range(4)}
-        scenario.tell(progress={i: n for i, n in read.items() if 0 < n <= 1000})
-        assert sick_hosts(scenario) == set()
-
-
-def test_hosts_whose_attempts_tell_records_only_are_not_compared_by_bytes():
-    """Where a file system counts no bytes, a stage's costs are per record; beside them any cost per byte looks tiny."""
-    scenario = Scenario()
-    scenario.stage(8, input_bytes=1000)
-    scenario.start_all(8)
-    scenario.now_s = 1.0
-    seen = f.Progress(attempt=list(range(8)), records_read=[5] * 8)
-    scenario.handle(Report(source=SOURCE, epoch=1, received_s=scenario.now_s, facts=[], progress=seen))
-    scenario.now_s = 2.0
-    for index in range(8):
-        scenario.tell([scenario.ended(index, 2.0, records_read=10)])
-    for host in scenario.scheduler.snapshot(scenario.now_s).hosts:
-        assert host.slowness == pytest.approx(1.0, abs=0.1)
-
-
-def test_attempts_are_compared_by_time_only_with_those_that_are_compared_by_time():
-    """Seconds beside seconds per byte: the task of unknown size would look a thousand times slower."""
-    scenario = Scenario(hosts=2)
-    scenario.stage(2, input_bytes=[1000, 0])
-    scenario.start_all(2)
-    scenario.now_s = 1.0
-    scenario.tell([scenario.ended(0, 1.0, bytes_read=1000), scenario.ended(1, 1.0)])
-    assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
-
-
-def test_no_attempt_is_compared_with_those_of_a_stage_that_had_its_row():
-    """A stage of long tasks on one host must not make it slow beside a stage of short ones that is long over."""
-    scenario = Scenario(hosts=2)
-    for stage, seconds in enumerate((1.0, 8.0)):
-        scenario.stage(1, stage=stage)
-        assert scenario.scheduler.cluster.sources[SOURCE].stages == {(stage, 0): 0}
-        scenario.tell([scenario.started(stage, stage, index=0, stage=stage)])
-        scenario.now_s += seconds
-        ended = scenario.ended(stage, seconds, index=0, stage=stage)
-        scenario.tell([ended, f.StageEnded(stage=stage, stage_attempt=0), f.JobEnded(job="job")])
-        assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
-        scenario.now_s += KEPT_AFTER_CLOSE_S + 1
-        scenario.tell()
 
 
 def test_a_sick_host_that_shadow_only_foresaw_is_recorded_again_when_it_is_avoided():

@@ -100,7 +100,7 @@ class ShownDecision:
 
     @property
     def alternatives(self) -> list[tuple[str, str]]:
-        """What else was possible: each alternative with its score, a host with its rank; without the host chosen."""
+        """The alternatives, each with its score, hosts with their ranks; the host that was taken is left out."""
         taken = (f"host {self.record.to_host}", f"host {self.copy_host}")
         return [
             (words(what), f"choice {1 - round(score or 0.0)}" if what.startswith("host ") else number(score))
