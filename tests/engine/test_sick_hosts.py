@@ -129,3 +129,60 @@ def test_no_attempt_is_compared_with_those_of_a_stage_that_had_its_row():
         assert [host.slowness for host in scenario.scheduler.hosts(scenario.now_s)] == [1.0, 1.0]
         scenario.now_s += KEPT_AFTER_CLOSE_S + 1
         scenario.tell()
+
+
+def test_a_small_task_that_runs_tells_its_siblings_nothing():
+    """It has read its seven bytes at once, and goes on with what is no reading."""
+    scenario = Scenario()
+    scenario.stage(4, input_bytes=[1000, 1000, 1000, 7])
+    scenario.start_all(4)
+    for step in range(1, 9):
+        scenario.now_s = step / 10
+        scenario.tell(progress={i: 7 if i == 3 else 100 * step for i in range(4)})
+    assert scenario.scheduler.cluster.attempts.t_fresh_s[0] == pytest.approx(1.0, abs=0.15)
+
+
+def test_small_tasks_do_not_make_the_tail_heavy():
+    """By the byte they would be a hundred times as long as their siblings."""
+    scenario, n = Scenario(slots=5), 20
+    for stage in range(8):
+        attempts = range(n * stage, n * stage + n)
+        scenario.stage(n, stage=stage, input_bytes=[1000] * (n - 1) + [7])
+        scenario.tell([scenario.started(i, i % 4, index=i % n, stage=stage) for i in attempts])
+        scenario.now_s += 1.0
+        read = {i: 7 if i % n == n - 1 else 1000 for i in attempts}
+        scenario.tell([scenario.ended(i, 1.0, index=i % n, stage=stage, bytes_read=read[i]) for i in attempts])
+    scenario.now_s += 2.0
+    scenario.tell()
+    assert scenario.scheduler.cluster.pools.tail_index[0] > 1.5, "the prior"
+
+
+def test_a_host_stays_sick_when_its_late_attempts_begin_to_read():
+    """Their rates are not believed yet; until then what was known of them counts."""
+    scenario = Scenario(foretold_error=0.3)
+    scenario.stage(8, input_bytes=10_000)
+    scenario.start_all(8)
+    for step in range(1, 95):
+        scenario.now_s = step / 10
+        begun = 8 if step > 90 else 0
+        scenario.tell(progress={i: 300 * (begun or step) for i in range(8) if begun or i % 4 != 2})
+    assert scenario.sick_hosts() == {"h2"}
+
+
+def test_a_late_start_counts_by_the_whole_time_of_an_attempt():
+    """Tasks start for two seconds and read for a tenth of one: half a second more is no tenfold slowness."""
+    scenario = Scenario(slots=4)
+    for stage, late in enumerate([set(), {2, 6, 10, 14}]):
+        scenario.stage(16, stage=stage, input_bytes=1000)
+        first, begin_s, soon = 16 * stage, scenario.now_s, set(range(16)) - late
+        scenario.tell([scenario.started(first + i, i % 4, index=i, stage=stage) for i in range(16)])
+        scenario.now_s = begin_s + 2.0
+        scenario.tell(progress={first + i: 500 for i in soon})
+        scenario.now_s = begin_s + 2.1
+        scenario.tell([scenario.ended(first + i, 2.1, index=i, stage=stage, bytes_read=1000) for i in soon])
+    for _ in range(4):
+        scenario.now_s += 0.2
+        scenario.tell()
+    slowness = {host.host: host.slowness for host in scenario.scheduler.hosts(scenario.now_s)}
+    assert slowness["h2"] > 1.25, "it is late by now"
+    assert scenario.sick_hosts() == set()
