@@ -28,7 +28,7 @@ def grounds(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "slowness"),
     [
-        ("exploded_words", "none"),
+        pytest.param("exploded_words", "none", marks=pytest.mark.full),
         ("external_calls", "hang"),
         pytest.param("jvm_rdd", "hang", marks=pytest.mark.full),
         pytest.param("looked_up_rows", "freeze", marks=pytest.mark.full),
