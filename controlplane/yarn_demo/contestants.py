@@ -23,7 +23,7 @@ JOBS = 14
 MOST_TASKS = 20
 SPAN_S = 60.0
 # A driver that holds more than its target while others wait lets executors go as they fall idle.
-PLANE_SETTINGS = {"GRASSHOPPER__ENGINE__DRAIN_EXECUTORS": "true"}
+ENGINE = {"drain_executors": "true"}
 STOCK_ORDERS = {f"stock-{order.value}": order for order in Base}
 
 
@@ -37,7 +37,7 @@ def contestants() -> tuple[Contestant, ...]:
         )
         for name, order in STOCK_ORDERS.items()
     )
-    return (*stock, grasshopper("fair", "late"), grasshopper("hopper", "ras"))
+    return (*stock, grasshopper("fair", "late", **ENGINE), grasshopper("hopper", "ras", **ENGINE))
 
 
 def worlds(first_seed: int, rounds: int) -> list[World]:

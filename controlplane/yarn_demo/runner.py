@@ -9,15 +9,7 @@ from rich.console import Console
 
 from controlplane.processes import COMPILED_ONCE, free_port
 from controlplane.yarn_demo.applications import run_applications
-from controlplane.yarn_demo.contestants import (
-    PLANE_SETTINGS,
-    contestants,
-    order_of,
-    streams,
-    workload,
-    worlds,
-    yarn_of_all,
-)
+from controlplane.yarn_demo.contestants import contestants, order_of, streams, workload, worlds, yarn_of_all
 from spark_listener.class_archive import quick_starts
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.contestants import Contestant
@@ -83,7 +75,7 @@ def run_rounds(
         with contextlib.ExitStack() as stack:
             server = None
             if contestant.allocator:
-                plane = control_plane(contestant, work_dir=work_dir, report=report, port=port, variables=PLANE_SETTINGS)
+                plane = control_plane(contestant, work_dir=work_dir, report=report, port=port)
                 server = stack.enter_context(plane)
             return run_applications(
                 contestant,

@@ -35,23 +35,34 @@ class StockSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """A name, Spark settings, and the policy pair of the control plane that it runs under, if any."""
+    """A name, Spark settings, and the policy pair and settings of the control plane that it runs under, if any."""
 
     name: str
     title: str
     spark_conf: dict[str, str] = field(default_factory=dict)
     allocator: str | None = None
     speculator: str | None = None
+    engine: dict[str, str] = field(default_factory=dict)
+    """Engine settings of its control plane, where they are not the defaults, by name."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The same as environment variables.
+
+        >>> grasshopper("hopper", "ras", max_copies_per_task="1").variables
+        {'GRASSHOPPER__ENGINE__MAX_COPIES_PER_TASK': '1'}
+        """
+        return {f"GRASSHOPPER__ENGINE__{name.upper()}": value for name, value in self.engine.items()}
 
 
 # The winner of `python -m spark_listener.demo.tune_stock` for the small demo; docs/demo.md shows the sweep.
 BEST_STOCK = StockSetting(scheduler="FAIR", quantile=0.1, multiplier=1.1)
 
 
-def grasshopper(allocator: str, speculator: str) -> Contestant:
+def grasshopper(allocator: str, speculator: str, **engine: str) -> Contestant:
     """A Grasshopper contestant: the Spark settings are the ones `attach` makes, nothing else."""
     name = f"{allocator}+{speculator}"
-    return Contestant(name=name, title=f"Grasshopper {name}", allocator=allocator, speculator=speculator)
+    return Contestant(name=name, title=f"Grasshopper {name}", allocator=allocator, speculator=speculator, engine=engine)
 
 
 def contestants(tuned: StockSetting = BEST_STOCK) -> tuple[Contestant, ...]:

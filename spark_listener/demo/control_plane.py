@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from controlplane.processes import free_port
@@ -25,16 +25,14 @@ def control_plane(
     report: Path,
     port: int | None = None,
     timeout_s: float = 300.0,
-    variables: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """The address of a ready control plane that runs the contestant's policy pair.  Raises RuntimeError.
 
     Its pages show `report`, once the demo has written it.  `port` is a free one, if not given.
-    `variables` are added to its environment.
     """
     port = port or free_port("127.0.0.1")
     url = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve()), **(variables or {})}
+    shown = {"GRASSHOPPER__SERVER__DEMO_REPORT": str(report.resolve())}
     log_path = work_dir / f"control-plane-{contestant.name}.log"
     store = f"sqlite:///{store_of(contestant, work_dir).resolve()}"
     with log_path.open("wb") as log:
@@ -44,8 +42,8 @@ def control_plane(
                 "--store", store, "--mode", "control",
                 "--allocator", str(contestant.allocator), "--speculator", str(contestant.speculator),
             ],
-            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            start_new_session=True,
+            cwd=ROOT, env=os.environ | shown | contestant.variables, stdin=subprocess.DEVNULL,
+            stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
         deadline_s = time.monotonic() + timeout_s

@@ -41,7 +41,7 @@ JOBS = 20
 ROUNDS = int(os.environ.get("DEMO_ROUNDS", "6"))
 ALONE_ROUNDS = 2
 FIRST_SEED = 3001
-"""The demo's seeds begin with 1, those that set deadlines with 1101, those of the large demo with 2001."""
+"""The demo's seeds begin with 1, those that set deadlines with 1101."""
 MOST_LATE = 0.5
 """Of what tuned stock has, where slowness is independent."""
 WITHIN_POINTS = 10.0

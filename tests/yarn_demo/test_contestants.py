@@ -58,9 +58,11 @@ def test_every_node_has_room_for_two_executors_wherever_masters_are() -> None:
 def test_only_drivers_of_ours_are_told_to_let_executors_go(tmp_path, monkeypatch) -> None:
     """The setting is the control plane's, so a stock turn, which has none, cannot have it."""
     assert load(None, {}).engine_settings().drain_executors is False
-    for name, value in demo.PLANE_SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    assert load(None, {}).engine_settings().drain_executors is True
+    for contestant in demo.contestants():
+        with monkeypatch.context() as patch:
+            for name, value in contestant.variables.items():
+                patch.setenv(name, value)
+            assert load(None, {}).engine_settings().drain_executors is bool(contestant.allocator)
 
 
 def test_rounds_differ_in_their_seed_only() -> None:
