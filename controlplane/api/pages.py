@@ -25,6 +25,7 @@ from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.promises import promises
 from controlplane.api.report import Since, report
+from controlplane.api.samples import samples_like
 from controlplane.hosts import driver_sources, is_queue
 from controlplane.model.decisions import Result
 from controlplane.model.facts import Mode
@@ -154,6 +155,7 @@ async def job_page(
         why=await _why(read, record, chosen, tasks, sick, known_s),
         refusals=jobs.refusals(tasks),
         copied=promised.chosen(live.pocd) if live and live.pocd else [],
+        samples=samples_like(live, snapshot.samples) if live else [],
         rows_query=f"rows={shown}&" if shown != ROWS else "",
         more_rows=WINDOW_ROWS if shown < WINDOW_ROWS else 0,
         allocation=_allocation(record, grants, timeline, known_s),

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from controlplane.estimators.samples import BUSY, FAIR, FULL, LARGE, MEDIUM, POINTS, POOR, unpacked
+from controlplane.estimators.samples import BUSY, FAIR, FULL, LARGE, MEDIUM, POINTS, POOR, size_level, unpacked
+from controlplane.model.snapshot import JobState
 from controlplane.policies.registry import TABLE
 
 SIZES = (f"below {MEDIUM} tasks", f"{MEDIUM} to {LARGE - 1} tasks", f"{LARGE} tasks or more")
@@ -55,3 +56,11 @@ def sample_views(samples: Mapping[str, list[float]]) -> list[SampleView]:
             )
         )
     return found
+
+
+def samples_like(job: JobState, samples: Mapping[str, list[float]]) -> list[SampleView]:
+    """Those of jobs of its size, with a deadline or without as it is; none if its speculator goes by none."""
+    tasks = sum(stage.n_tasks for stage in job.stages if not stage.closing)
+    alike = job.deadline_s is not None, SIZES[size_level(tasks)]
+    goes_by_samples = job.policy.endswith(f"+{POLICIES[0]}")
+    return [one for one in sample_views(samples) if goes_by_samples and (one.has_deadline, one.size) == alike]

@@ -46,14 +46,23 @@ Points = Annotated[list[NotNegative], Meta(min_length=2 * POINTS, max_length=2 *
 
 
 @rule
+def size_level(tasks: int) -> int:
+    """How large a job is, 0 to 2.
+
+    >>> [size_level(tasks) for tasks in (49, 50, 501)]
+    [0, 1, 2]
+    """
+    return int(tasks >= MEDIUM) + int(tasks >= LARGE)
+
+
+@rule
 def bucket(has_deadline: bool, tasks: int, utilization: int, accuracy: int) -> int:
     """The number of a bucket.
 
     >>> bucket(False, 49, 0, 0), bucket(False, 50, 0, 0), bucket(True, 501, 2, 2) == BUCKETS - 1
     (0, 9, True)
     """
-    size = int(tasks >= MEDIUM) + int(tasks >= LARGE)
-    return ((int(has_deadline) * SIZES + size) * UTILIZATIONS + utilization) * ACCURACIES + accuracy
+    return ((int(has_deadline) * SIZES + size_level(tasks)) * UTILIZATIONS + utilization) * ACCURACIES + accuracy
 
 
 def unpacked(row: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from controlplane.api.page.formats import job_path
 from tests.plane import ended, message, running, working
 
 pytestmark = pytest.mark.unit
@@ -40,6 +41,18 @@ def test_a_job_that_explored_is_a_sample_over_rest_and_on_the_page(tmp_path):
         cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
         assert cells[:2] == [one["policy"], "below 50 tasks, without a deadline"]
         assert cells[-3:] == ["\u2013"] * 3
+
+
+@pytest.mark.parametrize(("n_tasks", "is_alike"), [(4, True), (60, False)])
+def test_the_page_of_a_job_shows_the_samples_of_jobs_like_it(tmp_path, n_tasks, is_alike):
+    with running(tmp_path, engine=EXPLORE) as plane:
+        explore(plane)
+    with running(tmp_path, engine=EXPLORE) as plane:
+        plane.reply(message(1, working(n_tasks, job="job-2"), full=True))
+        plane.clock.advance(2.0)
+        plane.reply(message(2))
+        page = plane.client.get(job_path("spark:app-1", "job-2")).text
+        assert ("Samples of jobs like it" in page) == is_alike
 
 
 def test_samples_survive_a_restart_of_the_control_plane(tmp_path):
