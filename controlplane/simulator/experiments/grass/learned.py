@@ -33,7 +33,7 @@ KINDS = (("more accurate", more, DEADLINES), ("faster", faster, WITHIN_ERRORS))
 METHOD = (
     "50 slots shared fairly at an offered load of 0.5, jobs of 10 to 1,000 tasks in up to 20 waves, tail index 1.5, "
     "estimates off by a lognormal factor (0.3); deadlines 2 to 20 % over the ideal time on all slots, error bounds of "
-    "5 to 30 %; GRASS begins without samples, and 15 % of the jobs are explorers; three attempts of a task."
+    "5 to 30 %; GRASS begins without samples, and 15 % of the jobs are explorers; three attempts of a task, no kills."
 )
 FEWER = {
     "Figure 13": ("bound alone", "utilization alone", "accuracy alone"),

@@ -22,17 +22,27 @@ JOBS = {Scale.SMOKE: 30, Scale.FULL: 400}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
 
 
+NO_KILLS, KILLS = {"end_beaten": 0.0}, {"end_beaten": 1.0}
+NO_MANTRI_KILLS = {"kill_margin_s": 1e9, "kill_margin_times": 1e9}
+"""Mantri has kills of its own, with margins, which nothing reaches here."""
+
+
+def playing(speculator: str, **settings: float) -> Fields:
+    """Fair sharing with a speculator that ends no attempt before its task ends, unless settings say otherwise."""
+    return {"policy": f"fair+{speculator}", "speculator_settings": NO_KILLS | settings}
+
+
 def grass(**settings: float) -> Fields:
     """GRASS with the paper's share of explorers, unless settings say otherwise."""
-    return {"policy": "fair+grass", "speculator_settings": {"explorer_share": 0.15} | settings}
+    return playing("grass", **({"explorer_share": 0.15} | settings))
 
 
 POLICIES: dict[str, Fields] = {
-    "LATE": {"policy": "fair+late"},
-    "Mantri": {"policy": "fair+mantri"},
-    "GS": {"policy": "fair+gs"},
-    "RAS": {"policy": "fair+ras"},
-    "clairvoyant": {"policy": "fair+clairvoyant"},
+    "LATE": playing("late"),
+    "Mantri": {"policy": "fair+mantri", "speculator_settings": NO_MANTRI_KILLS},
+    "GS": playing("gs"),
+    "RAS": playing("ras"),
+    "clairvoyant": playing("clairvoyant"),
     "GRASS": grass(),
     "strawman": grass(explorer_share=0.0, strawman_waves=2.0),
     "bound alone": grass(by_utilization=0.0, by_accuracy=0.0),
@@ -44,6 +54,20 @@ POLICIES: dict[str, Fields] = {
     **{f"{share:g} explorers": grass(explorer_share=share) for share in (0.05, 0.1, 0.15, 0.2, 0.3)},
 }
 BASELINES = ("LATE", "Mantri")
+KILLING: dict[str, Fields] = {
+    "LATE": playing("late", **KILLS),
+    "Mantri": {"policy": "fair+mantri"},
+    "GS": playing("gs", **KILLS),
+    "RAS": playing("ras", **KILLS),
+    "GRASS": grass(**KILLS),
+}
+"""The same with kills of beaten attempts, Mantri by its own rule."""
+CASES = {
+    f"{most + 1} attempts{', kills' if policies is KILLING else ''}": ({"max_copies": most}, policies)
+    for policies in (POLICIES, KILLING)
+    for most in (1, 2)
+}
+"""The most live attempts of a task, the same for all, and whether all end beaten ones or none does."""
 WORLDS: dict[str, Fields] = {
     "independent": {},
     "independent, noise 0.3": {"noise": 0.3},
@@ -78,7 +102,9 @@ SIZES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 METHOD = (
     "400 slots shared fairly at an offered load of 0.7, jobs of 10 to 3,000 tasks, tail index 1.5; a job's ideal time "
     "is that of its waves on 100 slots if every task takes the job's median; deadlines are 2 to 20 % more, at which a "
-    "job gives up what is not done; error bounds are 5 to 30 %; every policy may have three attempts of a task."
+    "job gives up what is not done; error bounds are 5 to 30 %. All contestants may have the same number of live "
+    "attempts of a task, three where nothing else is said, and none ends a beaten attempt, as in the paper. LATE "
+    "starts no third one, and its copies take a tenth of the slots at most."
 )
 STAND_IN = "synthetic jobs for both traces"
 
@@ -97,6 +123,18 @@ def every(scale: Scale, *fields: Sequence[Fields], policies: Iterable[str] = (*B
     return [runs(scale, *chosen) for chosen in product(*fields, named)]
 
 
+def in_all_cases(
+    scale: Scale, *fields: Sequence[Fields], policies: Sequence[str] = (*BASELINES, "GRASS")
+) -> list[Point]:
+    """The same in all of CASES."""
+    return [
+        runs(scale, *chosen, case, named[name])
+        for case, named in CASES.values()
+        for chosen in product(*fields)
+        for name in policies
+    ]
+
+
 def by_seed(results: Results, name: str, size: tuple[int, ...], *fields: Fields) -> list[float]:
     """A field of `ClusterSummary`, for each seed; of jobs in some of the bins only, unless `size` is empty."""
     found = results(runs(results.scale, *fields))
@@ -111,23 +149,37 @@ def _of_bins(bins: list[Mapping[str, Any]], name: str) -> float:
     return sum(one["jobs"] * one[name] for one in bins if one["jobs"]) / jobs if jobs else float("nan")
 
 
-def more(results: Results, ours: str, theirs: str, *fields: Fields, size: tuple[int, ...] = ()) -> Estimate:
+def more(
+    results: Results,
+    ours: str,
+    theirs: str,
+    *fields: Fields,
+    size: tuple[int, ...] = (),
+    named: Mapping[str, Fields] = POLICIES,
+) -> Estimate:
     """By how much more accurate, as a share of theirs, over paired seeds."""
-    pairs = _pairs(results, "accuracy", ours, theirs, fields, size)
+    pairs = _pairs(results, "accuracy", (named[ours], named[theirs]), fields, size)
     return estimate([mine / other - 1.0 for mine, other in pairs])
 
 
-def faster(results: Results, ours: str, theirs: str, *fields: Fields, size: tuple[int, ...] = ()) -> Estimate:
+def faster(
+    results: Results,
+    ours: str,
+    theirs: str,
+    *fields: Fields,
+    size: tuple[int, ...] = (),
+    named: Mapping[str, Fields] = POLICIES,
+) -> Estimate:
     """By how much sooner jobs end, as a share of their time, over paired seeds."""
-    pairs = _pairs(results, "response_s", ours, theirs, fields, size)
+    pairs = _pairs(results, "response_s", (named[ours], named[theirs]), fields, size)
     return estimate([1.0 - mine / other for mine, other in pairs])
 
 
 def _pairs(
-    results: Results, name: str, ours: str, theirs: str, fields: tuple[Fields, ...], size: tuple[int, ...]
+    results: Results, name: str, contestants: tuple[Fields, Fields], fields: tuple[Fields, ...], size: tuple[int, ...]
 ) -> list[tuple[float, float]]:
     """Both numbers for each seed on which both are known."""
-    mine, others = (by_seed(results, name, size, *fields, POLICIES[policy]) for policy in (ours, theirs))
+    mine, others = (by_seed(results, name, size, *fields, policy) for policy in contestants)
     known = [(a, b) for a, b in zip(mine, others, strict=True) if a == a and b == b]
     return known or [(float("nan"), float("nan"))]
 
