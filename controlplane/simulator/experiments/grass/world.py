@@ -11,15 +11,19 @@ from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Results, Scale
 from controlplane.simulator.experiments.points import Point
-from controlplane.simulator.experiments.points.cluster import ClusterRuns
+from controlplane.simulator.experiments.points.cluster import ClusterRuns, Learning
 from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
 
 SURE = 3.0
 """Standard errors that a difference must have."""
-JOBS = {Scale.SMOKE: 30, Scale.FULL: 400}
-RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
+JOBS = {Scale.SMOKE: 30, Scale.FULL: 1000}
+RUNS = {Scale.SMOKE: 2, Scale.FULL: 5}
+PRACTICE_JOBS = {Scale.SMOKE: 200, Scale.FULL: 1500}
+"""Other jobs before them, in each world from which GRASS has its samples: all of them explore."""
+LEAST_SAMPLES = 5.0
+"""Of both policies, with which a bucket counts: the setting's default."""
 
 
 NO_KILLS, KILLS = {"end_beaten": 0.0}, {"end_beaten": 1.0}
@@ -104,17 +108,26 @@ METHOD = (
     "is that of its waves on 100 slots if every task takes the job's median; deadlines are 2 to 20 % more, at which a "
     "job gives up what is not done; error bounds are 5 to 30 %. All contestants may have the same number of live "
     "attempts of a task, three where nothing else is said, and none ends a beaten attempt, as in the paper. LATE "
-    "starts no third one, and its copies take a tenth of the slots at most."
+    "starts no third one, and its copies take a tenth of the slots at most. Before its first job GRASS has "
+    f"the samples of {PRACTICE_JOBS[Scale.FULL]:,} jobs of other seeds, half of which ran under GS and half under RAS; "
+    f"from then on 15 % of the jobs are explorers. {RUNS[Scale.FULL]} seeds of {JOBS[Scale.FULL]:,} jobs."
 )
 STAND_IN = "synthetic jobs for both traces"
 
 
-def runs(scale: Scale, *fields: Fields) -> ClusterRuns:
-    """A scenario's runs; later fields win."""
-    merged: dict[str, Any] = {"jobs": JOBS[scale]}
+def runs(scale: Scale, *fields: Fields) -> ClusterRuns | Learning:
+    """A scenario's runs; later fields win. GRASS has learned in it already, with each of the changes in "practice"."""
+    merged: dict[str, Any] = {"jobs": JOBS[scale], "practice": ({},)}
     for one in fields:
         merged |= one
-    return ClusterRuns(scenario=replace(BASE, **merged), runs=RUNS[scale])
+    practice = merged.pop("practice")
+    scenario = replace(BASE, **merged)
+    settings = scenario.speculator_settings
+    if not settings.get("explorer_share"):
+        return ClusterRuns(scenario=scenario, runs=RUNS[scale])
+    exploring = {"end_beaten": settings["end_beaten"], "explorer_share": 1.0}
+    before = replace(scenario, jobs=PRACTICE_JOBS[scale], speculator_settings=exploring)
+    return Learning(scenario=scenario, after=tuple(replace(before, **one) for one in practice), runs=RUNS[scale])
 
 
 def every(scale: Scale, *fields: Sequence[Fields], policies: Iterable[str] = (*BASELINES, "GRASS")) -> list[Point]:
@@ -191,6 +204,26 @@ def percent(one: Estimate) -> str:
     '+12.3 (1.0)'
     """
     return f"{100 * one.mean:+.1f} ({100 * one.error:.1f})"
+
+
+def doubt(results: Results, one: Estimate, least: float = 0.0) -> str:
+    """What is to be said of a gain that may as well lie on the other side of `least`."""
+    if abs(one.mean - least) > SURE * one.error:
+        return ""
+    return f" (underpowered: {RUNS[results.scale]} runs of {JOBS[results.scale]:,} jobs)"
+
+
+def knowledge(results: Results, *fields: Fields) -> str:
+    """What GRASS knew before the first job, and how often it went by that."""
+    found = results(runs(results.scale, *fields))
+    seen = [both for one in found for both in one["weights"] if any(both)]
+    enough = sum(min(both) >= LEAST_SAMPLES for both in seen)
+    share = estimate([one["switched_share"] for one in found])
+    doubtful = "" if enough == len(seen) else "underpowered: "
+    return (
+        f"a switch ordered {100 * share.mean:.1f} % of the copies; {doubtful}{enough} of {len(seen)} buckets that have "
+        f"samples have {LEAST_SAMPLES:g} of both or more"
+    )
 
 
 def is_clear(one: Estimate) -> bool:
