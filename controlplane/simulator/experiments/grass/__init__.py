@@ -3,7 +3,7 @@
 from functools import partial
 
 from controlplane.simulator.experiments.experiment import Experiment, experiment
-from controlplane.simulator.experiments.grass import figures, formulas, learned
+from controlplane.simulator.experiments.grass import figures, formulas, learned, waves
 from controlplane.simulator.experiments.grass.world import METHOD, STAND_IN
 
 theory = partial(experiment, "grass", "GRASS (NSDI'14)")
@@ -135,5 +135,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         judge=learned.figure_15,
         points=learned.figure_15_points,
         tried=TRIED,
+    ),
+    Experiment(
+        id="grass/waves",
+        source="Grasshopper, our own",
+        statement="Jobs of several waves gain much over LATE, and hardly anything by switching.",
+        method=waves.METHOD,
+        points=waves.points,
+        judge=waves.judge,
+        tried="2, 5 and 10 waves, two worlds, two and three attempts, with kills and without.",
     ),
 )
