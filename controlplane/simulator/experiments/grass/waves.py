@@ -24,7 +24,7 @@ from controlplane.simulator.statistics import Estimate
 SLOTS = 50
 NUMBERS = (2, 5, 10)
 """Of waves."""
-JOBS = {Scale.SMOKE: 30, Scale.FULL: 100}
+JOBS = {Scale.SMOKE: 20, Scale.FULL: 100}
 SHOWN = ("LATE", "GS", "RAS", "GRASS")
 CONDITIONS = {name: WORLDS[name] for name in ("independent", "half shared")}
 MORE, FASTER, SWITCHING = (0.08, 0.3), (0.12, 0.28), 0.01

@@ -20,7 +20,7 @@ SURE = 3.0
 """Standard errors that a difference must have."""
 JOBS = {Scale.SMOKE: 30, Scale.FULL: 1000}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 5}
-PRACTICE_JOBS = {Scale.SMOKE: 200, Scale.FULL: 1500}
+PRACTICE_JOBS = {Scale.SMOKE: 100, Scale.FULL: 1500}
 """Other jobs before them, in each world from which GRASS has its samples: all of them explore."""
 LEAST_SAMPLES = 5.0
 """Of both policies, with which a bucket counts: the setting's default."""
