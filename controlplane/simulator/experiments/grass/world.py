@@ -219,10 +219,10 @@ def knowledge(results: Results, *fields: Fields) -> str:
     seen = [both for one in found for both in one["weights"] if any(both)]
     enough = sum(min(both) >= LEAST_SAMPLES for both in seen)
     share = estimate([one["switched_share"] for one in found])
-    doubtful = "" if enough == len(seen) else "underpowered: "
+    doubtful = "" if enough == len(seen) else ", underpowered"
     return (
-        f"a switch ordered {100 * share.mean:.1f} % of the copies; {doubtful}{enough} of {len(seen)} buckets that have "
-        f"samples have {LEAST_SAMPLES:g} of both or more"
+        f"a switch ordered {100 * share.mean:.1f} % of the copies ({LEAST_SAMPLES:g} samples of both or more in "
+        f"{enough} of the {len(seen)} buckets that have any, over all seeds{doubtful})"
     )
 
 
