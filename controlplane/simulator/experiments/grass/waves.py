@@ -8,7 +8,6 @@ from controlplane.simulator.experiments.experiment import Claim, Finding, Result
 from controlplane.simulator.experiments.grass.world import (
     CASES,
     ERRORS,
-    RUNS,
     SLACK,
     WORLDS,
     Fields,
@@ -25,6 +24,7 @@ SLOTS = 50
 NUMBERS = (2, 5, 10)
 """Of waves."""
 JOBS = {Scale.SMOKE: 20, Scale.FULL: 100}
+RUNS = {Scale.SMOKE: 2, Scale.FULL: 3}
 SHOWN = ("LATE", "GS", "RAS", "GRASS")
 CONDITIONS = {name: WORLDS[name] for name in ("independent", "half shared")}
 MORE, FASTER, SWITCHING = (0.08, 0.3), (0.12, 0.28), 0.01
@@ -44,6 +44,7 @@ def _jobs(scale: Scale, waves: int) -> Fields:
         "slots_per_machine": 1,
         "offered_load": 0.02,
         "jobs": JOBS[scale],
+        "runs": RUNS[scale],
         "practice": ({"jobs": JOBS[scale]},),
     }
 

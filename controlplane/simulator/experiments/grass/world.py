@@ -117,17 +117,17 @@ STAND_IN = "synthetic jobs for both traces"
 
 def runs(scale: Scale, *fields: Fields) -> ClusterRuns | Learning:
     """A scenario's runs; later fields win. GRASS has learned in it already, with each of the changes in "practice"."""
-    merged: dict[str, Any] = {"jobs": JOBS[scale], "practice": ({},)}
+    merged: dict[str, Any] = {"jobs": JOBS[scale], "practice": ({},), "runs": RUNS[scale]}
     for one in fields:
         merged |= one
-    practice = merged.pop("practice")
+    practice, n_runs = merged.pop("practice"), merged.pop("runs")
     scenario = replace(BASE, **merged)
     settings = scenario.speculator_settings
     if not settings.get("explorer_share"):
-        return ClusterRuns(scenario=scenario, runs=RUNS[scale])
+        return ClusterRuns(scenario=scenario, runs=n_runs)
     exploring = {"end_beaten": settings["end_beaten"], "explorer_share": 1.0}
     before = replace(scenario, jobs=PRACTICE_JOBS[scale], speculator_settings=exploring)
-    return Learning(scenario=scenario, after=tuple(replace(before, **one) for one in practice), runs=RUNS[scale])
+    return Learning(scenario=scenario, after=tuple(replace(before, **one) for one in practice), runs=n_runs)
 
 
 def every(scale: Scale, *fields: Sequence[Fields], policies: Iterable[str] = (*BASELINES, "GRASS")) -> list[Point]:
