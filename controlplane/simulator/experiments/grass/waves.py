@@ -23,7 +23,7 @@ from controlplane.simulator.statistics import Estimate
 SLOTS = 50
 NUMBERS = (2, 5, 10)
 """Of waves."""
-JOBS = {Scale.SMOKE: 20, Scale.FULL: 100}
+JOBS = {Scale.SMOKE: 30, Scale.FULL: 100}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 3}
 SHOWN = ("LATE", "GS", "RAS", "GRASS")
 CONDITIONS = {name: WORLDS[name] for name in ("independent", "half shared")}
