@@ -152,7 +152,7 @@ def _fewer(results: Results, figure: str, least: Mapping[str, float], of_bound: 
                 statement=f"{where}: GRASS is {what} by all three factors, by {100 * least[what]:.0f} % or more; "
                 f"{of_bound}.",
                 held=is_so and all(is_clear(one) and one.mean >= least[what] for one in over.values()),
-                numbers=f"{where}: {what} than by {_listed(over)} %"
+                numbers=f"{where}, {what} than each of these: {_listed(over)} %"
                 + (f" (the sign is underpowered: {', '.join(doubts)})" if doubts else "")
                 + f"; {knowledge(results, fields, world, POLICIES['GRASS'])}",
             )
