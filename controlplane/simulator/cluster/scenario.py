@@ -14,7 +14,7 @@ import numpy as np
 
 from controlplane.deciding.budgets import Limits
 from controlplane.estimators.samples import LENGTH, RUN_LENGTH, shown
-from controlplane.model.columns import Floats, Ints, Records
+from controlplane.model.columns import Floats, Ints, Record, Records
 from controlplane.model.errors import BadSetting, LawBroken
 from controlplane.model.parameters import EngineSettings
 from controlplane.policies.policy import Policy
@@ -125,15 +125,23 @@ class ClusterScenario:
 
     def run(self, seed: int) -> tuple[ClusterSummary, JobResults]:
         """The same, and every job's response time and cost in order of arrival."""
-        return self._played(seed, empty_log(0))
+        return self._played(seed, empty_log(0), np.zeros(LENGTH))[:2]
+
+    def learn(self, seed: int, samples: Floats) -> tuple[ClusterSummary, float]:
+        """The summary of a run whose speculator has these samples, (LENGTH,), and adds to them.
+
+        With it comes the share of its copies that were ordered because samples have called for a switch.
+        """
+        summary, _, counts = self._played(seed, empty_log(0), samples)
+        return summary, float(counts["switched"] / max(counts["launched"], 1))
 
     def schedule(self, seed: int) -> Records:
         """Every attempt as it ended, LOGGED; the first MOST_LOGGED of them."""
         log = empty_log(MOST_LOGGED)
-        self._played(seed, log)
+        self._played(seed, log, np.zeros(LENGTH))
         return log[log["ended_s"] > log["started_s"]]
 
-    def _played(self, seed: int, log: Records) -> tuple[ClusterSummary, JobResults]:
+    def _played(self, seed: int, log: Records, samples: Floats) -> tuple[ClusterSummary, JobResults, Record]:
         work = self.work(seed)
         results = no_results(self.jobs)
         speculator, world = parse_policy(self.policy, ROWS)[1], self.world(seed)
@@ -143,13 +151,14 @@ class ClusterScenario:
         typical = typical_transfer(work) if self.relative_transfer else 0.0
         policy = self._policy(work.phase_tasks, typical)
         if speculator.explores:
-            state = state._replace(samples=np.zeros(LENGTH), runs=np.zeros((len(state.jobs), RUN_LENGTH)))
+            state = state._replace(samples=samples, runs=np.zeros((len(state.jobs), RUN_LENGTH)))
             explores = speculator.explores(job_draws(seed, self.jobs), speculator.complete(self.speculator_settings))
             policy = policy._replace(speculator_weights=shown(state.samples), explores=explores)
         finished = play(work, world, policy, state, window_of(work), results)
         if not state.counts[0]["is_lawful"]:
             raise LawBroken("targets within the slots, and no copy without a positive gain", self.policy)
-        return self.summed_up(work, results, state.counts[0], finished), results
+        counts = state.counts[0]
+        return self.summed_up(work, results, counts, finished), results, counts
 
     def summed_up(self, work: Workload, results: JobResults, counts: Any, finished: bool) -> ClusterSummary:
         """The summary of a run, by what was counted in it."""

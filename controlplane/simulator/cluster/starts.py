@@ -1,6 +1,7 @@
 """On which slot does a simulated attempt start, and when will it end?"""
 
 from controlplane.compiled import rule
+from controlplane.model.reasons import Reason
 from controlplane.simulator.cluster.ends import drop
 from controlplane.simulator.cluster.inputs import (
     bring_slot,
@@ -44,11 +45,13 @@ def start_original(work: Workload, world: World, policy: PolicyPair, state: Stat
 def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """Start a copy of the job's best wanted task."""
     job = state.jobs[row]
-    at = state.task_slots[next_copy(state, job)]
+    row = next_copy(state, job)
+    at = state.task_slots[row]
     state.slots[at]["wanted"] -= 1
     job["n_wanted"] -= 1
     state.counts[0]["n_wanted"] -= 1
     state.counts[0]["launched"] += 1
+    state.counts[0]["switched"] += state.speculation[row]["reason"] == Reason.SWITCHED_TO_GS
     start_beside(work, world, policy, state, at, state.counts[0]["now_s"] + world.launch_s)
 
 

@@ -100,6 +100,7 @@ COUNTS = np.dtype(
         ("kept_log", np.float64),
         ("launched", np.int64),  # copies, ever
         ("won", np.int64),  # of them
+        ("switched", np.int64),  # of them, those ordered because samples have called for a switch
         ("restarted", np.int64),  # tasks, ever
         ("events", np.int64),
         ("cycles", np.int64),

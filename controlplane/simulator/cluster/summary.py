@@ -90,11 +90,12 @@ def ideal_s(work: Workload, launch_s: float) -> Floats:
 
 def window_of(work: Workload) -> Floats:
     """The time from the first counted job's arrival to the last one's, (from, to)."""
-    rows = _counted_rows(len(work.arrival_s))
+    rows = counted_rows(len(work.arrival_s))
     return work.arrival_s[[rows.start, rows.stop - 1]]
 
 
-def _counted_rows(jobs: int) -> slice:
+def counted_rows(jobs: int) -> slice:
+    """The jobs that count, by COUNTED."""
     first = int(COUNTED[0] * jobs)
     return slice(first, max(int(COUNTED[1] * jobs), first + 1))
 
@@ -104,7 +105,7 @@ def summary(
 ) -> ClusterSummary:
     """The numbers of a run, by its jobs' results and what was counted in it."""
     slowdown, window_s = results.response_s / ideal_s(work, launch_s), window_of(work)
-    rows = _counted_rows(len(work.arrival_s))
+    rows = counted_rows(len(work.arrival_s))
     tasks, response_s = tasks_of(work)[rows], results.response_s[rows]
     known = ~np.isnan(response_s)
     slowdown = slowdown[rows][known]

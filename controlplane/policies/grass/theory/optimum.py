@@ -2,7 +2,8 @@
 
 All times are known, a task that runs at the beginning may get one copy, and nothing is killed but the loser of a race.
 That is NP-hard, even without copies: two slots do all tasks by half of their total time only if these can be divided
-into two equal sums (PARTITION). So the search is for small jobs, and for others there is a bound.
+into two equal sums (PARTITION). So the search is for small jobs, and for others there are bounds, two of which know
+what each attempt of a task would take.
 Source: GRASS (NSDI'14), section 2.2.
 """
 
@@ -13,6 +14,9 @@ from itertools import accumulate
 from math import inf
 from typing import TypeVar
 
+import numpy as np
+
+from controlplane.model.columns import Floats
 from controlplane.policies.whole_slots import TOLERANCE
 
 T = TypeVar("T")
@@ -66,6 +70,42 @@ def most_done_bound(job: SmallJob, deadline_s: float) -> int:
         if min(task.t_rem_s, task.t_new_s) <= deadline_s:
             costs_s.append(min(task.t_rem_s if task.t_rem_s <= deadline_s else inf, 2.0 * task.t_new_s) - deadline_s)
     return sum(spent_s <= left_s + TOLERANCE * deadline_s for spent_s in accumulate(sorted(costs_s)))
+
+
+def most_done_by_attempts(attempts_s: Floats, slots: int, deadline_s: float) -> int:
+    """At least as many tasks of a job as any schedule without kills ends by the deadline.
+
+    `attempts_s`, (n_tasks, n_attempts), is what each attempt of each task would take, in the order in which they start.
+    An attempt that ends its task has started no sooner than those before it, none of which ends before: all have run
+    for at least as long as it has. So a task that the n-th ends costs n times what that takes, which is no more than
+    the deadline. All tasks that are done in time have spent no more than the slots' time up to it.  Units: seconds.
+
+    >>> most_done_by_attempts(np.array([[1.0, 5.0], [9.0, 2.0], [9.0, 9.0]]), slots=2, deadline_s=3.0)
+    2
+    >>> most_done_by_attempts(np.array([[1.0, 5.0], [9.0, 2.0], [9.0, 9.0]]), slots=1, deadline_s=3.0)
+    1
+    """
+    costs_s = _least_costs_s(np.where(attempts_s <= deadline_s * (1.0 + TOLERANCE), attempts_s, inf))
+    return int((np.cumsum(costs_s) <= slots * deadline_s * (1.0 + TOLERANCE)).sum())
+
+
+def least_time_s(attempts_s: Floats, slots: int, needed: int) -> float:
+    """No schedule without kills ends so many of a job's tasks sooner than this.
+
+    By then each of them has had its fastest attempt, and all have cost as much as in `most_done_by_attempts`.
+
+    >>> least_time_s(np.array([[1.0, 5.0], [9.0, 2.0], [9.0, 9.0]]), slots=2, needed=2)
+    2.5
+    """
+    if needed == 0:
+        return 0.0
+    fastest_s, costs_s = np.sort(attempts_s.min(axis=1)), _least_costs_s(attempts_s)
+    return max(float(fastest_s[needed - 1]), float(costs_s[:needed].sum()) / slots)
+
+
+def _least_costs_s(attempts_s: Floats) -> Floats:
+    """The slot time that each task costs at least, ascending; infinite for one that no attempt ends."""
+    return np.sort((attempts_s * np.arange(1, attempts_s.shape[1] + 1)).min(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

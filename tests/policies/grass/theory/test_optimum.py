@@ -4,9 +4,17 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement
 from random import Random
 
+import numpy as np
 import pytest
 
-from controlplane.policies.grass.theory.optimum import SmallJob, Straggler, most_done, most_done_bound
+from controlplane.policies.grass.theory.optimum import (
+    SmallJob,
+    Straggler,
+    least_time_s,
+    most_done,
+    most_done_bound,
+    most_done_by_attempts,
+)
 from tests.golden.grass_example import Example, Runs
 
 pytestmark = pytest.mark.unit
@@ -112,3 +120,59 @@ def test_with_stragglers_gs_and_ras_miss_a_task_at_times():
         missed = {policy: [most_done(job, 8.0) - played(job, policy, 8.0) for job in jobs] for policy in ("gs", "ras")}
         assert all(one >= 0 for policy in missed.values() for one in policy)
         assert sum(missed["ras"]) < sum(missed["gs"]) < len(jobs)
+
+
+@cache
+def with_all_attempts(now_s: int, begun: tuple, takes_s: tuple, slots: int, deadline_s: int) -> int:
+    """Most tasks done if any slot may start, at any second, the next attempt of any task; none ends before its task.
+
+    `begun` has for each task when its attempts started, or None once it is done.
+    """
+    ended = [
+        starts is not None and any(at + takes <= now_s for at, takes in zip(starts, takes_s[task], strict=False))
+        for task, starts in enumerate(begun)
+    ]
+    begun = tuple(None if ended[task] else starts for task, starts in enumerate(begun))
+    found = [sum(starts is None for starts in begun)]
+    if now_s >= deadline_s:
+        return found[0]
+    found.append(with_all_attempts(now_s + 1, begun, takes_s, slots, deadline_s))
+    if sum(len(starts) for starts in begun if starts is not None) < slots:
+        for task, starts in enumerate(begun):
+            if starts is not None and len(starts) < len(takes_s[task]):
+                more = (*begun[:task], (*starts, now_s), *begun[task + 1 :])
+                found.append(with_all_attempts(now_s, more, takes_s, slots, deadline_s))
+    return max(found)
+
+
+def drawn_attempts(seed: int) -> tuple[np.ndarray, int]:
+    """Three tasks with two attempts of whole seconds, or two with three; and one slot to three."""
+    rng = Random(seed)
+    shape = [(3, 2), (2, 3)][seed % 2]
+    return np.array([[float(rng.randint(1, 5)) for _ in range(shape[1])] for _ in range(shape[0])]), 1 + seed % 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_schedule_of_attempts_is_better_than_the_bounds(seed):
+    """By any deadline it does no more tasks, and none sooner than the least time."""
+    attempts_s, slots = drawn_attempts(seed)
+    takes_s = tuple(tuple(int(one) for one in task) for task in attempts_s)
+    nothing: tuple = ((),) * len(takes_s)
+    by_deadline = [with_all_attempts(0, nothing, takes_s, slots, deadline_s) for deadline_s in range(1, 9)]
+    for deadline_s, done in enumerate(by_deadline, start=1):
+        assert done <= most_done_by_attempts(attempts_s, slots, float(deadline_s))
+        assert all(least_time_s(attempts_s, slots, needed) <= deadline_s for needed in range(done + 1))
+
+
+def test_the_bounds_of_attempts_are_often_met():
+    """Else they would say little: with slots for all attempts of all tasks, the bound is what can be done."""
+    met = 0
+    for seed in range(30):
+        attempts_s, slots = drawn_attempts(seed)
+        takes_s = tuple(tuple(int(one) for one in task) for task in attempts_s)
+        best = with_all_attempts(0, ((),) * len(takes_s), takes_s, slots, 4)
+        met += best == most_done_by_attempts(attempts_s, slots, 4.0)
+    assert met > 15
+    attempts_s = np.array([[5.0, 2.0], [1.0, 9.0], [9.0, 9.0]])
+    assert most_done_by_attempts(attempts_s, 6, 3.0) == 2
+    assert least_time_s(attempts_s, 6, 3) == 9.0
