@@ -91,7 +91,7 @@ def _until_met(job: _Job, wanted: Bound, partitions: int, begun_s: float) -> tup
         while not job.has_ended(POLL_S):
             elapsed_s = time.monotonic() - begun_s
             if not is_settled and elapsed_s >= wanted.draws_at_s():
-                is_settled, drawn = True, drawn_by(job.started(), job.seen())
+                is_settled, drawn = True, drawn_by(job.started(), job.seen(), partitions)
             if wanted.is_met(seen=job.seen(), partitions=partitions, elapsed_s=elapsed_s):
                 break
     return drawn, job.answers()

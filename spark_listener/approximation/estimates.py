@@ -1,9 +1,10 @@
 """What do the partitions of a random sample say of all? Totals and means, with their 95 % intervals.
 
 Whole partitions are drawn, without replacement: cluster sampling. An interval counts how much partitions differ, with
-the finite population correction and Student's t. It is as good as the sum of the draws is normal: where a handful of
-partitions holds most of a total, and few are drawn, it is too narrow.
-Source: Cochran, Sampling Techniques, 3rd edition, sections 2.6 (totals) and 6.3 (ratios).
+the finite population correction. How many standard errors it reaches is bootstrapped, since where a few partitions hold
+most of a total, a sample has too few of them more often than too many: then its own error is too small as well.
+Source: Cochran, Sampling Techniques, 3rd edition, sections 2.6 (totals) and 6.3 (ratios); Efron and Tibshirani, An
+Introduction to the Bootstrap, section 12.5 (bootstrap-t).
 """
 
 from __future__ import annotations
@@ -15,6 +16,14 @@ from enum import StrEnum
 from typing import Any
 
 CONFIDENCE = 0.95
+REACH = 0.99
+"""The share of the bootstrap's errors that an interval spans. At `CONFIDENCE` itself, intervals of heavy-tailed
+partitions held the truth in 88 to 93 % of simulated jobs (`docs/approximate.md`)."""
+RESAMPLES = 999
+AT_ONCE = 1_000_000
+"""Partitions that are drawn again at once, which bounds the memory."""
+LEAST_SAMPLE = 20
+"""The fewest partitions that give an interval."""
 
 
 class Withheld(StrEnum):
@@ -23,7 +32,7 @@ class Withheld(StrEnum):
     NOT_A_SAMPLE = "not_a_sample"
     """The partitions that were seen are those that ended first."""
     TOO_FEW_PARTITIONS = "too_few_partitions"
-    """Of a single partition nobody knows how much partitions differ."""
+    """Of fewer than `LEAST_SAMPLE` partitions nobody knows how much partitions differ."""
     NOTHING_SEEN = "nothing_seen"
     """No partition, or no value in any."""
 
@@ -53,21 +62,36 @@ def guessed(seen: Any, *, value: float | None, withheld: Withheld) -> Estimate:
     return Estimate(seen=seen, value=value, low=None, high=None, withheld=withheld)
 
 
-def estimated(seen: Any, *, value: float, error: float, drawn: int) -> Estimate:
-    """An estimate with its standard error, from that many partitions, two or more."""
-    half = students_t(drawn - 1) * error
-    return Estimate(seen=seen, value=value, low=value - half, high=value + half)
+def estimated(seen: Any, *, value: float, error: float, reach: tuple[float, float]) -> Estimate:
+    """An estimate with its standard error, and how many of these its interval reaches below and above."""
+    return Estimate(seen=seen, value=value, low=value - reach[0] * error, high=value + reach[1] * error)
 
 
-def students_t(freedom: int) -> float:
-    """How many standard errors an interval reaches to each side.
+def reaches(sums: Sequence[float], counts: Sequence[float]) -> tuple[float, float]:
+    """How many standard errors the interval of a ratio reaches below and above, by its partitions, two or more.
 
-    >>> [round(students_t(freedom), 3) for freedom in (1, 9, 1000)]
-    [12.706, 2.262, 1.962]
+    Of a total all counts are 1. At least as many as Student's t, and the same for the same partitions in this order.
+    Source: bootstrap-t.
     """
+    import numpy as np
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
+    drawn, of_sums, of_counts = len(sums), np.array(sums, dtype=float), np.array(counts, dtype=float)
+    value, chance, errors = of_sums.sum() / of_counts.sum(), np.random.default_rng(drawn), []
+    for first in range(0, RESAMPLES, max(AT_ONCE // drawn, 1)):
+        rows = chance.integers(0, drawn, (min(RESAMPLES - first, max(AT_ONCE // drawn, 1)), drawn))
+        again_s, again_c = of_sums[rows], of_counts[rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = again_s.sum(axis=1) / again_c.sum(axis=1)
+            spread = (again_s - mean[:, None] * again_c).std(axis=1, ddof=1) * np.sqrt(drawn) / again_c.sum(axis=1)
+            errors.append((mean - value) / spread)
+    found = np.concatenate(errors)
+    found = found[np.isfinite(found)]
+    least = float(stdtrit(drawn - 1, 0.5 + REACH / 2))
+    if not len(found):
+        return least, least
+    low, high = np.quantile(found, [0.5 - REACH / 2, 0.5 + REACH / 2])
+    return max(float(high), least), max(float(-low), least)
 
 
 def total(drawn: Sequence[float], partitions: int) -> tuple[float, float]:

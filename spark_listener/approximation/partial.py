@@ -9,7 +9,17 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from spark_listener.approximation.estimates import Estimate, Withheld, estimated, exact, guessed, ratio, total
+from spark_listener.approximation.estimates import (
+    LEAST_SAMPLE,
+    Estimate,
+    Withheld,
+    estimated,
+    exact,
+    guessed,
+    ratio,
+    reaches,
+    total,
+)
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -83,7 +93,7 @@ class Partial:
             return guessed(seen, value=float(_mean(base, at)), withheld=why)
         sums, counts = [float(each[1][at][1] or 0) for each in base], [float(each[1][at][0]) for each in base]
         value, error = ratio(sums, counts, self.partitions)
-        return estimated(seen, value=value, error=error, drawn=len(base))
+        return estimated(seen, value=value, error=error, reach=reaches(sums, counts))
 
     def rows(self) -> RDD[Any]:
         """The elements of the partitions that were seen, as an RDD; each is computed again when it is used.
@@ -110,7 +120,7 @@ class Partial:
     def _withheld(self) -> Withheld | None:
         if not self.sample:
             return Withheld.NOT_A_SAMPLE if self.answers else Withheld.NOTHING_SEEN
-        return Withheld.TOO_FEW_PARTITIONS if len(self.sample) == 1 else None
+        return Withheld.TOO_FEW_PARTITIONS if len(self.sample) < LEAST_SAMPLE else None
 
     def _total(self, part: Callable[[Answer], Any], seen: Any) -> Estimate:
         """An estimate of what adds up over partitions."""
@@ -120,7 +130,7 @@ class Partial:
         if (why := self._withheld()) is not None:
             return guessed(seen, value=_scaled(parts, self.partitions), withheld=why)
         value, error = total(parts, self.partitions)
-        return estimated(seen, value=value, error=error, drawn=len(parts))
+        return estimated(seen, value=value, error=error, reach=reaches(parts, [1.0] * len(parts)))
 
     def _at(self, column: str | None) -> int:
         if column is None and len(self.columns) == 1:

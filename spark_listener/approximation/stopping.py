@@ -7,7 +7,8 @@ With an error bound it is drawn before the job starts, which runs nothing else. 
 random order, as have started by half of it: whether a partition is among them depends on those before it alone (a
 stopping time, so Wald's identity holds). If one of them has not ended at the deadline, there is no sample: such a call
 is one without an interval, not one with a wrong interval. Where that is likely, only the calls whose partitions happen
-to be short would have intervals; so there is no sample either unless two thirds of what has started by half have ended.
+to be short would have intervals; so there is no sample either unless two thirds of what has started by half have ended,
+nor of a query with fewer than `LEAST_PARTITIONS`, which seldom has three waves by then.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ DRAWN_AFTER = 0.5
 """The share of a deadline after which it is settled how many partitions are the sample."""
 LEAST_ENDED = 2 / 3
 """The share of those that must have ended by then: three waves of partitions, or so, have started."""
+
+LEAST_PARTITIONS = 80
+"""Fewer give no sample by a deadline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +94,13 @@ def needed(partitions: int, error: float) -> int:
     return partitions - partitions * round(1_000_000 * error) // 1_000_000
 
 
-def drawn_by(started: int, ended: int) -> int:
+def drawn_by(started: int, ended: int, partitions: int) -> int:
     """How many partitions are the sample of a deadline, by those that have started and ended after `DRAWN_AFTER` of it.
 
-    >>> drawn_by(started=24, ended=16), drawn_by(started=24, ended=15), drawn_by(started=0, ended=0)
-    (24, 0, 0)
+    >>> [drawn_by(started=24, ended=ended, partitions=80) for ended in (16, 15)], drawn_by(24, 16, partitions=79)
+    ([24, 0], 0)
     """
-    return started if ended >= LEAST_ENDED * started else 0
+    return started if partitions >= LEAST_PARTITIONS and ended >= LEAST_ENDED * started else 0
 
 
 def sampled(order: tuple[int, ...], drawn: int, seen: Container[int]) -> tuple[int, ...]:

@@ -1,9 +1,13 @@
 """Do the laws hold whatever drivers and operators say, in whatever order? Random stimuli through whole cycles."""
 
+from math import inf
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controlplane.deciding.bounds import needed_tasks
+from controlplane.deciding.budgets import copy_limit
 from controlplane.engine.scheduler import Scheduler
 from controlplane.model import facts as f
 from controlplane.model.cluster import Cluster
@@ -19,7 +23,7 @@ from controlplane.model.decisions import (
     Stimulus,
     TargetSet,
 )
-from controlplane.model.orders import AnyOrder, ContainerGrant, KillAttempt, LaunchCopy
+from controlplane.model.orders import AnyOrder, ContainerGrant, KillAttempt, LaunchCopy, RunNext
 from controlplane.model.parameters import EngineSettings
 from controlplane.model.reasons import STRANGERS
 from tests.scenario import SPARK
@@ -31,6 +35,9 @@ ANSWERS = ("", "above_clamp", "unknown_job", "task_ended")
 ENDS = {Result.APPLIED, Result.REFUSED, Result.EXPIRED, Result.MOOT}
 """How an order may end."""
 DRIVERS, QUEUES = ("spark:a", "spark:application_1_1"), ("yarn:c:q", "yarn:c:r")
+
+BY_BOUNDS = ("shed-plus", "grass")
+"""Speculators that start nothing that a job's bound does not need; an operator may."""
 
 where = st.integers(0, HOSTS - 1)
 attempt = st.integers(0, 30)
@@ -58,6 +65,7 @@ words = st.one_of(
     st.tuples(st.just("copy"), st.sampled_from([SAFE, UNSAFE]), st.integers(0, TASKS)),
     st.tuples(st.just("target"), st.integers(0, 9)),
     st.tuples(st.just("tell"), st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(st.just("bound"), st.sampled_from([-1, 500, 3000, 60_000]), st.sampled_from([0, 300_000, 999_999])),
     st.tuples(st.just("ask"), st.integers(0, 2), st.integers(0, 2), st.sampled_from([SAFE, UNSAFE]), st.integers(0, 3)),
     st.tuples(st.just("queue"), st.sampled_from(QUEUES), st.dictionaries(applications, containers, max_size=3)),
     st.tuples(st.just("no queue"), st.sampled_from(QUEUES)),
@@ -67,6 +75,24 @@ words = st.one_of(
     st.tuples(st.just("broken")),
 )
 stories = st.lists(st.tuples(st.sampled_from(DRIVERS), words, st.floats(0.0, 5.0)), max_size=40)
+
+FIRST = 100
+"""The first attempt's id of a job that runs already."""
+
+
+@st.composite
+def bounded_stories(draw):
+    """A driver's job with a bound runs, two of its tasks slowly and others to their end; then anything happens."""
+    deadline_ms, error_bound = draw(st.sampled_from([(20_000, 0), (15_000, 0), (-1, 600_000), (-1, 200_000), (-1, 0)]))
+    n_ended, source = draw(st.integers(1, TASKS - 2)), DRIVERS[0]
+    story = [(source, ("bound", deadline_ms, error_bound), 0.0)]
+    story += [(source, ("start", FIRST + i, SAFE, i, i % HOSTS, False), 0.0) for i in range(TASKS)]
+    for now_s in range(1, 9):
+        for i in range(TASKS):
+            story.append((source, ("progress", FIRST + i, (20 if i < 2 else 120) * now_s), 1.0 / TASKS))
+    for i in range(2, 2 + n_ended):
+        story.append((source, ("end", FIRST + i, SAFE, i, i % HOSTS, f.Outcome.SUCCESS), 0.1))
+    return story + draw(stories)
 
 
 def everything(whole: bool = True) -> list[f.AnyFact]:
@@ -120,6 +146,8 @@ def stimulus(source: str, word: tuple, now_s: float) -> Stimulus:
         case ("tell", n_host_ids, n_edges):
             edges = [(n, n + 1) for n in range(n_edges)]
             return report(f.JobSubmitted(job="j", host_ids=list(range(n_host_ids)), edges=edges))
+        case ("bound", deadline_ms, error_bound):
+            return report(f.JobSubmitted(job="j", deadline_ms=deadline_ms, error_bound=error_bound))
         case ("ask", i, count, stage, n_nodes):
             nodes = ["n" * 65] * n_nodes
             return report(f.ResourceRequested(request=i, count=count, stage=stage, stage_attempt=0, nodes=nodes))
@@ -187,6 +215,51 @@ def check(scheduler: Scheduler, decision: Decision) -> None:
     check_sums(cluster)
 
 
+def check_budgets(scheduler: Scheduler, decision: Decision, now_s: float) -> None:
+    """Where copies were ordered, those that run or are ordered stay within each share, and a task has no more than two.
+
+    A host may have started copies of its own, and lost slots, while none were ordered.
+    """
+    cluster, settings = scheduler.cluster, scheduler.settings
+    tasks, pools = cluster.tasks, cluster.pools
+    ordered = {row: int(tasks.ordered_copies[row]) * (tasks.ordered_until_s[row] > now_s) for row in tasks.rows()}
+    copies = {row: int(tasks.n_copies[row]) + n * (not tasks.done[row]) for row, n in ordered.items()}
+    for name, orders in decision.orders.items():
+        launched = [order for order in orders if isinstance(order, LaunchCopy)]
+        if not launched or name not in cluster.sources:
+            continue
+        source = cluster.sources[name]
+        slots = int(pools.slots[source.row])
+        here = [row for row in copies if tasks.pool[row] == source.row]
+        of_job = [sum(copies[row] for row in here if tasks.job[row] == job) for job in source.jobs.values()]
+        everywhere = sum(int(pools.slots[each.row]) for each in cluster.sources.values() if each.name in DRIVERS)
+        assert max(of_job) <= copy_limit(slots=slots, share=settings.job_copy_share)
+        assert sum(copies[row] for row in here) <= copy_limit(slots=slots, share=settings.pool_copy_share)
+        assert sum(copies.values()) <= copy_limit(slots=everywhere, share=settings.cluster_copy_share)
+        keys = {cluster.task_key(row): row for row in here}
+        for order in launched:
+            row = keys[order.stage, order.stage_attempt, order.index]
+            assert tasks.n_live[row] + ordered[row] <= 1 + settings.max_copies_per_task
+
+
+def check_bounds(scheduler: Scheduler, decision: Decision, now_s: float) -> None:
+    """Once a job's error bound is met, or its deadline has passed, no copy of its input goes out, nor an order."""
+    cluster = scheduler.cluster
+    for name, orders in decision.orders.items():
+        for order in orders:
+            source = cluster.sources.get(name)
+            if not source or not isinstance(order, LaunchCopy | RunNext):
+                continue
+            stage = source.stages[order.stage, order.stage_attempt]
+            job, stages = int(cluster.stages.job[stage]), cluster.stages
+            share, left_s = float(cluster.jobs.error_bound[job]), float(cluster.jobs.deadline_s[job]) - now_s
+            if not stages.reads_input[stage] or (isinstance(order, RunNext) and not order.indices):
+                continue
+            assert left_s >= 0
+            needed = needed_tasks(int(stages.n_tasks[stage]), int(stages.n_done[stage]), share)
+            assert left_s < inf or share == 0 or needed > 0
+
+
 def check_sums(cluster: Cluster) -> None:
     """What limits of all sources are held against is what the sources have."""
     sources = cluster.sources.values()
@@ -249,6 +322,9 @@ def play(scheduler: Scheduler, story: list[tuple[str, tuple, float]]) -> Orders:
             case _:
                 decision, _ = scheduler.handle([stimulus(source, orders.newest(source, word), now_s)], now_s)
                 check(scheduler, decision)
+                check_budgets(scheduler, decision, now_s)
+                if word[0] != "copy" and scheduler.settings.speculator in BY_BOUNDS:
+                    check_bounds(scheduler, decision, now_s)
                 orders.take(scheduler, decision)
     decision, _ = scheduler.handle([stimulus(source, ("detach",), now_s) for source in (*DRIVERS, *QUEUES)], now_s)
     orders.take(scheduler, decision)
@@ -269,12 +345,32 @@ def fail_halfway(scheduler: Scheduler, heard: Stimulus, now_s: float) -> None:
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize("speculator", ["ras", "redundant-all", "redundant-small", "relaunch"])
+@pytest.mark.parametrize("speculator", ["ras", "redundant-all", "redundant-small", "relaunch", *BY_BOUNDS])
 @settings(max_examples=60, deadline=None)
 @given(story=stories)
 def test_the_laws_hold_whatever_is_said(speculator, story):
     """No exception, no unsafe copy, no dead task, no target beyond the slots, no orphan row, no endless order."""
     play(Scheduler(EngineSettings(mode=f.Mode.CONTROL, speculator=speculator)), story)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("speculator", BY_BOUNDS)
+@settings(max_examples=60, deadline=None)
+@given(story=bounded_stories())
+def test_budgets_and_bounds_hold_whatever_is_said(speculator, story):
+    """Copies are ordered here: those of tasks that are slow, of which the job may have one at a time."""
+    play(
+        Scheduler(
+            EngineSettings(
+                mode=f.Mode.CONTROL,
+                speculator=speculator,
+                startup_prior_s=0.5,
+                job_copy_share=0.2,
+                losing_share=1.0,
+            )
+        ),
+        story,
+    )
 
 
 @pytest.mark.full

@@ -59,6 +59,7 @@ class Plane:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._port = free_port("127.0.0.1")
         self._starts = 0
+        self.store = folder / "plane.db"
         self._process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{self._port}"
 
@@ -71,16 +72,18 @@ class Plane:
 
     # -- process ------------------------------------------------------------------------------------------------
 
-    def start(self, *, wild_clock: bool = False) -> None:
-        """Start with an empty store, and return when it is ready."""
+    def start(self, *, wild_clock: bool = False, keeps_store: bool = False) -> None:
+        """Start with an empty store, or with the last one, and return when it is ready."""
         self._starts += 1
+        if not keeps_store:
+            self.store = self._folder / f"plane-{self._starts}.db"
         program = ["-c", WILD_CLOCK] if wild_clock else ["-m", "controlplane.cli"]
         allocator, speculator = self._policy.split("+")
         with (self._folder / f"plane-{self._starts}.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [
                     sys.executable, *program, "serve", "--port", str(self._port), "--mode", self._mode,
-                    "--store", str(self._folder / f"plane-{self._starts}.db"),
+                    "--store", str(self.store),
                     "--allocator", allocator, "--speculator", speculator,
                 ],
                 cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,

@@ -1,14 +1,18 @@
 """Is a deadline that a user sets on a real Spark kept by copies, and missed where they are off?"""
 
+import json
+import sqlite3
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from controlplane.estimators.samples import BUCKETS, FIRST, PER_WAVE, POINTS, POLICIES, SECOND
 from spark_listener.demo.world import SPLIT_BYTES, World
 from tests.integration import own_plane
 from tests.integration.driver import JOB_S, STOCK_SPECULATION, Driver, JobError, plugged
-from tests.integration.plane_process import eventually
+from tests.integration.plane_process import Plane, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("nothing_left")]
 WITHIN_S = 12
@@ -211,3 +215,79 @@ def test_jobs_that_explore_leave_samples(plane, driver, tmp_path):
             gate.touch()
             assert job.result(timeout=JOB_S) == [n * n for n in range(8)]
         eventually(lambda: any(int(row) % 3 for row in plane.call("GET", "/state:dump")["samples"]))
+
+
+def late_switch():
+    """Samples of all buckets by which a job is best off with RAS until one wave is left, and with GS then."""
+    waves = np.arange(1, POINTS + 1) / PER_WAVE
+    weights, curves = np.full(POINTS, 50.0), {FIRST: np.where(waves <= 1.0, waves / 2, 2 * waves), SECOND: waves}
+    rows = ((bucket * POLICIES + policy, curves[policy]) for bucket in range(BUCKETS) for policy in (FIRST, SECOND))
+    return {str(row): [*weights, *(weights * curve)] for row, curve in rows}
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory):
+    """A control plane that an earlier one has left these samples."""
+    settings = {"GRASSHOPPER__ENGINE__SPECULATOR_SETTINGS": json.dumps({"gs_on_free_slots": 0.0})}
+    with Plane(tmp_path_factory.mktemp("sampled"), policy="fifo+grass", **settings) as plane:
+        plane.stop()
+        with sqlite3.connect(plane.store) as store:
+            stored = ("samples", 0, json.dumps(late_switch()).encode())
+            store.execute("INSERT OR REPLACE INTO learned (key, at_ms, body) VALUES (?, ?, ?)", stored)
+        plane.start(keeps_store=True)
+        yield plane
+
+
+def why_copied(plane, driver, group, gate):
+    """By task, why a job of five waves has copies; its first and its last task straggle."""
+    driver.run("squares", group=f"{group}-warm", tasks=16)
+    job = driver.start("napping", group=group, tasks=40, seconds=1.0, held=[0, 39], gate=str(gate))
+    assert job.result(timeout=JOB_S) == [n * n for n in range(40)], "copies have ended it"
+    copies = plane.decisions(driver.source, action="launch_copy", job=f"group-{group}")
+    return {one["index"]: one["reason"] for one in copies}
+
+
+SWITCHES = {0: "saves_slot_time", 39: "switched_to_gs"}
+
+
+def test_grass_switches_within_a_job_and_a_killed_driver_loses_no_samples(hosts, sampled, tmp_path):
+    """RAS copies the early straggler, and GS the late one; the next driver goes by the same samples."""
+    conf = plugged(sampled.address)
+    with Driver(hosts, tmp_path / "first", **conf) as first:
+        assert why_copied(sampled, first, "switching", tmp_path / "gate-1").items() >= SWITCHES.items()
+        before = sampled.call("GET", "/state:dump")["samples"]
+        first.kill()
+    with Driver(hosts, tmp_path / "second", **conf) as second:
+        assert sampled.call("GET", "/state:dump")["samples"].items() >= before.items()
+        assert why_copied(sampled, second, "again", tmp_path / "gate-2").items() >= SWITCHES.items()
+
+
+@pytest.mark.full
+def test_a_restarted_control_plane_keeps_the_samples_that_its_jobs_left(hosts, sampled, tmp_path):
+    """Explorers leave some; after a restart on the same store they are there, and jobs switch by them."""
+    with Driver(hosts, tmp_path / "driver", **plugged(sampled.address)) as driver:
+        with sampled.engine(speculator_settings={"explorer_share": 1.0}):
+            driver.run("napping", group="explorer", tasks=16, seconds=0.5, held=[], gate="")
+        learned = eventually(lambda: {
+            row: points for row, points in sampled.call("GET", "/state:dump")["samples"].items()
+            if points != late_switch().get(row)
+        })  # fmt: skip
+        sampled.stop()
+        sampled.start(keeps_store=True)
+        assert sampled.call("GET", "/state:dump")["samples"].items() >= learned.items()
+        eventually(lambda: sampled.pool(driver.source))
+        assert why_copied(sampled, driver, "restarted", tmp_path / "gate").items() >= SWITCHES.items()
+
+
+def test_bounds_that_java_sets_reach_the_control_plane_and_nonsense_is_refused(plane, driver, gate):
+    """As a user of Scala sets them; the job does not start with a bound that is none."""
+    held = {"tasks": 2, "held": [0], "gate": str(gate)}
+    job = driver.start("bounded_by_java", group="by-java", within="5min", share=0.25, **held)
+    plane.running(driver.source, "by-java", 0)
+    (live,) = [each for each in plane.pool(driver.source)["jobs"] if each["job"] == "group-by-java"]
+    assert 0 < live["deadline_s"] <= 300
+    assert live["error_bound"] == 0.25
+    gate.touch()
+    assert job.result(timeout=JOB_S) == [0, 1]
+    with pytest.raises(JobError, match=r"spark\.grasshopper\.deadline: got soon, want a number with a unit"):
+        driver.run("bounded_by_java", group="soon", within="soon", share=0.25, **held)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from controlplane import compiled
+from controlplane.estimators.samples import BUCKETS, POINTS, POLICIES
 from controlplane.policies.policy import Policy
 from controlplane.policies.registry import TABLE
-from controlplane.policies.row import Kind
-from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, Seen
+from controlplane.policies.row import Kind, Setting
+from controlplane.policies.seen import CLAIMANT, JOB, POOL, RUNNING_TASK, STAGE, WAITING_TASK, Seen
 from tests.scenario import Scenario
 
 pytestmark = pytest.mark.unit
@@ -40,25 +41,49 @@ def random_records(rng: np.random.Generator, dtype: np.dtype, n: int) -> np.ndar
     return found
 
 
+def random_samples(rng: np.random.Generator) -> np.ndarray:
+    """Samples of all buckets, that rise; of some points there are too few."""
+    weights = np.where(rng.random((BUCKETS, POLICIES, POINTS)) < 0.97, 1e10, 0.0)
+    sums = weights * rng.exponential(0.5, weights.shape).cumsum(axis=-1)
+    return np.stack([weights, sums], axis=2).ravel()
+
+
+def random_tasks(rng: np.random.Generator, explores: bool) -> Seen:
+    """Running and waiting tasks of three stages; a row that explores sees samples, too."""
+    sizes = {RUNNING_TASK: rng.integers(0, 30), WAITING_TASK: rng.integers(0, 30), POOL: 2, JOB: 4, STAGE: 3}
+    tasks, waiting, pools, jobs, stages = (random_records(rng, dtype, size) for dtype, size in sizes.items())
+    for each in (tasks, waiting):
+        each["stage"] %= 3
+        each["pool"], each["job"] = each["stage"] % 2, each["stage"]
+    waiting = waiting[np.argsort(waiting["stage"], kind="mergesort")]
+    stages["finished_from"], stages["deadline_s"][rng.random(3) < 0.5] = -1, np.inf
+    stages["tasks"] += stages["done"] + 30
+    tasks["running_attempts"] %= 4
+    tasks["attempts_started"] = tasks["running_attempts"]
+    jobs["explores"] = rng.choice([0, 0, 1, 2], 4)
+    seen = Seen(pools=pools, jobs=jobs, stages=stages, tasks=tasks, waiting=waiting)
+    return seen._replace(weights=random_samples(rng)) if explores else seen
+
+
+def value_of(rng: np.random.Generator, setting: Setting) -> float:
+    """Every other time the usual one, else any that it may have."""
+    if rng.random() < 0.5:
+        return setting.default
+    return rng.choice([setting.low, setting.high]) if setting.switch else rng.uniform(setting.low, setting.high)
+
+
 def answers(policy: Policy) -> str:
     """What a policy answers to many random views."""
     rng, said = np.random.default_rng([7, policy.code]), []
     for _ in range(N_VIEWS):
-        n = rng.integers(0, 30)
-        sizes = {CLAIMANT: n} if policy.kind is Kind.ALLOCATOR else {RUNNING_TASK: n, POOL: 2, JOB: 4, STAGE: 3}
-        view, *groups = (random_records(rng, dtype, size) for dtype, size in sizes.items())
-        settings = {
-            each.name: rng.choice([each.low, each.high]) if each.switch else rng.uniform(each.low, each.high)
-            for each in policy.settings
-        }
+        settings = {each.name: value_of(rng, each) for each in policy.settings}
         if policy.kind is Kind.ALLOCATOR:
-            answer = policy.allocate(int(rng.integers(0, 200)), view, settings)
+            claimants = random_records(rng, CLAIMANT, rng.integers(0, 30))
+            found = [policy.allocate(int(rng.integers(0, 200)), claimants, settings)]
         else:
-            pools, jobs, stages = groups
-            view["stage"] %= 3
-            view["pool"], view["job"], stages["finished_from"] = view["stage"] % 2, view["job"] % 4, -1
-            answer = policy.speculate(Seen(pools=pools, jobs=jobs, stages=stages, tasks=view), settings)
-        said += [answer[name].tolist() for name in answer.dtype.names]
+            seen = random_tasks(rng, explores=policy.explores is not None)
+            found = [policy.speculate(seen, settings), policy.precedence(seen, settings)]
+        said += [answer[name].tolist() for answer in found for name in answer.dtype.names]
     return repr(said)
 
 

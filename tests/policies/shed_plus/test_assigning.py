@@ -5,8 +5,20 @@ from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from controlplane.policies.shed_plus.assigning import AS_PRINTED, LEAST_FIRST, SPARE_SLOTS, STRAGGLER, assign
+from controlplane.policies.shed_plus.assigning import (
+    AS_PRINTED,
+    LEAST_FIRST,
+    SPARE_SLOTS,
+    STRAGGLER,
+    assign,
+    pocd_with,
+    utility,
+)
+from controlplane.policies.shed_plus.forecast import log_of
+from controlplane.policies.shed_plus.pocd import attempts_pocd
 from tests.seen import records
 
 pytestmark = pytest.mark.unit
@@ -107,13 +119,64 @@ def test_by_gain_is_nearly_the_best_of_all_assignments():
     assert np.mean(short) < 0.01 < np.mean(printed)
 
 
-@pytest.mark.parametrize("fairness", [AS_PRINTED, 0.0, 1.0])
-def test_utility_never_falls_when_a_slot_is_added(fairness):
-    """Nor does any job's PoCD."""
-    chance = np.random.default_rng(4)
-    asked = stragglers(chance.integers(0, 5, 20), chance.uniform(0.1, 0.99, 20), chance.uniform(0.1, 0.99, 20))
-    found = [total(asked, np.ones(5), shares(asked, np.ones(5), spare, 4, fairness), 0.0) for spare in range(30)]
+def pocds(asked, others, further):
+    """Each job's PoCD."""
+    pocd = np.array(others, dtype=float)
+    for one, n in zip(asked, further, strict=True):
+        pocd[one["job"]] *= pocd_with(one, n)
+    return pocd
+
+
+def utility_of_all(pocd, fairness):
+    """Of all jobs: the sum of PoCD, of its logarithm, or the least one."""
+    if fairness == LEAST_FIRST:
+        return pocd.min()
+    return sum(utility(log_of(each), fairness) for each in pocd)
+
+
+@st.composite
+def pools_of_jobs(draw):
+    """Stragglers of up to four jobs, some of them lost, and the PoCD of each job's other tasks."""
+    chances, n = st.floats(0.0, 1.0), draw(st.integers(1, 10))
+    job, miss, copy_miss = (
+        draw(st.lists(each, min_size=n, max_size=n)) for each in (st.integers(0, 3), chances, chances)
+    )
+    asked = stragglers(job, miss, copy_miss)
+    asked["most"] = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+    return asked, np.array(draw(st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)))
+
+
+@pytest.mark.parametrize("fairness", [AS_PRINTED, 0.0, 1.0, LEAST_FIRST])
+@settings(max_examples=100, deadline=None)
+@given(pool=pools_of_jobs(), one_each=st.booleans())
+def test_neither_utility_nor_any_pocd_falls_when_a_slot_is_added(fairness, pool, one_each):
+    """Nor does any straggler lose a slot that it had; by the text, utility is that of the fairness which was chosen."""
+    asked, others = pool
+    before = None
+    for spare in range(12):
+        further = assign(asked, np.log(others), idle(spare), 0, fairness, one_each)
+        assert further.sum() <= spare
+        found = pocds(asked, others, further)
+        if before is not None:
+            assert (further >= before[0]).all()
+            assert (found >= before[1] - 1e-12).all()
+            mine, earlier = (utility_of_all(each, max(fairness, 0.0)) for each in (found, before[1]))
+            assert mine >= earlier - 1e-9 or mine == earlier
+        before = further, found
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    least_left_s=st.floats(0.0, 1e4), time_left_s=st.floats(-10.0, 1e4), tail_index=st.floats(0.1, 10.0),
+    tasks=st.integers(1, 50),
+)  # fmt: skip
+def test_pocd_never_falls_when_r_grows(least_left_s, time_left_s, tail_index, tasks):
+    """Of a task, and of a job of such tasks, with 1 to 6 attempts each."""
+    found = [attempts_pocd(least_left_s, time_left_s, tail_index, r) for r in range(1, 7)]
     assert found == sorted(found)
+    assert 0.0 <= found[0] <= found[-1] <= 1.0
+    of_job = [each**tasks for each in found]
+    assert of_job == sorted(of_job)
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,16 @@ def test_an_error_bound_leaves_the_job_at_the_first_look_that_shows_enough():
 @pytest.mark.parametrize(("started", "drawn"), [(6, 6), (9, 9), (10, 0)])
 def test_the_sample_of_a_deadline_is_settled_once_at_half_of_it(monkeypatch, started, drawn):
     """A look at 5 s sees 6 ended, enough for 9 started; what starts and ends later changes nothing."""
-    told = Told(range(10), step=6, started=started)
+    told = Told(range(80), step=6, started=started)
     at_s = iter([2.0, 5.0, 7.0, 10.0])
 
     def now_s():
         found_s = next(at_s)
-        told.at, told.start_count = (6, started) if found_s <= 5.0 else (10, 10)
+        told.at, told.start_count = (6, started) if found_s <= 5.0 else (80, 80)
         return found_s
 
     monkeypatch.setattr("spark_listener.approximation.approximate.time", SimpleNamespace(monotonic=now_s))
-    assert _until_met(told, Bound(within_s=10.0, is_random=True), 10, begun_s=0.0)[0] == drawn
+    assert _until_met(told, Bound(within_s=10.0, is_random=True), 80, begun_s=0.0)[0] == drawn
 
 
 def test_without_a_context_it_says_so(monkeypatch):

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from spark_listener.approximation.estimates import estimated, ratio, students_t, total
+from spark_listener.approximation.estimates import estimated, ratio, reaches, total
 
 pytestmark = pytest.mark.unit
 VALUES = (1.0, 4.0, 4.5, 9.0, 2.0, 7.0)
@@ -36,8 +36,23 @@ def test_all_partitions_leave_no_error():
     assert ratio(VALUES, [1.0] * len(VALUES), partitions=len(VALUES)) == (pytest.approx(sum(VALUES) / len(VALUES)), 0.0)
 
 
-def test_an_interval_reaches_students_t_standard_errors_to_each_side():
-    """97.5 % quantiles as printed in tables."""
-    assert students_t(4) == pytest.approx(2.776, abs=0.001)
-    found = estimated(3, value=10.0, error=2.0, drawn=5)
-    assert (found.low, found.high) == (pytest.approx(10 - 2 * 2.776, abs=0.01), pytest.approx(10 + 2 * 2.776, abs=0.01))
+def test_an_interval_reaches_so_many_standard_errors_below_and_above():
+    found = estimated(3, value=10.0, error=2.0, reach=(1.5, 4.0))
+    assert (found.low, found.high) == (7.0, 18.0)
+
+
+def test_symmetric_partitions_have_nearly_students_t_and_skewed_ones_reach_further_up():
+    """99.5 % quantiles as printed in tables; a sample of few large values has seen too few of them."""
+    below, above = reaches([1.0, 2.0, 3.0, 4.0] * 25, [1.0] * 100)
+    assert (below, above) == (pytest.approx(2.626, rel=0.1), pytest.approx(2.626, rel=0.1))
+    below, above = reaches([float(n**6) for n in range(20)], [1.0] * 20)
+    assert below == pytest.approx(2.861, abs=0.001)
+    assert above > 1.5 * below
+
+
+def test_equal_partitions_reach_students_t_and_the_same_sample_as_far_again():
+    """No resample of equal ones has an error to compare with."""
+    assert reaches([2.0] * 20, [1.0] * 20) == (pytest.approx(2.861, abs=0.001), pytest.approx(2.861, abs=0.001))
+    values = [1.0, 4.0, 9.0, 2.0] * 5
+    assert reaches(values, [1.0] * 20) == reaches(values, [1.0] * 20)
+    assert reaches([0.0] * 19 + [3.0], [0.0] * 19 + [1.0])[0] >= 2.86

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from spark_listener.approximation.estimates import Withheld
+from spark_listener.approximation.estimates import LEAST_SAMPLE, Withheld
 from spark_listener.approximation.partial import Partial
 
 pytestmark = pytest.mark.unit
@@ -66,17 +66,19 @@ def test_without_a_sample_it_guesses_and_withholds_the_interval():
 
 
 def test_with_a_sample_it_estimates_from_that_alone():
-    """Partition 1 was seen, too, but is not in the sample."""
-    found = partial(sample=(2, 0))
-    assert (found.count.seen, found.count.value, found.count.withheld) == (60, 60.0, None)
-    assert found.sum("n").value == pytest.approx(4 * 12 / 2)
-    assert found.mean("n").value == pytest.approx(12 / 30)
-    for each in (found.count, found.sum("n"), found.mean("n"), found.sum("x")):
+    """Partition 77 was seen, too, but is not in the sample."""
+    answers = {n: (10, ((8, 4.0 + n), (10, 5 + 2 * (n % 2)))) for n in range(LEAST_SAMPLE)}
+    found = partial(answers | {77: ANSWERS[1]}, 100, sample=tuple(answers))
+    assert (found.count.seen, found.count.value, found.count.withheld) == (10 * LEAST_SAMPLE + 30, 1000.0, None)
+    assert found.sum("n").value == pytest.approx(100 * 6)
+    assert found.mean("n").value == pytest.approx(0.6)
+    for each in (found.sum("n"), found.mean("n"), found.sum("x")):
         assert each.low < each.value < each.high
 
 
-def test_one_partition_gives_no_interval_and_none_no_value():
-    assert partial(sample=(2,)).count.withheld is Withheld.TOO_FEW_PARTITIONS
+def test_few_partitions_give_no_interval_and_none_no_value():
+    few = partial(sample=(2, 0)).count
+    assert (few.value, few.low, few.withheld) == (60.0, None, Withheld.TOO_FEW_PARTITIONS)
     nothing = partial({})
     for found in (nothing.count, nothing.sum("x"), nothing.mean("x")):
         assert (found.value, found.low, found.withheld) == (None, None, Withheld.NOTHING_SEEN)
@@ -88,7 +90,7 @@ def test_a_sample_without_values_says_nothing_of_a_column():
     answers = {0: (5, ((0, None), (5, 1))), 1: (5, ((0, None), (5, 1))), 2: (5, ((5, 3.0), (5, 1)))}
     found = partial(answers, partitions=9, sample=(0, 1))
     assert found.sum("x").withheld is found.mean("x").withheld is Withheld.NOTHING_SEEN
-    assert found.count.withheld is None
+    assert found.count.withheld is Withheld.TOO_FEW_PARTITIONS
 
 
 def test_a_column_that_is_none_is_refused_with_those_there_are():

@@ -25,8 +25,8 @@ final class JobKey {
   /** What the wire says for a job without a deadline. */
   private static final long NO_DEADLINE = -1;
   private static final int MAX_WEIGHT = 1000;
-  private static final long MAX_DEADLINE_MS = 1_000_000_000_000L;
-  private static final Pattern NAME = Pattern.compile("[^\\s,+]{0,64}");
+  static final long MAX_DEADLINE_MS = 1_000_000_000_000L;
+  static final Pattern NAME = Pattern.compile("[^\\s,+]{0,64}");
 
   final String key;
   final boolean isSql;
