@@ -3,7 +3,8 @@
 Originals go to the job with the least work left. A copy is worth the time by which its job ends sooner, less the price
 of the slot time that it adds; it may add less than none. How much it helps depends on whether it meets the original's
 slowness again, which is learned for the application, and for the task once two of its attempts have been compared.
-A job with a deadline gains by being in time alone: missing it costs the whole deadline, in job-seconds.
+A job with a deadline gains by being in time alone: missing it costs the whole deadline, in job-seconds. A job with an
+error bound ends once that is met: tasks that it does not need get no copy, and run no longer than until then.
 """
 
 import math
@@ -14,11 +15,12 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.shared_slowness import MOST_TAIL
 from controlplane.estimators.tail_index import LEAST_TAIL
-from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
 from controlplane.policies.beaten import END_BEATEN, may_start
 from controlplane.policies.copy_priority import keep_to_idle
+from controlplane.policies.grass.bounds import bound_reason, windows_s
 from controlplane.policies.grass.gs import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -175,18 +177,20 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
 
     Either counts from a margin on. On idle slots the gain is the task's own. Where most of a task's slowness would be
     met again, a copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
-    Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time.
+    Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time. With an
+    error bound, every attempt ends once that is met.
     """
-    tasks, foretold = seen.tasks, forecast(seen)
-    last_s, second_s = last_ends_s(seen)
+    tasks, foretold, window_s = seen.tasks, forecast(seen), windows_s(seen)
+    last_s, second_s, met_s, optional = last_ends_s(seen)
     has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
         task, one = tasks[row], answer[row]
         pool, job = seen.pools[task["pool"]], seen.jobs[task["job"]]
-        attempts, t_rem_s, t_fresh_s = task["running_attempts"], task["t_rem_s"], task["t_fresh_s"]
-        if not (t_rem_s < math.inf and t_fresh_s < math.inf):
-            one["reason"] = Reason.UNKNOWN_DEMAND
+        attempts, t_fresh_s = task["running_attempts"], task["t_fresh_s"]
+        one["reason"] = bound_reason(task["t_rem_s"], t_fresh_s, math.inf, True, last_s=window_s[task["stage"]])
+        if one["reason"] != Reason.NONE:
             continue
+        t_rem_s = min(task["t_rem_s"], met_s[task["stage"]])
         again = shared_odds(pool["kept_slowness"], task["likeness"])
         by_ras, startup_s = again > settings["ras_above"], min(pool["startup_s"], t_fresh_s)
         kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
@@ -201,7 +205,10 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         if not is_idle:
             is_last = t_rem_s == last_s[task["job"]]
             others_s = second_s[task["job"]] if is_last else last_s[task["job"]]
-            others_s = max(others_s, others_end_s(job["waiting"], t_fresh_s, pool["waiting_jobs"], pool["slots"]))
+            others_s = max(
+                others_s,
+                others_end_s(job["waiting"] - optional[task["job"]], t_fresh_s, pool["waiting_jobs"], pool["slots"]),
+            )
             price_s = price_per_slot_s(pool["waiting_jobs"], pool["slots"], settings["jobs_behind"])
         added_s = (1.0 - again) * added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills)
         added_s += again * added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills)
@@ -222,23 +229,58 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
-        one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s, one["score"])
+        one["reason"] = index_reason(is_worth, has_more[row], task["t_rem_s"], t_fresh_s, one["score"])
         one["copies"] = wanted * (is_worth and task["eligible"])
         is_extra[row] = one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)
 
 
 @kernel
-def last_ends_s(seen: Seen) -> tuple[Floats, Floats]:
-    """By job, when its last running task ends, and when the one before does; (n_jobs,) each."""
+def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
+    """Which running tasks meet an error bound if none is copied, when they have ended, and what need not start.
+
+    Whether each is among the earliest that its stage needs, (n_tasks,); by stage, when the last of these ends, in
+    seconds, inf where all that run are needed, (n_stages,); by job, waiting originals that are not needed, (n_jobs,).
+    """
+    tasks, stages = seen.tasks, seen.stages
+    is_bounded = stages["needed"] < stages["tasks"] - stages["done"]
+    counts, met_s = np.ones(len(tasks), dtype=np.bool_), np.full(len(stages), math.inf)
+    optional, running = np.zeros(len(seen.jobs), dtype=np.int64), np.zeros(len(stages), dtype=np.int64)
+    if not is_bounded.any():
+        return counts, met_s, optional
+    for row in np.argsort(tasks["t_rem_s"], kind="mergesort"):
+        at, job = tasks[row]["stage"], tasks[row]["job"]
+        if not is_bounded[at]:
+            continue
+        stage = stages[at]
+        if running[at] == 0:
+            optional[job] += stage["tasks"] - stage["done"] - stage["needed"]
+        running[at] += 1
+        if running[at] > stage["needed"]:
+            counts[row] = False
+            optional[job] -= 1
+        elif running[at] == stage["needed"]:
+            met_s[at] = tasks[row]["t_rem_s"]
+    return counts, met_s, optional
+
+
+@kernel
+def last_ends_s(seen: Seen) -> tuple[Floats, Floats, Floats, Ints]:
+    """By job, when its last running task ends that it needs, and when the one before does, (n_jobs,) each.
+
+    And the last two of `needed_ends`.
+    """
+    counts, met_s, optional = needed_ends(seen)
     last_s, second_s = np.zeros(len(seen.jobs)), np.zeros(len(seen.jobs))
-    for task in seen.tasks:
-        job, t_rem_s = task["job"], task["t_rem_s"]
+    for row in range(len(seen.tasks)):
+        if not counts[row]:
+            continue
+        job, t_rem_s = seen.tasks[row]["job"], seen.tasks[row]["t_rem_s"]
         if t_rem_s > last_s[job]:
             last_s[job], second_s[job] = t_rem_s, last_s[job]
         elif t_rem_s > second_s[job]:
             second_s[job] = t_rem_s
-    return last_s, second_s
+    return last_s, second_s, met_s, optional
 
 
 ALLOCATOR = replace(
