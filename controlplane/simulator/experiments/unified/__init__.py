@@ -16,7 +16,7 @@ from controlplane.simulator.cluster.workloads import Synthetic
 from controlplane.simulator.experiments.experiment import Chart, Claim, Experiment, Finding, Results, Scale, Series
 from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.cluster import ClusterRuns
-from controlplane.simulator.experiments.unified import deadlines
+from controlplane.simulator.experiments.unified import accuracy, deadlines
 from controlplane.simulator.statistics import Estimate, estimate
 
 OURS = deadlines.OURS
@@ -233,4 +233,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         tried="four sizes, three worlds, three noises, three loads, two and three attempts, with kills and without.",
     ),
     deadlines.EXPERIMENT,
+    accuracy.EXPERIMENT,
 )
