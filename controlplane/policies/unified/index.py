@@ -20,7 +20,6 @@ from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
 from controlplane.policies.beaten import END_BEATEN, may_start
 from controlplane.policies.copy_priority import keep_to_idle
-from controlplane.policies.grass.bounds import bound_reason, windows_s
 from controlplane.policies.grass.gs import SOONER, gs_gain_s
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
@@ -154,6 +153,24 @@ def further_copies(miss: float, copy_miss: float, again: float, least_gain: floa
 
 
 @rule
+def needless_reason(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_index: float, met_s: float) -> Reason:
+    """Why a task gets no copy, whatever that would be worth; none if it may.
+
+    Its job's error bound is met after `met_s`, unless a copy ends sooner, whose least time is that of the Pareto law in
+    `mean_end_s`.  Units: seconds.
+
+    >>> [needless_reason(9.0, 2.0, 0.0, tail_index=2.0, met_s=met_s).label for met_s in (1.2, 1.3, math.inf)]
+    ['not_needed', 'none', 'none']
+    >>> needless_reason(1.2, 2.0, 0.0, tail_index=2.0, met_s=1.2).label
+    'none'
+    """
+    if not (t_rem_s < math.inf and t_fresh_s < math.inf):
+        return Reason.UNKNOWN_DEMAND
+    least_s = startup_s + max(t_fresh_s - startup_s, 0.0) * math.exp(-1.0 / tail_index)
+    return Reason.NOT_NEEDED if t_rem_s > met_s and least_s >= met_s else Reason.NONE
+
+
+@rule
 def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float, score: float) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
@@ -171,6 +188,17 @@ def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: floa
     return Reason.SAVES_TOO_LITTLE if score >= 0.0 else Reason.PRICE_TOO_HIGH
 
 
+@rule
+def usual_tail_index(pool: Record) -> float:
+    """A pool's tail index, within what copies are predicted by.
+
+    >>> [usual_tail_index({"tail_index": tail_index}) for tail_index in (0.0, 1.5, math.inf)] == [
+    ...     LEAST_TAIL, 1.5, MOST_TAIL]
+    True
+    """
+    return min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL)
+
+
 @kernel
 def unified(seen: Seen, settings: Record, answer: Records) -> None:
     """Copies by their worth, gain less price: such as save slot time, and on idle slots such as end sooner.
@@ -180,24 +208,24 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
     Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time. With an
     error bound, every attempt ends once that is met.
     """
-    tasks, foretold, window_s = seen.tasks, forecast(seen), windows_s(seen)
+    tasks, foretold = seen.tasks, forecast(seen)
     last_s, second_s, met_s, optional = last_ends_s(seen)
     has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
         task, one = tasks[row], answer[row]
         pool, job = seen.pools[task["pool"]], seen.jobs[task["job"]]
-        attempts, t_fresh_s = task["running_attempts"], task["t_fresh_s"]
-        one["reason"] = bound_reason(task["t_rem_s"], t_fresh_s, math.inf, True, last_s=window_s[task["stage"]])
+        attempts, t_fresh_s, tail_index = task["running_attempts"], task["t_fresh_s"], usual_tail_index(pool)
+        t_rem_s, startup_s = min(task["t_rem_s"], met_s[task["stage"]]), min(pool["startup_s"], t_fresh_s)
+        one["reason"] = needless_reason(task["t_rem_s"], t_fresh_s, startup_s, tail_index, met_s[task["stage"]])
         if one["reason"] != Reason.NONE:
             continue
-        t_rem_s = min(task["t_rem_s"], met_s[task["stage"]])
         again = shared_odds(pool["kept_slowness"], task["likeness"])
-        by_ras, startup_s = again > settings["ras_above"], min(pool["startup_s"], t_fresh_s)
+        by_ras = again > settings["ras_above"]
         kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
         if by_ras:
             own_s = same_s = again_s = startup_s + work_s * task["slowness"] ** again
         else:
-            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL))
+            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, tail_index)
             again_s = startup_s + work_s * task["slowness"]
             same_s = min(again_s, t_rem_s)
         is_idle, others_s = pool["idle"] > 0, 0.0
@@ -224,7 +252,7 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
         usual_s = own_s if by_ras else t_fresh_s
-        sooner_s = gs_gain_s(t_rem_s, usual_s, settings["sooner_by_s"], settings["sooner_times"])
+        sooner_s = gs_gain_s(task["t_rem_s"], usual_s, settings["sooner_by_s"], settings["sooner_times"])
         may_add = is_idle and sooner_s > 0.0 and not has_more[row]
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
@@ -240,7 +268,8 @@ def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
     """Which running tasks meet an error bound if none is copied, when they have ended, and what need not start.
 
     Whether each is among the earliest that its stage needs, (n_tasks,); by stage, when the last of these ends, in
-    seconds, inf where all that run are needed, (n_stages,); by job, waiting originals that are not needed, (n_jobs,).
+    seconds, inf where all that run are needed, -1 where none is, (n_stages,); by job, waiting originals that are not
+    needed, (n_jobs,).
     """
     tasks, stages = seen.tasks, seen.stages
     is_bounded = stages["needed"] < stages["tasks"] - stages["done"]
@@ -255,6 +284,7 @@ def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
         stage = stages[at]
         if running[at] == 0:
             optional[job] += stage["tasks"] - stage["done"] - stage["needed"]
+            met_s[at] = math.inf if stage["needed"] > 0 else -1.0
         running[at] += 1
         if running[at] > stage["needed"]:
             counts[row] = False

@@ -242,6 +242,13 @@ def test_a_task_that_an_error_bound_does_not_need_gets_no_copy(ask):
     assert ask([0.5, 1.0, 9.0], IDLE, **bounded(3, 3))["copies"].tolist() == [0, 0, 1]
 
 
+def test_an_idle_slot_takes_a_copy_that_may_meet_the_bound_sooner(ask):
+    """It takes 1.65 s as a rule and 1 s at least, so it may be the second to end within 1.2 s, in 1.17 s on average."""
+    answer = ask([0.5, 1.2, 9.0], IDLE, **bounded(2, 3))
+    assert answer["copies"].tolist() == [0, 0, 1]
+    assert answer["gain"][2] == pytest.approx(1.2 - (2.0 - 1.0 / 1.2))
+
+
 def test_a_bound_that_is_met_needs_no_copy(ask):
     answer = ask([9.0], IDLE, **bounded(0, 1))
     assert (answer["copies"].tolist(), Reason(answer["reason"][0])) == ([0], Reason.NOT_NEEDED)
