@@ -3,7 +3,8 @@
 Originals go to the job with the least work left. A copy is worth the time by which its job ends sooner, less the price
 of the slot time that it adds; it may add less than none. How much it helps depends on whether it meets the original's
 slowness again, which is learned for the application, and for the task once two of its attempts have been compared.
-A job with a deadline gains by being in time alone: missing it costs the whole deadline, in job-seconds.
+A job with a deadline gains by being in time alone: missing it costs the whole deadline, in job-seconds. A job with an
+error bound ends once that is met: tasks that it does not need get no copy, and run no longer than until then.
 """
 
 import math
@@ -14,7 +15,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.shared_slowness import MOST_TAIL
 from controlplane.estimators.tail_index import LEAST_TAIL
-from controlplane.model.columns import Floats, Record, Records
+from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
 from controlplane.policies.beaten import END_BEATEN, may_start
@@ -152,6 +153,24 @@ def further_copies(miss: float, copy_miss: float, again: float, least_gain: floa
 
 
 @rule
+def needless_reason(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_index: float, met_s: float) -> Reason:
+    """Why a task gets no copy, whatever that would be worth; none if it may.
+
+    Its job's error bound is met after `met_s`, unless a copy ends sooner, whose least time is that of the Pareto law in
+    `mean_end_s`.  Units: seconds.
+
+    >>> [needless_reason(9.0, 2.0, 0.0, tail_index=2.0, met_s=met_s).label for met_s in (1.2, 1.3, math.inf)]
+    ['not_needed', 'none', 'none']
+    >>> needless_reason(1.2, 2.0, 0.0, tail_index=2.0, met_s=1.2).label
+    'none'
+    """
+    if not (t_rem_s < math.inf and t_fresh_s < math.inf):
+        return Reason.UNKNOWN_DEMAND
+    least_s = startup_s + max(t_fresh_s - startup_s, 0.0) * math.exp(-1.0 / tail_index)
+    return Reason.NOT_NEEDED if t_rem_s > met_s and least_s >= met_s else Reason.NONE
+
+
+@rule
 def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: float, score: float) -> Reason:
     """Why a task deserves one more attempt, or why not.
 
@@ -169,31 +188,44 @@ def index_reason(is_worth: bool, has_more: bool, t_rem_s: float, t_fresh_s: floa
     return Reason.SAVES_TOO_LITTLE if score >= 0.0 else Reason.PRICE_TOO_HIGH
 
 
+@rule
+def usual_tail_index(pool: Record) -> float:
+    """A pool's tail index, within what copies are predicted by.
+
+    >>> [usual_tail_index({"tail_index": tail_index}) for tail_index in (0.0, 1.5, math.inf)] == [
+    ...     LEAST_TAIL, 1.5, MOST_TAIL]
+    True
+    """
+    return min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL)
+
+
 @kernel
 def unified(seen: Seen, settings: Record, answer: Records) -> None:
     """Copies by their worth, gain less price: such as save slot time, and on idle slots such as end sooner.
 
     Either counts from a margin on. On idle slots the gain is the task's own. Where most of a task's slowness would be
     met again, a copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
-    Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time.
+    Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time. With an
+    error bound, every attempt ends once that is met.
     """
     tasks, foretold = seen.tasks, forecast(seen)
-    last_s, second_s = last_ends_s(seen)
+    last_s, second_s, met_s, optional = last_ends_s(seen)
     has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
         task, one = tasks[row], answer[row]
         pool, job = seen.pools[task["pool"]], seen.jobs[task["job"]]
-        attempts, t_rem_s, t_fresh_s = task["running_attempts"], task["t_rem_s"], task["t_fresh_s"]
-        if not (t_rem_s < math.inf and t_fresh_s < math.inf):
-            one["reason"] = Reason.UNKNOWN_DEMAND
+        attempts, t_fresh_s, tail_index = task["running_attempts"], task["t_fresh_s"], usual_tail_index(pool)
+        t_rem_s, startup_s = min(task["t_rem_s"], met_s[task["stage"]]), min(pool["startup_s"], t_fresh_s)
+        one["reason"] = needless_reason(task["t_rem_s"], t_fresh_s, startup_s, tail_index, met_s[task["stage"]])
+        if one["reason"] != Reason.NONE:
             continue
         again = shared_odds(pool["kept_slowness"], task["likeness"])
-        by_ras, startup_s = again > settings["ras_above"], min(pool["startup_s"], t_fresh_s)
+        by_ras = again > settings["ras_above"]
         kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
         if by_ras:
             own_s = same_s = again_s = startup_s + work_s * task["slowness"] ** again
         else:
-            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, min(max(pool["tail_index"], LEAST_TAIL), MOST_TAIL))
+            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, tail_index)
             again_s = startup_s + work_s * task["slowness"]
             same_s = min(again_s, t_rem_s)
         is_idle, others_s = pool["idle"] > 0, 0.0
@@ -201,7 +233,10 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         if not is_idle:
             is_last = t_rem_s == last_s[task["job"]]
             others_s = second_s[task["job"]] if is_last else last_s[task["job"]]
-            others_s = max(others_s, others_end_s(job["waiting"], t_fresh_s, pool["waiting_jobs"], pool["slots"]))
+            others_s = max(
+                others_s,
+                others_end_s(job["waiting"] - optional[task["job"]], t_fresh_s, pool["waiting_jobs"], pool["slots"]),
+            )
             price_s = price_per_slot_s(pool["waiting_jobs"], pool["slots"], settings["jobs_behind"])
         added_s = (1.0 - again) * added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills)
         added_s += again * added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills)
@@ -217,28 +252,65 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
         usual_s = own_s if by_ras else t_fresh_s
-        sooner_s = gs_gain_s(t_rem_s, usual_s, settings["sooner_by_s"], settings["sooner_times"])
+        sooner_s = gs_gain_s(task["t_rem_s"], usual_s, settings["sooner_by_s"], settings["sooner_times"])
         may_add = is_idle and sooner_s > 0.0 and not has_more[row]
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
-        one["reason"] = index_reason(is_worth, has_more[row], t_rem_s, t_fresh_s, one["score"])
+        one["reason"] = index_reason(is_worth, has_more[row], task["t_rem_s"], t_fresh_s, one["score"])
         one["copies"] = wanted * (is_worth and task["eligible"])
         is_extra[row] = one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)
 
 
 @kernel
-def last_ends_s(seen: Seen) -> tuple[Floats, Floats]:
-    """By job, when its last running task ends, and when the one before does; (n_jobs,) each."""
+def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
+    """Which running tasks meet an error bound if none is copied, when they have ended, and what need not start.
+
+    Whether each is among the earliest that its stage needs, (n_tasks,); by stage, when the last of these ends, in
+    seconds, inf where all that run are needed, -1 where none is, (n_stages,); by job, waiting originals that are not
+    needed, (n_jobs,).
+    """
+    tasks, stages = seen.tasks, seen.stages
+    is_bounded = stages["needed"] < stages["tasks"] - stages["done"]
+    counts, met_s = np.ones(len(tasks), dtype=np.bool_), np.full(len(stages), math.inf)
+    optional, running = np.zeros(len(seen.jobs), dtype=np.int64), np.zeros(len(stages), dtype=np.int64)
+    if not is_bounded.any():
+        return counts, met_s, optional
+    for row in np.argsort(tasks["t_rem_s"], kind="mergesort"):
+        at, job = tasks[row]["stage"], tasks[row]["job"]
+        if not is_bounded[at]:
+            continue
+        stage = stages[at]
+        if running[at] == 0:
+            optional[job] += stage["tasks"] - stage["done"] - stage["needed"]
+            met_s[at] = math.inf if stage["needed"] > 0 else -1.0
+        running[at] += 1
+        if running[at] > stage["needed"]:
+            counts[row] = False
+            optional[job] -= 1
+        elif running[at] == stage["needed"]:
+            met_s[at] = tasks[row]["t_rem_s"]
+    return counts, met_s, optional
+
+
+@kernel
+def last_ends_s(seen: Seen) -> tuple[Floats, Floats, Floats, Ints]:
+    """By job, when its last running task ends that it needs, and when the one before does, (n_jobs,) each.
+
+    And the last two of `needed_ends`.
+    """
+    counts, met_s, optional = needed_ends(seen)
     last_s, second_s = np.zeros(len(seen.jobs)), np.zeros(len(seen.jobs))
-    for task in seen.tasks:
-        job, t_rem_s = task["job"], task["t_rem_s"]
+    for row in range(len(seen.tasks)):
+        if not counts[row]:
+            continue
+        job, t_rem_s = seen.tasks[row]["job"], seen.tasks[row]["t_rem_s"]
         if t_rem_s > last_s[job]:
             last_s[job], second_s[job] = t_rem_s, last_s[job]
         elif t_rem_s > second_s[job]:
             second_s[job] = t_rem_s
-    return last_s, second_s
+    return last_s, second_s, met_s, optional
 
 
 ALLOCATOR = replace(

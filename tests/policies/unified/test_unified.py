@@ -225,3 +225,69 @@ def test_a_task_gets_as_many_copies_at_once_as_each_make_it_more_likely(ask):
     answer = ask([9.0], IDLE, copies_left=[5], **BEFORE_DEADLINE | near)
     assert answer["copies"].tolist() == [4]
     assert ask([9.0], IDLE, copies_left=[2], **BEFORE_DEADLINE | near)["copies"].tolist() == [2]
+
+
+def bounded(needed, undone, **columns):
+    """A stage of this many tasks that have not ended, of which its job's error bound needs so many."""
+    return {
+        "stages": {"tasks": undone, "needed": needed, "deadline_s": inf, "finished_from": -1, "finished_to": -1}
+    } | columns
+
+
+def test_a_task_that_an_error_bound_does_not_need_gets_no_copy(ask):
+    """The two that end first meet the bound, sooner than a copy of the third could."""
+    answer = ask([0.5, 1.0, 9.0], IDLE, **bounded(2, 3))
+    assert answer["copies"].tolist() == [0, 0, 0]
+    assert Reason(answer["reason"][2]) is Reason.NOT_NEEDED
+    assert ask([0.5, 1.0, 9.0], IDLE, **bounded(3, 3))["copies"].tolist() == [0, 0, 1]
+
+
+def test_an_idle_slot_takes_a_copy_that_may_meet_the_bound_sooner(ask):
+    """It takes 1.65 s as a rule and 1 s at least, so it may be the second to end within 1.2 s, in 1.17 s on average."""
+    answer = ask([0.5, 1.2, 9.0], IDLE, **bounded(2, 3))
+    assert answer["copies"].tolist() == [0, 0, 1]
+    assert answer["gain"][2] == pytest.approx(1.2 - (2.0 - 1.0 / 1.2))
+
+
+def test_a_bound_that_is_met_needs_no_copy(ask):
+    answer = ask([9.0], IDLE, **bounded(0, 1))
+    assert (answer["copies"].tolist(), Reason(answer["reason"][0])) == ([0], Reason.NOT_NEEDED)
+
+
+def test_a_copy_is_worth_the_time_by_which_the_bound_is_met_sooner(ask):
+    """The second of three ends in 4 s and meets it, with a copy of it in 1.75; so with one of the third."""
+    answer = ask([1.0, 4.0, 9.0], BUSY, **bounded(2, 3))
+    assert answer["gain"].tolist() == pytest.approx([0.0, 2.25, 2.25])
+    assert ask([1.0, 4.0, 9.0], BUSY)["gain"].tolist() == pytest.approx([0.0, 0.0, 5.0])
+
+
+def test_no_attempt_costs_slot_time_after_the_bound_is_met(ask):
+    """The third would run for 9 s, but is ended after 4: a copy saves no more by it than by the second."""
+    answer = ask([1.0, 4.0, 9.0], BUSY, **bounded(2, 3))
+    assert answer["price"][2] == pytest.approx(answer["price"][1]) == pytest.approx(-0.525)
+
+
+def test_of_two_tasks_that_end_together_either_may_be_the_one_that_meets_the_bound(ask):
+    answer = ask([4.0, 4.0], BUSY, **bounded(1, 2))
+    assert answer["gain"].tolist() == pytest.approx([2.25, 2.25])
+
+
+@pytest.mark.parametrize(("needed", "gain"), [(1, 2.25), (4, 4.0 - 1.3 * FRESH_S), (6, 4.0 - 1.5 * FRESH_S)])
+def test_originals_that_an_error_bound_does_not_need_delay_nothing(ask, needed, gain):
+    """Of five that wait behind the one that runs, none, three or all must end, too, ten at a time."""
+    answer = ask([4.0], BUSY, jobs={"waiting": 5}, **bounded(needed, 6))
+    assert answer["gain"][0] == pytest.approx(gain)
+
+
+def test_originals_of_the_jobs_other_stages_still_delay_its_end(ask):
+    """Of six that wait, one is of the stage that needs a single one of its three tasks, and two of those run."""
+    answer = ask([4.0, 9.0], BUSY, jobs={"waiting": 6}, **bounded(1, 3))
+    assert answer["gain"][0] == pytest.approx(4.0 - 1.5 * FRESH_S)
+
+
+def test_before_a_deadline_a_task_is_as_late_as_the_bound_is_met(ask):
+    """The first of two meets it in 3 s, in time but for the estimates' error; the second's own 9 s do not matter."""
+    stages = {"tasks": 2, "needed": 1} | BEFORE_DEADLINE["stages"]
+    pool = IDLE | {"foretold_error": 0.5}
+    answer = ask([3.0, 9.0], pool, **BEFORE_DEADLINE | {"stages": stages})
+    assert answer["gain"].tolist() == pytest.approx([0.5 * 0.6**2 * 0.96 * 8.0] * 2)
