@@ -141,13 +141,13 @@ def deadline_counts(value: str) -> str:
 
 
 def error_bound_counts(value: str) -> str:
-    """A share below 1.
+    """A share below 1, also once it is rounded to millionths.
 
-    >>> error_bound_counts("0.1"), error_bound_counts("10%")
-    ('', '0')
+    >>> error_bound_counts("0.1"), error_bound_counts("10%"), error_bound_counts("0.9999999")
+    ('', '0', '0')
     """
     try:
-        return "" if 0 <= float(value) < 1 else "0"
+        return "" if 0 <= float(value) < 1 and round(1e6 * float(value)) < 10**6 else "0"
     except ValueError:
         return "0"
 

@@ -22,7 +22,7 @@ from controlplane.estimators.work_done import OBSERVED_S
 from controlplane.model.cluster import SourceState
 from controlplane.model.columns import Flags, Floats, Ints, Records
 from controlplane.model.facts import Mode
-from controlplane.model.reasons import LAWS, TEXTS, Action, Reason, priced
+from controlplane.model.reasons import LAWS, TEXTS, WHY_NOT, Action, Reason, priced
 from controlplane.model.writers import Decided
 from controlplane.policies.answer import FURTHEST
 from controlplane.policies.seen import Load
@@ -41,8 +41,8 @@ _JUDGED = (Reason.NONE, Reason.ALREADY_COPIED, Reason.ORDER_PENDING, Reason.LEFT
 _RECORDED = np.zeros(max(Reason) + 1, dtype=bool)
 """By reason code: whether a change to it is recorded. Reasons for a copy are recorded with the order."""
 for _reason, _text in TEXTS.items():
-    _RECORDED[_reason] = _text.severity > 0 and _reason >= Reason.ON_SCHEDULE
-_RECORDED[[Reason.ORDER_PENDING, Reason.OPERATOR, *LAWS]] = False
+    _RECORDED[_reason] = _text.severity > 0 and _reason in WHY_NOT
+_RECORDED[[Reason.ORDER_PENDING, *LAWS]] = False
 
 
 def speculate(
@@ -236,7 +236,7 @@ def _end_beaten(cycle: Cycle) -> None:
     """Order the end of attempts that another one of their task beats, if all can be judged.
 
     Not while the end of one of the task's attempts is on its way: it may be the one that is ahead. Until that end is
-    told, the task gets no copy either: whether one is worth it goes by the attempts that are left.
+    told, or may be ordered, the task gets no copy either: whether one is worth it goes by the attempts that are left.
     """
     tasks, view, n_ended = cycle.cluster.tasks, cycle.view, 0
     judged = np.isin(view.tasks["standing"], _JUDGED)
@@ -251,7 +251,7 @@ def _end_beaten(cycle: Cycle) -> None:
             beaten = _beaten(cycle, row, keep)
             ended = sum(order_kill(cycle, source, attempt, reason, inputs=inputs) for attempt in beaten)
             n_ended, is_ending = n_ended + ended, ended > 0
-        if is_ending and view.answer["copies"][place] > 0:
+        if (is_ending or n_ended >= ORDERS_PER_CYCLE) and view.answer["copies"][place] > 0:
             view.answer["copies"][place], view.answer["reason"][place] = 0, Reason.LOOKED_AT_LATER
 
 

@@ -157,6 +157,16 @@ WHY_COPIED = frozenset(
 )
 """The codes that speak for a copy."""
 
+WHY_NOT = (
+    frozenset(
+        reason
+        for reason in Reason
+        if Reason.ON_SCHEDULE <= reason < Reason.KILL_SWITCH or Reason.BEYOND_DEADLINE <= reason < Reason.TASKS_WAIT
+    )
+    - WHY_COPIED
+)
+"""The codes that speak against a copy."""
+
 PRICED = frozenset(
     {
         Reason.WORTH_ITS_PRICE,
@@ -369,7 +379,8 @@ TEXTS: dict[Reason, ReasonText] = {
         3,
     ),
     Reason.CLONED: ReasonText(
-        "Its job is late with a probability of {gain:.2f} if tasks have one attempt; so they start with {price:.0f}.",
+        "With one attempt of each task its job would be late with a probability of {gain:.2f}; so each starts with"
+        " {price:.0f}.",
         3,
     ),
     Reason.SWITCHED_TO_GS: ReasonText(
@@ -377,15 +388,15 @@ TEXTS: dict[Reason, ReasonText] = {
         "{gain:.2f} under GS, and to {price:.2f} with RAS first: waves by the deadline, or task times to the end.",
         3,
     ),
-    Reason.TASKS_WAIT: ReasonText("Tasks of the job wait for slots; a PoCD is of tasks that all run.", 0),
+    Reason.TASKS_WAIT: ReasonText("Tasks of the job wait for slots; its PoCD is known once all of them run.", 0),
     Reason.TASKS_OPTIONAL: ReasonText(
         "Some of the job's tasks may stay undone, by its error bound; a PoCD is of jobs that need all.", 0
     ),
     Reason.PACE_UNKNOWN: ReasonText(
-        "Of a running task, or of a copy of it, it is not known yet how long it takes; or no task runs.", 0
+        "It is not known yet how long a running task, or a copy of it, takes; or no task runs.", 0
     ),
     Reason.LATER_STAGES: ReasonText(
-        "Stages of the job run or follow of which it is not known how long they take: those that read no input.", 0
+        "The job has running or later stages that read no input: how long they take is not known.", 0
     ),
     Reason.SPECULATOR_NOT_ALLOWED: ReasonText(
         "The operator lets no job name this speculator (`engine.job_speculators`), so the pool's decides.", 2
@@ -448,6 +459,6 @@ def sentence(reason: Reason, inputs: Mapping[str, float | None]) -> str:
     numbers = _Gaps((name, nan if value is None else value) for name, value in inputs.items())
     numbers["cost"] = _cost(numbers["price"])
     is_guess = "{t_rem_s:" in text and isnan(numbers.get("progress", 0.0))
-    is_against = Reason.ON_SCHEDULE <= reason < Reason.KILL_SWITCH and "{running_attempts:" not in text
+    is_against = reason in WHY_NOT and "{running_attempts:" not in text
     is_copied = is_against and numbers.get("running_attempts", 0.0) > 1
     return is_copied * COPIED + text.format_map(numbers) + is_guess * GUESSED

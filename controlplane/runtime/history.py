@@ -1,7 +1,7 @@
 """Which jobs and attempts ran recently? A bounded record for the decision page, fed by accepted reports."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -141,7 +141,7 @@ class History:
         if report.full:
             self._end_missing(report)
 
-    def note_hosts(self, hosts: Iterable[HostState], now_s: float) -> None:
+    def note_hosts(self, hosts: Sequence[HostState], now_s: float) -> None:
         """Remembers how hosts are, and with every running job which of them are sick."""
         for host in hosts:
             self.hosts.pop(host.host, None)

@@ -7,7 +7,7 @@ import pytest
 from controlplane.model import facts as f
 from controlplane.model.orders import KillAttempt, LaunchCopy
 from controlplane.model.parameters import EngineSettings
-from controlplane.model.reasons import Action, Reason, sentence
+from controlplane.model.reasons import WHY_COPIED, Action, Reason, sentence
 from tests.scenario import Scenario, orders
 
 pytestmark = pytest.mark.unit
@@ -59,6 +59,8 @@ def test_the_decision_tells_what_the_copies_are_worth():
     assert 0.0 < record.inputs["gain"] < 1.0
     assert record.inputs["price"] == 3.0
     assert "with 3 more attempts at once" in sentence(record.reason, record.inputs)
+    refused = {one.reason for one in scenario.records() if one.action is Action.REFUSE_COPY}
+    assert not refused & WHY_COPIED, "a copy that is launched is not refused, too"
 
 
 def test_a_task_in_time_gets_none():

@@ -112,8 +112,8 @@ final class JobKey {
   /** Below 0 for what is no share, or would leave nothing to do. */
   private static int errorBound(String text) {
     try {
-      double share = Double.parseDouble(text);
-      return share >= 0 && share < 1 ? (int) Math.round(share * 1e6) : -1;
+      double millionths = Double.parseDouble(text) * 1e6;
+      return millionths >= 0 && Math.round(millionths) < 1_000_000 ? (int) Math.round(millionths) : -1;
     } catch (NumberFormatException error) {
       return -1;
     }

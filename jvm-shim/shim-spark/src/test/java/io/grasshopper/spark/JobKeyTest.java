@@ -84,7 +84,7 @@ class JobKeyTest {
       assertEquals(-1, job.deadlineMs);
       assertEquals(" spark.grasshopper.deadline=" + text + " counts as none;", job.misread);
     }
-    for (String text : new String[] {"1", "-0.1", "NaN", "5%"}) {
+    for (String text : new String[] {"1", "0.9999999", "-0.1", "NaN", "5%"}) {
       JobKey job = key("spark.grasshopper.error.bound", text);
       assertEquals(0, job.errorBound);
       assertEquals(" spark.grasshopper.error.bound=" + text + " counts as 0;", job.misread);
