@@ -11,8 +11,8 @@ import java.util.function.Supplier;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 
 /**
- * One pass over a queue: applications under their target by (held + in flight - target), then the others in stock order;
- * applications that ask for nothing, or are at their cap, are left out.
+ * One pass over a queue: applications under their target by precedence, equal ones by (held + in flight - target), then the
+ * others in stock order; applications that ask for nothing, or are at their cap, are left out.
  *
  * <p>The scheduler takes one application, proposes a container for it, and comes back to {@link #hasNext} only if nothing came
  * of that. So a proposal is counted in {@link #next} and given back in the following {@link #hasNext}. If anything in here fails,
