@@ -58,7 +58,8 @@ def judged(row: dict, chance: dict, *, spared: float) -> dict:
     >>> row, sure, unsure = {"met": True, "spread": [0.99, 1.01]}, {"spread": [0.99, 1.01]}, {"spread": [1.01, 1.02]}
     >>> [judged(row, chance, spared=0.0)["met"] for chance in (sure, unsure)], judged(row, sure, spared=0.5)["met"]
     ([True, None], None)
-    >>> judged(row | {"spread": [0.9, 1.0]}, sure, spared=0.0)["met"]
+    >>> judged(row | {"spread": [0.9, 1.0]}, sure, spared=0.0)["met"] is None
+    True
     """
     (low, high), (least, most) = row["spread"], chance["spread"]
     is_sure = high - low <= 4 * MOST_ERROR and least <= 1 <= most and spared <= MOST_SPARED
