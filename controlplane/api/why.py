@@ -36,8 +36,8 @@ def why_view(
 ) -> WhyView:
     """The answer from the task as it runs, None where it does not, and from the decisions about it, newest first.
 
-    One of both there is. Fate and reason are of one decision: to copy it, if there was one, else of the present reason,
-    the last refusal, or whatever was decided last.
+    At least one of the two is given. Fate and reason are of one decision: to copy it, if there was one, else of the
+    present reason, the last refusal, or whatever was decided last.
     A host may copy tasks by itself, of which decisions say nothing.
     """
     launches = [decision for decision in decisions if decision.action == Action.LAUNCH_COPY.label]

@@ -31,7 +31,7 @@ from controlplane.policies import registry
 from controlplane.policies.row import Kind
 
 SCHEMA_VERSION = 2
-"""Versions of snapshots that are understood."""
+"""The version of snapshots that is understood."""
 LARGEST = 2**53
 """Largest whole number in a snapshot: bytes and ids grow large, but stay exact in JSON."""
 MOST_COUNTED = 10**12

@@ -1,4 +1,4 @@
-"""How likely are jobs with a deadline in time, and were they? Each is looked at once a second at most.
+"""How likely is each job to meet its deadline, and did it? Each is looked at once a second at most.
 
 The first probability that is known of a job, and the newest one before its deadline, are what it was promised; they are
 told when its host says that it has ended.

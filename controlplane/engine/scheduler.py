@@ -177,7 +177,8 @@ class Scheduler:
     def reset(self, now_s: float) -> list[DecisionOutcome]:
         """Drop everything about running work, after a failed cycle: full reports restore the true state.
 
-        Returns what that cycle had heard of orders, and how those end that earlier ones have sent; its own go nowhere.
+        Returns the outcomes that the failed cycle had received, and an end for every open order of earlier cycles. Its
+        own orders are dropped.
         """
         unsent = {order.order for orders in self._decision.orders.values() for order in orders}
         ended = self._decision.outcomes + self.ledger.abandon(now_s, "a decision cycle failed", unsent)
@@ -250,7 +251,7 @@ class Scheduler:
         return self.learning.load(learned)
 
     def _forget_leases(self, heard: list[Report]) -> None:
-        """Renew every lease of a driver that has restarted or whose mode has changed: it holds none of them.
+        """Have every lease renewed of a driver that has restarted or whose mode has changed: it holds none of them.
 
         The first lease in a new mode is a decision, and is recorded as one.
         """

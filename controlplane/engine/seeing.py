@@ -289,7 +289,7 @@ def view_tasks(
 ) -> int:
     """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age; returns how many there are.
 
-    A time that is guessed, for want of progress, says of no attempt that it ends last.
+    If the time to go of one attempt is only a guess, for want of progress, none counts as the one that ends last.
     """
     n = 0
     for row in range(len(tasks)):

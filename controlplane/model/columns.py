@@ -279,7 +279,7 @@ class Tasks(Table):
     reason = ints(by=Writer.ENGINE)
     """Current reason code against a further copy, or for the latest one."""
     gain = floats(0.0, by=Writer.ENGINE)
-    """Job-seconds that one more attempt would save, and its price; 0 unless the reason states them."""
+    """What one more attempt gains, and its price, in the units of the reason, if that is one of `PRICED`."""
     price = floats(0.0, by=Writer.ENGINE)
     likeness = floats(0.0, by=Writer.ENGINE)
     """Log odds, by the paces of its oldest and its newest attempt, that its attempts share their slowness."""

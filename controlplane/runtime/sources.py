@@ -327,7 +327,7 @@ class Sources:
     def _gives_way(self, source: KnownSource, request: SyncRequest, caller: Caller) -> bool:
         """Whether a source that another caller speaks for becomes this one's.
 
-        So it is until the other has attached it, and whenever this one's token is for that very id.
+        This holds until the other has attached it, and whenever this one's token is for that very id.
         """
         is_other = caller.application != source.caller.application
         return is_other and (not source.attached or caller.application == request.source.id)

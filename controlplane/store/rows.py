@@ -23,7 +23,7 @@ _NOT_UNDERSTOOD = (msgspec.MsgspecError, UnicodeDecodeError, TypeError)
 """Errors of decoding a body that is torn, of another version, or no bytes: SQLite takes anything in any column."""
 
 _PENDING = and_(decisions.c.ordered == 1, ~exists().where(outcomes.c.decision == decisions.c.id))
-"""Result of a decision whose order has no news."""
+"""SQL: true of a decision whose order has no outcome yet."""
 
 _COLUMNS = {"index": "task"}
 """Fields whose column has another name (`index` is a word of SQL)."""

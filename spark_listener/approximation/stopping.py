@@ -1,7 +1,7 @@
 """When does a bounded action stop, and which of the partitions that it has seen are a random sample?
 
-Those that end first are none, even if they start in a random order: short ones are ahead. So a sample is fixed by what
-does not depend on how long its own partitions take, and counts only if all of them have ended.
+Those that end first are no random sample, even if they start in a random order: short ones are ahead. So a sample is
+fixed by what does not depend on how long its own partitions take, and counts only if all of them have ended.
 
 With an error bound it is drawn before the job starts, which runs nothing else. With a deadline it is as many, of the
 random order, as have started by half of it: whether a partition is among them depends on those before it alone (a

@@ -56,7 +56,7 @@ def measured(
 
     `run` gets a round's number and a folder to work in, which holds the stores of the round before.
 
-    Raises SystemExit where files have changed during a round: what ran is nobody's.
+    Raises SystemExit where files have changed during a round: it is not known which code ran.
     """
     exit_on_signals()
     at, found = commit(), kept(folder, rounds)

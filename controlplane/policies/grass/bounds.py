@@ -64,7 +64,7 @@ LEAST_CHANCE = Setting(
 
 @rule
 def chance_in_time(t_new_s: float, deadline_s: float, pool: Record) -> float:
-    """Probability that a fresh attempt ends by the deadline, which usually takes `t_new_s`.
+    """Probability that a fresh attempt, which usually takes `t_new_s`, ends by the deadline.
 
     Its times are Pareto with the pool's tail index, from its launch on, and `t_new_s` is their geometric mean; with
     no such index it takes that time. The paper draws t_new from finished attempts, so that it is at times a short one.

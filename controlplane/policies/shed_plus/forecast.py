@@ -1,4 +1,4 @@
-"""How likely is each running task late, by itself and with a further attempt? What Shed+, Shed and Dolly go by.
+"""How likely is each running task to be late, by itself and with a further attempt? What Shed+, Shed and Dolly go by.
 
 The theorems are about one wave of tasks that run. Tasks that wait and later stages are left out.
 """

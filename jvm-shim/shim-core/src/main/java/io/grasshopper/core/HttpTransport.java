@@ -90,7 +90,7 @@ final class HttpTransport implements Transport {
     };
   }
 
-  /** An error of the virtual machine passes, but nobody is to wait for what it has cut short. */
+  /** An error of the virtual machine goes on its way, but the exchange ends first, or its caller would wait for ever. */
   private static void endIfOpen(CompletableFuture<byte[]> answer) {
     if (!answer.isDone()) {
       answer.completeExceptionally(new IOException("the exchange broke off"));

@@ -5,7 +5,7 @@ import java.util.function.LongSupplier;
 
 /** Turns events into facts. For the sync loop's thread. */
 final class Intake {
-  /** So long after events were lost, those that were not have come in: what the host has no more by then has ended. */
+  /** By this long after a loss every other event has come in: what the host has no more by then has ended. */
   private static final long STRAY_EVENTS_NANOS = 3_000_000_000L;
 
   private final FactQueue queue;

@@ -123,7 +123,7 @@ final class Outbox {
     wantFull = true;
   }
 
-  /** Full reports say no more than they must from here on: one was too long. */
+  /** Full reports are brief from now on, because one was too long. */
   void beBrief() {
     isBrief = true;
   }

@@ -161,7 +161,7 @@ public final class Settings {
     return Math.min(most, Math.max(least, parse(key, text(key, Long.toString(otherwise)))));
   }
 
-  /** To the JDK nought is no time-out at all, and less is an error that says nothing of the key. */
+  /** The JDK takes 0 as no time-out, and refuses less without naming the key. */
   private int timeout(String key) {
     long millis = millis(key, "2s");
     if (millis < 1 || millis > LONGEST_TIMEOUT_MS) {

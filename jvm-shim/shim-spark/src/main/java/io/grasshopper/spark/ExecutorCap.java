@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Spark itself removes them, by its own checks and on its own thread, where all of this runs. Never one with a running
  * task, with cached blocks or with shuffle output that is still tracked: such an executor stays in use. The user's least
- * number of executors stays, too. Where Spark has not what this needs, executors are left alone, and the rest of the shim goes on.
+ * number of executors stays, too. Where Spark lacks what this needs, executors are left alone, and the rest of the shim goes on.
  */
 final class ExecutorCap {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorCap.class);

@@ -32,7 +32,7 @@ final class JobBook {
   private static final Logger LOG = LoggerFactory.getLogger(JobBook.class);
   private static final int MOST_MISREAD = 100;
   private static final int MAX_ENDED_EXECUTIONS = 1000;
-  /** A job group may never come to its end: of its Spark jobs that have, so many are remembered, the last to start. */
+  /** A job group may never end: only this many of its ended Spark jobs are remembered, the last to start. */
   private static final int MAX_ENDED_SPARK_JOBS = 100;
 
   private final SyncLoop loop;

@@ -68,7 +68,7 @@ final class QueuedApplication {
     return attempt.getApplicationId();
   }
 
-  /** What has room for both; most often that is one of them. */
+  /** The least resource that has room for both; most often it is one of them. */
   static Resource largest(Resource one, Resource other) {
     if (Resources.fitsIn(other, one)) {
       return one;
