@@ -28,7 +28,7 @@ from controlplane.policies.answer import FURTHEST
 from controlplane.policies.seen import Load
 
 ORDERS_PER_CYCLE = 50
-"""New copies, and ends of beaten attempts, in one cycle."""
+"""New copies in one cycle, and as many ends of beaten attempts."""
 TRIES_PER_CYCLE = 4 * ORDERS_PER_CYCLE
 """Candidates tried in one cycle, standing shadow copies and refused ones included: it bounds how long that takes."""
 RECORDS_PER_CYCLE = 200
@@ -249,7 +249,10 @@ def _end_beaten(cycle: Cycle) -> None:
             keep = int(view.answer["keep"][place])
             reason = Reason.NOT_KEPT if keep else Reason.BEATEN
             beaten = _beaten(cycle, row, keep)
-            ended = sum(order_kill(cycle, source, attempt, reason, inputs=inputs) for attempt in beaten)
+            ended = sum(
+                order_kill(cycle, source, attempt, reason, inputs=inputs)
+                for attempt in beaten[: ORDERS_PER_CYCLE - n_ended]
+            )
             n_ended, is_ending = n_ended + ended, ended > 0
         if (is_ending or n_ended >= ORDERS_PER_CYCLE) and view.answer["copies"][place] > 0:
             view.answer["copies"][place], view.answer["reason"][place] = 0, Reason.LOOKED_AT_LATER

@@ -27,7 +27,7 @@ def column(rng: np.random.Generator, name: str, dtype: np.dtype, n: int) -> np.n
     """Random values, often equal ones; estimates may be unknown."""
     if dtype == np.bool_:
         return rng.random(n) < 0.8
-    if dtype == np.int64:
+    if np.issubdtype(dtype, np.integer):
         return rng.integers(0, 30, n)
     values = rng.exponential(10.0, n).round(rng.integers(0, 4))
     return np.where((rng.random(n) < 0.1) & (name not in COUNTED), rng.choice(ODD, n), values)

@@ -171,10 +171,6 @@ class Slots:
         n = len(self._free)
         return (self._first + at % n for at in range(self._next, self._next + n) if self._free[at % n] > 0)
 
-    def has(self, machine: int) -> bool:
-        """Whether a machine has a free slot."""
-        return self._free[machine - self._first] > 0
-
 
 def host(machine: int) -> str:
     """A machine's name."""
