@@ -60,7 +60,8 @@ def sample_views(samples: Mapping[str, list[float]]) -> list[SampleView]:
 
 def samples_like(job: JobState, samples: Mapping[str, list[float]]) -> list[SampleView]:
     """Those of jobs of its size, with a deadline or without as it is; none if its speculator goes by none."""
+    if not job.policy.endswith(f"+{POLICIES[0]}"):
+        return []
     tasks = sum(stage.n_tasks for stage in job.stages if not stage.closing)
     alike = job.deadline_s is not None, SIZES[size_level(tasks)]
-    goes_by_samples = job.policy.endswith(f"+{POLICIES[0]}")
-    return [one for one in sample_views(samples) if goes_by_samples and (one.has_deadline, one.size) == alike]
+    return [one for one in sample_views(samples) if (one.has_deadline, one.size) == alike]

@@ -279,7 +279,7 @@ class Tasks(Table):
     reason = ints(by=Writer.ENGINE)
     """Current reason code against a further copy, or for the latest one."""
     gain = floats(0.0, by=Writer.ENGINE)
-    """What one more attempt gains, and its price, in the units of the reason, if that is one of `PRICED`."""
+    """What one more attempt gains and what it costs; the reason, one of `PRICED`, tells the units."""
     price = floats(0.0, by=Writer.ENGINE)
     likeness = floats(0.0, by=Writer.ENGINE)
     """Log odds, by the paces of its oldest and its newest attempt, that its attempts share their slowness."""

@@ -47,7 +47,7 @@ class Contestant:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The same as environment variables.
+        """The engine settings as the environment variables that set them.
 
         >>> grasshopper("hopper", "ras", max_copies_per_task="1").variables
         {'GRASSHOPPER__ENGINE__MAX_COPIES_PER_TASK': '1'}

@@ -49,19 +49,21 @@ def test_the_one_that_ends_last_is_ended_with_its_numbers(racing):
     assert kills(racing.tell([racing.ended(0, 3.6, outcome=f.Outcome.KILLED)])) == [10]
 
 
-def test_no_copy_is_ordered_while_an_attempt_of_the_task_ends(racing, monkeypatch):
-    """The attempt that is being ended may be the reason why another copy looks cheap."""
+@pytest.mark.parametrize(("most", "want"), [(50, [(KillAttempt, 0)]), (0, [])])
+def test_no_copy_is_ordered_while_an_attempt_of_the_task_ends(racing, monkeypatch, most, want):
+    """The attempt that is being ended, or will be in a later cycle, may be why another copy looks cheap."""
 
     def wants_both(code, seen, settings, answer):
         answer["end_last"], answer["copies"], answer["score"], answer["reason"] = True, 1, 1.0, Reason.SAVES_SLOT_TIME
 
     monkeypatch.setattr("controlplane.deciding.asking.speculate", wants_both)
     monkeypatch.setattr("controlplane.engine.speculation.call_speculator", ask_speculator)
+    monkeypatch.setattr("controlplane.engine.speculation.ORDERS_PER_CYCLE", most)
     racing.scheduler.configure(replace(END, max_copies_per_task=3))
     given = []
     for racing.now_s in (3.5, 3.6):
         given += orders(racing.tell())
-    assert [(type(order), order.attempt) for order in given] == [(KillAttempt, 0)]
+    assert [(type(order), order.attempt) for order in given] == want
     (pool,) = racing.scheduler.snapshot(racing.now_s).pools
     assert [task.reason for task in pool.tasks] == [Reason.LOOKED_AT_LATER.label]
 

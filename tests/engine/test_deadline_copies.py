@@ -80,6 +80,19 @@ def test_one_attempt_is_kept_after_a_while_and_the_others_end_together():
     assert reasons == {Reason.NOT_KEPT}
 
 
+def test_no_more_attempts_end_than_a_cycle_may_order(monkeypatch):
+    """Two are beaten at once."""
+    monkeypatch.setattr("controlplane.engine.speculation.ORDERS_PER_CYCLE", 1)
+    scenario = begun(20_000)
+    scenario.tell([scenario.started(at, at - 8, index=1, speculative=True) for at in (10, 11)])
+    ended = []
+    while scenario.now_s < 4.95:
+        scenario.now_s = round(scenario.now_s + 0.1, 3)
+        read_so_far = {at: round(rate * scenario.now_s) for at, rate in {0: 50.0, 1: 20.0, 10: 25.0, 11: 120.0}.items()}
+        ended.append(sum(isinstance(one, KillAttempt) for one in orders(scenario.tell(progress=read_so_far))))
+    assert max(ended) == 1
+
+
 def test_an_attempt_that_has_shown_nothing_yet_saves_them_all():
     """The second copy may be the best."""
     scenario = begun(20_000)

@@ -209,7 +209,8 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
     error bound, every attempt ends once that is met.
     """
     tasks, foretold = seen.tasks, forecast(seen)
-    last_s, second_s, met_s, optional = last_ends_s(seen)
+    counts, met_s, optional = needed_ends(seen)
+    last_s, second_s = last_ends_s(seen, counts)
     has_more, is_extra = has_more_to_do(tasks), np.zeros(len(tasks), dtype=np.bool_)
     for row in range(len(tasks)):
         task, one = tasks[row], answer[row]
@@ -251,8 +252,9 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         one["price"] = price_s * added_s
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
-        usual_s = own_s if by_ras else t_fresh_s
-        sooner_s = gs_gain_s(task["t_rem_s"], usual_s, settings["sooner_by_s"], settings["sooner_times"])
+        sooner_s = gs_gain_s(
+            task["t_rem_s"], own_s if by_ras else t_fresh_s, settings["sooner_by_s"], settings["sooner_times"]
+        )
         may_add = is_idle and sooner_s > 0.0 and not has_more[row]
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
@@ -265,11 +267,11 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
 
 @kernel
 def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
-    """Which running tasks meet an error bound if none is copied, when they have ended, and what need not start.
+    """Which running tasks count, when they meet their stage's error bound, and how many originals need not start.
 
-    Whether each is among the earliest that its stage needs, (n_tasks,); by stage, when the last of these ends, in
-    seconds, inf where all that run are needed, -1 where none is, (n_stages,); by job, waiting originals that are not
-    needed, (n_jobs,).
+    A task counts if it is among the earliest that its stage needs, no task being copied, (n_tasks,). The bound is met
+    when the last of these ends, in seconds, (n_stages,): inf where all that run are needed, -1 where none is. Originals
+    that wait and are not needed, by job, (n_jobs,).
     """
     tasks, stages = seen.tasks, seen.stages
     is_bounded = stages["needed"] < stages["tasks"] - stages["done"]
@@ -295,12 +297,8 @@ def needed_ends(seen: Seen) -> tuple[Flags, Floats, Ints]:
 
 
 @kernel
-def last_ends_s(seen: Seen) -> tuple[Floats, Floats, Floats, Ints]:
-    """By job, when its last running task ends that it needs, and when the one before does, (n_jobs,) each.
-
-    And the last two of `needed_ends`.
-    """
-    counts, met_s, optional = needed_ends(seen)
+def last_ends_s(seen: Seen, counts: Flags) -> tuple[Floats, Floats]:
+    """By job, when its last running task that counts ends, and when the one before does; (n_jobs,) each."""
     last_s, second_s = np.zeros(len(seen.jobs)), np.zeros(len(seen.jobs))
     for row in range(len(seen.tasks)):
         if not counts[row]:
@@ -310,7 +308,7 @@ def last_ends_s(seen: Seen) -> tuple[Floats, Floats, Floats, Ints]:
             last_s[job], second_s[job] = t_rem_s, last_s[job]
         elif t_rem_s > second_s[job]:
             second_s[job] = t_rem_s
-    return last_s, second_s, met_s, optional
+    return last_s, second_s
 
 
 ALLOCATOR = replace(

@@ -1,4 +1,4 @@
-"""What would the attempts of a job's input tasks take, whoever starts them?"""
+"""How long would each attempt of a job's input tasks take, whoever starts it?"""
 
 import numpy as np
 

@@ -45,13 +45,13 @@ def start_original(work: Workload, world: World, policy: PolicyPair, state: Stat
 def start_copy(work: Workload, world: World, policy: PolicyPair, state: State, row: int) -> None:
     """Start a copy of the job's best wanted task."""
     job = state.jobs[row]
-    row = next_copy(state, job)
-    at = state.task_slots[row]
+    task = next_copy(state, job)
+    at = state.task_slots[task]
     state.slots[at]["wanted"] -= 1
     job["n_wanted"] -= 1
     state.counts[0]["n_wanted"] -= 1
     state.counts[0]["launched"] += 1
-    state.counts[0]["switched"] += state.speculation[row]["reason"] == Reason.SWITCHED_TO_GS
+    state.counts[0]["switched"] += state.speculation[task]["reason"] == Reason.SWITCHED_TO_GS
     start_beside(work, world, policy, state, at, state.counts[0]["now_s"] + world.launch_s)
 
 

@@ -73,7 +73,7 @@ def most_done_bound(job: SmallJob, deadline_s: float) -> int:
 
 
 def most_done_by_attempts(attempts_s: Floats, slots: int, deadline_s: float) -> int:
-    """At least as many tasks of a job as any schedule without kills ends by the deadline.
+    """An upper bound on the tasks of a job that any schedule without kills ends by the deadline.
 
     `attempts_s`, (n_tasks, n_attempts), is what each attempt of each task would take, in the order in which they start.
     An attempt that ends its task has started no sooner than those before it, none of which ends before: all have run
@@ -90,7 +90,7 @@ def most_done_by_attempts(attempts_s: Floats, slots: int, deadline_s: float) -> 
 
 
 def least_time_s(attempts_s: Floats, slots: int, needed: int) -> float:
-    """No schedule without kills ends so many of a job's tasks sooner than this.
+    """A lower bound on the time in which any schedule without kills ends `needed` tasks of a job.  Units: seconds.
 
     By then each of them has had its fastest attempt, and all have cost as much as in `most_done_by_attempts`.
 

@@ -1,4 +1,4 @@
-"""What is GRASS worth to jobs of several waves that are alone on the cluster, and what is switching? Our question."""
+"""How much does GRASS gain for jobs of several waves, alone on the cluster, and how much by switching? Our question."""
 
 from collections.abc import Sequence
 
@@ -21,8 +21,8 @@ from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.statistics import Estimate
 
 SLOTS = 50
-NUMBERS = (2, 5, 10)
-"""Of waves."""
+N_WAVES = (2, 5, 10)
+"""Waves that a job's tasks run in."""
 JOBS = {Scale.SMOKE: 30, Scale.FULL: 100}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 3}
 SHOWN = ("LATE", "GS", "RAS", "GRASS")
@@ -55,7 +55,7 @@ KINDS = (("more accurate", more, DEADLINES, MORE), ("faster", faster, ERRORS, FA
 
 def points(scale: Scale) -> list[Point]:
     """Both bounds, in both worlds, with two and three attempts, with kills and without."""
-    jobs = [_jobs(scale, waves) for waves in NUMBERS]
+    jobs = [_jobs(scale, waves) for waves in N_WAVES]
     return in_all_cases(scale, list(CONDITIONS.values()), jobs, [bounds for _, _, bounds, _ in KINDS], policies=SHOWN)
 
 
@@ -66,7 +66,7 @@ def judge(results: Results) -> Finding:
         for case, (most, named) in CASES.items():
             for what, gain, bounds, (low, high) in KINDS:
                 where = f"{title}, {case}"
-                fields = [(world, _jobs(results.scale, waves), bounds, most) for waves in NUMBERS]
+                fields = [(world, _jobs(results.scale, waves), bounds, most) for waves in N_WAVES]
                 over = {
                     (ours, theirs): [gain(results, ours, theirs, *one, named=named) for one in fields]
                     for ours, theirs in (("GRASS", "LATE"), ("GRASS", "RAS"), ("GS", "RAS"))

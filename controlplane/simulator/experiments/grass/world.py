@@ -6,6 +6,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+from controlplane.policies.grass import switching
 from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
@@ -22,8 +23,8 @@ JOBS = {Scale.SMOKE: 30, Scale.FULL: 1000}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 5}
 PRACTICE_JOBS = {Scale.SMOKE: 100, Scale.FULL: 1500}
 """Other jobs before them, in each world from which GRASS has its samples: all of them explore."""
-LEAST_SAMPLES = 5.0
-"""Of both policies, with which a bucket counts: the setting's default."""
+LEAST_SAMPLES = next(each.default for each in switching.ROW.settings if each.name == "least_samples")
+"""Samples that a bucket must have of each policy before it counts: the setting's default."""
 
 
 NO_KILLS, KILLS = {"end_beaten": 0.0}, {"end_beaten": 1.0}
