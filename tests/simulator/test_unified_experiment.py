@@ -6,14 +6,14 @@ import pytest
 
 from controlplane.simulator.experiments.experiment import Results, Scale
 from controlplane.simulator.experiments.shed_plus import world
-from controlplane.simulator.experiments.unified import (
+from controlplane.simulator.experiments.unified import deadlines
+from controlplane.simulator.experiments.unified.cells import (
     CHOOSING,
     JUDGING,
     OURS,
     RIVALS,
     WORLDS,
     cells,
-    deadlines,
     default,
     outcomes,
     runs,
