@@ -52,7 +52,7 @@ def rounds_run(monkeypatch, tmp_path):
         return {"stock": [outcome("stock", number, {})]}
 
     monkeypatch.setattr(demo_rounds, "commit", lambda: "c0ffee")
-    monkeypatch.setattr(demo_rounds, "code", lambda: "de")
+    monkeypatch.setattr(demo_rounds, "code", lambda _: "de")
     monkeypatch.setattr(demo_rounds, "EARLIER", tmp_path / "rounds")
     monkeypatch.setattr(demo_rounds, "exit_on_signals", lambda: None)
     return ran, run, broken
@@ -64,9 +64,9 @@ def test_a_killed_measurement_goes_on_with_the_round_that_it_left(rounds_run, tm
     folder = tmp_path / "half"
     broken.add(3)
     with pytest.raises(KeyboardInterrupt):
-        demo_rounds.measured(folder, 4, run)
+        demo_rounds.measured(folder, 4, [], run)
     broken.clear()
-    found = demo_rounds.measured(folder, 4, run)
+    found = demo_rounds.measured(folder, 4, [], run)
     assert ran == [1, 2, 3, 4]
     assert found == {"stock": [outcome("stock", number, {}) for number in (1, 2, 3, 4)]}
     assert (folder / "4" / "hopper+ras.db").read_text() == "1 2 3 4 ", "nothing is learned from a round that was cut"
@@ -76,47 +76,56 @@ def test_a_round_counts_only_for_its_code_and_with_all_rounds_before_it(rounds_r
     """The control plane of a round knows what the rounds before have taught it."""
     ran, run, _ = rounds_run
     folder = tmp_path / "data"
-    demo_rounds.measured(folder, 3, run)
+    demo_rounds.measured(folder, 3, [], run)
     (folder / "2" / "round.json").unlink()
-    demo_rounds.measured(folder, 3, run)
+    demo_rounds.measured(folder, 3, [], run)
     assert ran == [1, 2, 3, 2, 3]
     for commit, code, again in (("decaf", "de", []), ("decaf", "ad", [1]), ("decaf-dirty", "ad", [1])):
         monkeypatch.setattr(demo_rounds, "commit", lambda commit=commit: commit)
-        monkeypatch.setattr(demo_rounds, "code", lambda code=code: code)
+        monkeypatch.setattr(demo_rounds, "code", lambda _, code=code: code)
         ran.clear()
-        demo_rounds.measured(folder, 1, run)
+        demo_rounds.measured(folder, 1, [], run)
         assert ran == again, "files that differ from a commit may differ again"
 
 
 def test_a_sitting_goes_on_where_the_last_one_ended(rounds_run, tmp_path):
     """Its outcomes were committed, and its stores were not."""
     ran, run, _ = rounds_run
-    before = demo_rounds.measured(tmp_path / "before" / "half", 2, run)
+    before = demo_rounds.measured(tmp_path / "before" / "half", 2, [], run)
     for number in (1, 2):
         place = tmp_path / "rounds" / "half" / f"{number}.json"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes((tmp_path / "before" / "half" / str(number) / "round.json").read_bytes())
-    found = demo_rounds.measured(tmp_path / "half", 3, run)
+    found = demo_rounds.measured(tmp_path / "half", 3, [], run)
     assert ran == [1, 2, 3]
     assert found["stock"][:2] == before["stock"]
     assert (tmp_path / "half" / "3" / "hopper+ras.db").read_text() == "3 "
 
 
 def test_what_takes_part_in_a_round_is_what_decides():
-    """A page costs no hours, and another policy does."""
-    places = {name: [ROOT / name / file for file in files] for name, files in demo_rounds.DECIDING.items()}
+    """A page costs no hours, nor does a policy that nobody runs under; a contestant's does."""
+    names = demo_rounds.policies(demo_ratio.COMPETITORS)
+    assert names == {"hopper", "ras", "unified"}
+    places = demo_rounds.entry_points(names)
     assert all(place.exists() for files in places.values() for place in files)
-    closure = import_closure(ROOT / "controlplane", places["controlplane"])
-    taking_part = {str(place.relative_to(ROOT / "controlplane")) for place in closure}
-    assert {"policies/unified/index.py", "deciding/budgets.py", "runtime/feed.py"} <= taking_part
-    assert not {"api/page/jobs.py", "api/why.py", "main.py"} & taking_part
+    package = ROOT / "controlplane"
+    closure = import_closure(package, places[package], without={demo_rounds.ALL_POLICIES})
+    taking_part = {str(place.relative_to(package)) for place in closure}
+    assert {
+        "policies/unified/index.py",
+        "policies/grass/ras.py",
+        "deciding/budgets.py",
+        "runtime/feed.py",
+    } <= taking_part
+    assert not {"api/page/jobs.py", "api/why.py", "main.py", "policies/shed_plus/dolly.py"} & taking_part
+    assert len({demo_rounds.code(frozenset(some)) for some in (names, ("fifo", "shed-plus"), ())}) == 3
 
 
 def test_a_round_during_which_files_have_changed_is_not_kept(rounds_run, tmp_path, monkeypatch):
     """Its processes have started from different files."""
     monkeypatch.setattr(demo_rounds, "commit", iter(("c0ffee", "c0ffee", "decaf")).__next__)
     with pytest.raises(SystemExit, match="it is decaf by now, and was c0ffee"):
-        demo_rounds.measured(tmp_path / "data", 2, rounds_run[1])
+        demo_rounds.measured(tmp_path / "data", 2, [], rounds_run[1])
     assert not (tmp_path / "data").exists()
 
 

@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,24 +34,24 @@ def provenance() -> Provenance:
     return Provenance(version=controlplane.__version__, commit=_commit(), code=code)
 
 
-def fingerprint(package: Path, files: Iterable[Path], data: bytes) -> str:
+def fingerprint(package: Path, files: Iterable[Path], data: bytes, without: Container[Path] = ()) -> str:
     """A hash over the meaning of these files and of all of the package that they import, and over their data.
 
-    Comments, docstrings and layout do not count.
+    Comments, docstrings and layout do not count, nor does a file of `without`, or what only such a one imports.
     """
     digest = hashlib.sha256(data)
-    for path, tree in sorted(import_closure(package, files).items()):
+    for path, tree in sorted(import_closure(package, files, without).items()):
         digest.update(f"{path.relative_to(package)} {ast.dump(_Bare().visit(tree))}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def import_closure(package: Path, files: Iterable[Path]) -> dict[Path, ast.Module]:
-    """The syntax trees of these files and of all files of the package that they import, directly or not."""
+def import_closure(package: Path, files: Iterable[Path], without: Container[Path] = ()) -> dict[Path, ast.Module]:
+    """The syntax trees of these files and of those of the package that they import, directly or not, save `without`."""
     trees: dict[Path, ast.Module] = {}
     left = list(files)
     while left:
         path = left.pop()
-        if path not in trees:
+        if path not in trees and path not in without:
             trees[path] = ast.parse(path.read_text())
             left += _imported(package, trees[path])
     return trees

@@ -41,13 +41,14 @@ TUNED = Contestant(
 )
 """Python tasks that were killed give their slots back as soon as under our plug-in, which sets the same."""
 OURS = grasshopper("fair", "grass")
+COMPETITORS = (TUNED, OURS)
 
 
 def rows() -> list[dict]:
     """Rows `accuracy-demo-<world>`."""
     found = []
     for kind in KINDS:
-        outcomes = measured(ROOT / "build" / f"accuracy-demo-{kind}", ROUNDS, partial(_run_round, kind))
+        outcomes = measured(ROOT / "build" / f"accuracy-demo-{kind}", ROUNDS, COMPETITORS, partial(_run_round, kind))
         if any(map(differs, outcomes[OURS.name], outcomes[TUNED.name])):
             raise SystemExit("a partition's answer differs from stock's")
         found.append(accuracy_row(f"accuracy-demo-{kind}", outcomes, is_goal=kind == "independent"))
@@ -56,7 +57,7 @@ def rows() -> list[dict]:
 
 def _run_round(kind: str, number: int, work_dir: Path) -> dict[str, list[Outcome]]:
     world = SIZE.world(seed=FIRST_SEED + number - 1, kind=kind)
-    return on_one_cluster((TUNED, OURS), SIZE, world, workload(), number, work_dir)
+    return on_one_cluster(COMPETITORS, SIZE, world, workload(), number, work_dir)
 
 
 def deadline_s() -> float:

@@ -60,9 +60,9 @@ def rows() -> list[dict]:
 def _rows(kind: str, load: float) -> list[dict]:
     name = f"deadline-demo-{kind}-{load:g}"
     folder, work = ROOT / "build" / name, workload(load, JOBS)
-    alone = measured(folder.with_name(f"{name}-alone"), ALONE_ROUNDS, partial(_run_alone, kind, work))
+    alone = measured(folder.with_name(f"{name}-alone"), ALONE_ROUNDS, [TUNED], partial(_run_alone, kind, work))
     work = due(work, deadline_of(alone[TUNED.name]))
-    outcomes = measured(folder, ROUNDS, partial(_run_round, kind, work))
+    outcomes = measured(folder, ROUNDS, COMPETITORS, partial(_run_round, kind, work))
     table = deadline_rows(load, outcomes, kind)
     print_table(table, Console())
     write_json(table, folder.with_suffix(".json"))

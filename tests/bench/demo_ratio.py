@@ -43,7 +43,7 @@ def rows() -> list[dict]:
     """Rows `demo-ratio-<world>`, `fairness-<world>` and `losing-share-<world>` of each of ours, paired by round."""
     found = []
     for kind, folder in FOLDERS.items():
-        outcomes = measured(folder, ROUNDS, partial(run_round, kind))
+        outcomes = measured(folder, ROUNDS, COMPETITORS, partial(run_round, kind))
         times_s = mean_times(COMPETITORS, outcomes, kind, folder.with_suffix(".json"))
         for ours in OURS:
             found += ratios(ours, kind, times_s, outcomes)

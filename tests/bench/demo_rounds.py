@@ -9,7 +9,8 @@ one goes on with empty stores.
 import hashlib
 import shutil
 import statistics
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import Struct
 from rich.console import Console
 
+from controlplane.policies.rows import ROWS
 from controlplane.processes import exit_on_signals
 from controlplane.simulator.provenance import fingerprint
 from spark_listener.demo.application import Outcome
@@ -34,10 +36,12 @@ BULKY = ("cluster", "yarn", "inputs")
 EARLIER = ROOT / "tests" / "bench" / "rounds"
 """Rounds of earlier sittings, `<folder>/<number>.json`."""
 DECIDING = {
-    "controlplane": ("api/shim.py", "policies/rows.py", "runtime/live.py", "yarn_demo/runner.py"),
+    "controlplane": ("api/shim.py", "runtime/live.py", "yarn_demo/runner.py"),
     "spark_listener": ("demo/runner.py", "demo/workload.py"),
 }
-"""Entry points of the code that takes part in a round, by package. Pages, commands and reports do not."""
+"""Entry points of the code that takes part in a round, by package. Pages, commands and reports do not; nor does a
+policy that no contestant runs under."""
+ALL_POLICIES = ROOT / "controlplane" / "policies" / "rows.py"
 NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
 
 
@@ -50,16 +54,16 @@ class Round(Struct, frozen=True, kw_only=True):
 
 
 def measured(
-    folder: Path, rounds: int, run: Callable[[int, Path], dict[str, list[Outcome]]]
+    folder: Path, rounds: int, competitors: Sequence[Contestant], run: Callable[[int, Path], dict[str, list[Outcome]]]
 ) -> dict[str, list[Outcome]]:
-    """Each contestant's outcomes of the first `rounds` rounds; those that this code has not run yet are run.
+    """Each competitor's outcomes of the first `rounds` rounds; those that this code has not run yet are run.
 
     `run` gets a round's number and a folder to work in, which holds the stores of the round before.
 
     Raises SystemExit where files have changed during a round: it is not known which code ran.
     """
     exit_on_signals()
-    at, found = commit(), kept(folder, rounds)
+    at, found = commit(), kept(folder, rounds, competitors)
     work_dir = folder.with_name("demo-round")
     for number in range(len(found) + 1, rounds + 1):
         print(f"{folder.name}, round {number} of {rounds}", flush=True)
@@ -69,7 +73,7 @@ def measured(
             outcomes = {name: only for name, (only,) in run(number, work_dir).items()}
             if (now := commit()) != at:
                 raise SystemExit(f"it is {now} by now, and was {at} when the round began")
-            found.append(Round(commit=at, code=code(), outcomes=outcomes))
+            found.append(Round(commit=at, code=code(policies(competitors)), outcomes=outcomes))
             (work_dir / "round.json").write_bytes(msgspec.json.encode(found[-1]))
             for name in BULKY:
                 shutil.rmtree(work_dir / name, ignore_errors=True)
@@ -80,32 +84,47 @@ def measured(
     return {name: [one.outcomes[name] for one in found] for name in found[0].outcomes}
 
 
-def kept(folder: Path, rounds: int) -> list[Round]:
+def kept(folder: Path, rounds: int, competitors: Sequence[Contestant]) -> list[Round]:
     """The rounds that count, up to the first one that is missing: a folder's, or an earlier sitting's."""
     if commit().endswith("-dirty"):
         return []  # files that differ from their commit may differ again
+    now = code(policies(competitors))
     each = (
-        recorded(folder / str(number) / "round.json") or recorded(EARLIER / folder.name / f"{number}.json")
+        recorded(folder / str(number) / "round.json", now) or recorded(EARLIER / folder.name / f"{number}.json", now)
         for number in range(1, rounds + 1)
     )
     return [one for one in takewhile(bool, each) if one]
 
 
-def recorded(record: Path) -> Round | None:
-    """The round in a file, if this code has run it."""
+def recorded(record: Path, ran: str) -> Round | None:
+    """The round in a file, if the code with the fingerprint `ran` has run it."""
     if not record.exists():
         return None
     one = msgspec.json.decode(record.read_bytes(), type=Round)
-    return one if one.code == code() else None
+    return one if one.code == ran else None
+
+
+def policies(competitors: Iterable[Contestant]) -> frozenset[str]:
+    """Names of the allocators and speculators that they run under."""
+    return frozenset(name for one in competitors for name in (one.allocator, one.speculator) if name)
 
 
 @cache
-def code() -> str:
+def code(policies: frozenset[str]) -> str:
     """A fingerprint of the code that takes part in a round; Python's comments and docstrings do not count."""
     data = b"".join(path.read_bytes() for pattern in NOT_PYTHON for path in sorted(ROOT.glob(pattern)))
-    for name, files in DECIDING.items():
-        data += fingerprint(ROOT / name, [ROOT / name / file for file in files], b"").encode()
+    for package, files in entry_points(policies).items():
+        data += fingerprint(package, files, b"", without={ALL_POLICIES}).encode()
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def entry_points(policies: frozenset[str]) -> dict[Path, list[Path]]:
+    """The files of `DECIDING`, by their package's folder, and those that policies of these names are in."""
+    found = {ROOT / name: [ROOT / name / file for file in files] for name, files in DECIDING.items()}
+    for row in ROWS:
+        if row.name in policies:
+            found[ROOT / "controlplane"].append(Path(str(sys.modules[row.kernel.__module__].__file__)))
+    return found
 
 
 def on_one_cluster(

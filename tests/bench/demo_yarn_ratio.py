@@ -23,7 +23,8 @@ def rows() -> list[dict]:
 
     Each row has the same of application times, over the stock order that is best by those, and counts executors.
     """
-    four, outcomes = contestants(), measured(FOLDER, ROUNDS, run_round)
+    four = contestants()
+    outcomes = measured(FOLDER, ROUNDS, four, run_round)
     jobs_s = mean_times(four, outcomes, "independent", FOLDER.with_suffix(".json"))
     applications_s = {
         name: [statistics.fmean(one.application_s.values()) for one in rounds] for name, rounds in outcomes.items()

@@ -27,7 +27,7 @@ from spark_listener.demo.application import Outcome
 from spark_listener.demo.world import SPLIT_BYTES, World
 from spark_listener.event_log import read_attempts, read_stages
 from spark_listener.swim import ModelJob
-from tests.bench.demo_ratio import FIRST_SEED, FOLDERS, ROUNDS, SIZE
+from tests.bench.demo_ratio import COMPETITORS, FIRST_SEED, FOLDERS, ROUNDS, SIZE, TWO_ATTEMPTS
 from tests.bench.demo_rounds import Round, event_log, kept
 from tests.bench.paced import slowdown
 from tests.bench.statistics import ratio_row
@@ -58,30 +58,34 @@ class Model:
     allocator: str
     speculator: str
     speculator_settings: Mapping[str, float] = field(default_factory=dict)
+    max_copies: int = EngineSettings().max_copies_per_task
     is_stock: bool = False
 
     def settings(self) -> EngineSettings:
         """Stock knows no budgets, and one copy a task; ours has the defaults."""
-        stock = {"max_copies_per_task": 1, **UNLIMITED} if self.is_stock else {}
+        stock = UNLIMITED if self.is_stock else {}
         return EngineSettings(
             mode=Mode.CONTROL,
             allocator=self.allocator,
             speculator=self.speculator,
             speculator_settings=dict(self.speculator_settings),
+            max_copies_per_task=self.max_copies,
             **stock,
         )
 
 
 MODELS = {
-    "stock": Model(allocator="fifo", speculator="none", is_stock=True),
+    "stock": Model(allocator="fifo", speculator="none", max_copies=0, is_stock=True),
     "stock-tuned": Model(
         allocator="fair",
         speculator="stock-spark",
         speculator_settings={"quantile": SIZE.best_stock.quantile, "multiplier": SIZE.best_stock.multiplier},
+        max_copies=1,
         is_stock=True,
     ),
     "hopper+ras": Model(allocator="hopper", speculator="ras"),
     "unified+unified": Model(allocator="unified", speculator="unified"),
+    TWO_ATTEMPTS.name: Model(allocator="hopper", speculator="ras", max_copies=1),
 }
 
 
@@ -167,6 +171,7 @@ class DemoPlay(Play):
         world: World,
         overhead: Overhead,
         placement: int,
+        report_s: float = REPORT_S,
     ) -> None:
         self._demo, self._model, self._overhead = world, model, overhead
         self._demo_jobs = jobs
@@ -190,7 +195,7 @@ class DemoPlay(Play):
             kill_s=0.0, replicas=0, remote_factor=1.0, resumes=False, gives_up=False,
         )  # fmt: skip
         self._placement = placement
-        super().__init__(work, machines, model.settings(), cores_per_worker, REPORT_S)
+        super().__init__(work, machines, model.settings(), cores_per_worker, report_s)
 
     def driver(self, source: str, machines: range, slots_per_machine: int) -> Driver:
         """The contestant's."""
@@ -251,7 +256,10 @@ def mean_overhead(folder: Path, outcomes: Sequence[Outcome], worlds: Sequence[Wo
 def rows() -> list[dict]:
     """Rows `sim-real-<world>`: the simulated mean job time over the measured one, for each contestant."""
     found = [
-        row for kind, folder in FOLDERS.items() if (rounds := kept(folder, ROUNDS)) for row in _world(kind, rounds)
+        row
+        for kind, folder in FOLDERS.items()
+        if (rounds := kept(folder, ROUNDS, COMPETITORS))
+        for row in _world(kind, rounds)
     ]
     if not found:
         print("no round of the demo was run with this code")
