@@ -49,6 +49,28 @@ def mean_end_s(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_index: f
 
 
 @rule
+def copy_ends_s(
+    task: Record, t_rem_s: float, startup_s: float, tail_index: float, again: float, by_ras: bool
+) -> tuple[float, float, float]:
+    """Mean time to a task's first end with a copy of its own pace, with an equally slow one, and that one's own time.
+
+    By RAS's rule all are one time, which lies between both by the odds `again`.  Units: seconds.
+
+    >>> task = {"t_fresh_s": 2.0, "slowness": 4.0}
+    >>> copy_ends_s(task, t_rem_s=5.0, startup_s=1.0, tail_index=2.0, again=0.5, by_ras=True)
+    (3.0, 3.0, 3.0)
+    >>> copy_ends_s(task, t_rem_s=4.5, startup_s=1.0, tail_index=2.0, again=0.5, by_ras=False)[1:]
+    (4.5, 5.0)
+    """
+    work_s = task["t_fresh_s"] - startup_s
+    if by_ras:
+        between_s = startup_s + work_s * task["slowness"] ** again
+        return between_s, between_s, between_s
+    again_s = startup_s + work_s * task["slowness"]
+    return mean_end_s(t_rem_s, task["t_fresh_s"], startup_s, tail_index), min(again_s, t_rem_s), again_s
+
+
+@rule
 def shared_odds(kept_slowness: float, likeness: float) -> float:
     """Probability that a copy meets the task's slowness again, by its application and by the task's own attempts.
 
@@ -78,13 +100,26 @@ def added_slot_s(attempts: int, t_rem_s: float, end_s: float, tell_s: float, kil
 
 
 @rule
-def price_per_slot_s(waiting_jobs: int, slots: int, jobs_behind: float) -> float:
-    """Job-seconds that one slot-second costs the waiting jobs, each of which stands for `jobs_behind`.
+def slot_price_s(pool: Record, again: float, idle_price: float, jobs_behind: float) -> float:
+    """Job-seconds that one slot-second costs: the waiting jobs, each of which stands for `jobs_behind`.
 
-    >>> price_per_slot_s(waiting_jobs=2, slots=24, jobs_behind=3.0)
-    0.25
+    On idle slots, where none waits: `idle_price` times the probability that a copy is as slow, `again`.
+
+    >>> busy, idle = {"idle": 0, "waiting_jobs": 2, "slots": 24}, {"idle": 1, "waiting_jobs": 0, "slots": 24}
+    >>> [slot_price_s(pool, again=0.5, idle_price=1.0, jobs_behind=3.0) for pool in (busy, idle)]
+    [0.25, 0.5]
     """
-    return jobs_behind * waiting_jobs / max(slots, 1)
+    return again * idle_price if pool["idle"] > 0 else jobs_behind * pool["waiting_jobs"] / max(pool["slots"], 1)
+
+
+@rule
+def averaged(own: float, same: float, again: float) -> float:
+    """Mean of a number that is `own` for a copy of its own pace, and `same` for an equally slow one.
+
+    >>> averaged(own=1.0, same=3.0, again=0.25)
+    1.5
+    """
+    return (1.0 - again) * own + again * same
 
 
 @rule
@@ -98,10 +133,10 @@ def saved_s(t_rem_s: float, end_s: float, others_s: float) -> float:
 
 
 @rule
-def others_end_s(waiting: int, t_fresh_s: float, waiting_jobs: int, slots: int) -> float:
+def waiting_end_s(waiting: int, t_fresh_s: float, waiting_jobs: int, slots: int) -> float:
     """When the waiting originals of a job will have ended at the soonest, on its part of the slots.  Units: seconds.
 
-    >>> others_end_s(waiting=6, t_fresh_s=2.0, waiting_jobs=4, slots=12), others_end_s(0, 2.0, 4, 12)
+    >>> waiting_end_s(waiting=6, t_fresh_s=2.0, waiting_jobs=4, slots=12), waiting_end_s(0, 2.0, 4, 12)
     (6.0, 0.0)
     """
     return t_fresh_s * (1.0 + waiting * max(waiting_jobs, 1) / max(slots, 1)) if waiting > 0 else 0.0
@@ -221,27 +256,19 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
         if one["reason"] != Reason.NONE:
             continue
         again = shared_odds(pool["kept_slowness"], task["likeness"])
-        by_ras = again > settings["ras_above"]
-        kills, work_s = settings["end_beaten"] > 0.0 and not by_ras, t_fresh_s - startup_s
-        if by_ras:
-            own_s = same_s = again_s = startup_s + work_s * task["slowness"] ** again
-        else:
-            own_s = mean_end_s(t_rem_s, t_fresh_s, startup_s, tail_index)
-            again_s = startup_s + work_s * task["slowness"]
-            same_s = min(again_s, t_rem_s)
-        is_idle, others_s = pool["idle"] > 0, 0.0
-        price_s = again * settings["idle_price"]
+        by_ras, is_idle, rest_s = again > settings["ras_above"], pool["idle"] > 0, 0.0
+        kills = settings["end_beaten"] > 0.0 and not by_ras
+        own_s, same_s, again_s = copy_ends_s(task, t_rem_s, startup_s, tail_index, again, by_ras)
         if not is_idle:
-            is_last = t_rem_s == last_s[task["job"]]
-            others_s = second_s[task["job"]] if is_last else last_s[task["job"]]
-            others_s = max(
-                others_s,
-                others_end_s(job["waiting"] - optional[task["job"]], t_fresh_s, pool["waiting_jobs"], pool["slots"]),
-            )
-            price_s = price_per_slot_s(pool["waiting_jobs"], pool["slots"], settings["jobs_behind"])
-        added_s = (1.0 - again) * added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills)
-        added_s += again * added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills)
-        one["gain"] = (1.0 - again) * saved_s(t_rem_s, own_s, others_s) + again * saved_s(t_rem_s, same_s, others_s)
+            running_s = second_s[task["job"]] if t_rem_s == last_s[task["job"]] else last_s[task["job"]]
+            needed = job["waiting"] - optional[task["job"]]
+            rest_s = max(running_s, waiting_end_s(needed, t_fresh_s, pool["waiting_jobs"], pool["slots"]))
+        added_s = averaged(
+            added_slot_s(attempts, t_rem_s, own_s, pool["tell_s"], kills),
+            added_slot_s(attempts, t_rem_s, same_s, pool["tell_s"], kills),
+            again,
+        )
+        one["gain"] = averaged(saved_s(t_rem_s, own_s, rest_s), saved_s(t_rem_s, same_s, rest_s), again)
         mine, left_s, wanted, more_likely = foretold[row], seen.stages[task["stage"]]["deadline_s"], 1, 0.0
         is_bound = mine["is_known"] and mine["copy_miss"] < 1.0
         if is_bound:
@@ -249,7 +276,7 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
             more_likely = in_time_gain(miss, mine["copy_miss"], again, again_s, left_s)
             one["gain"] = more_likely * (left_s + job["age_s"])
             wanted += further_copies(miss, mine["copy_miss"], again, settings["least_more_likely"], task["copies_left"])
-        one["price"] = price_s * added_s
+        one["price"] = added_s * slot_price_s(pool, again, settings["idle_price"], settings["jobs_behind"])
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
         sooner_s = gs_gain_s(
