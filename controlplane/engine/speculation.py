@@ -287,7 +287,7 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
         "t_new_s": float(seen["t_new_s"]),
         "progress": float(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
         "expected_s": float(seen["expected_s"]),
-        "demand_s": float(cycle.view.jobs[job]["tasks"] * seen["expected_s"]),
+        "demand_s": float(cycle.view.jobs[job]["tasks"] * seen["service_s"]),
         "relative_size": float(seen["relative_size"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
@@ -311,7 +311,7 @@ def _note_reasons(cycle: Cycle) -> None:
     rows, seen = view.rows[changed], view.tasks[changed]
     answer = view.answer[changed]
     which = (seen["stage"], tasks.index[rows], answer["reason"], answer["gain"], answer["price"])
-    demand_s = view.jobs["tasks"][seen["job"]] * seen["expected_s"]
+    demand_s = view.jobs["tasks"][seen["job"]] * seen["service_s"]
     progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
     numbers = (*(seen[name] for name in _SEEN), demand_s, progress, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, gain, price, *inputs in zip(
