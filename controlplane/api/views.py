@@ -89,7 +89,7 @@ class JobView(Struct, frozen=True, kw_only=True):
     tail_index: float | None
     target: int
     cap: int
-    leased: bool
+    speculation_claimed: bool
     pocd: PocdState | None
     queued: QueuedState | None
 
@@ -125,7 +125,7 @@ class GrantView(Struct, frozen=True, kw_only=True):
     cap: int
     running: int
     virtual_size: float | None
-    leased: bool
+    speculation_claimed: bool
     queued: QueuedState | None
 
 

@@ -251,7 +251,7 @@ def _job(
     source: SourceState,
     row: int,
     stage_rows: list[int],
-    leased: bool,
+    speculation_claimed: bool,
     copied: list[s.CopiedTask],
 ) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
@@ -290,7 +290,7 @@ def _job(
         cap=int(jobs.cap[row]),
         fixed_target=int(jobs.fixed_target[row]),
         fixed_cap=int(jobs.fixed_cap[row]),
-        leased=leased,
+        speculation_claimed=speculation_claimed,
         pocd=pocd_state(moment, row, copied),
     )
 

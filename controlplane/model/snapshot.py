@@ -281,7 +281,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     """Target that an operator has fixed; -1 for none."""
     fixed_cap: int
     """Cap that an operator has fixed; -1 for none."""
-    leased: bool
+    speculation_claimed: bool
     pocd: PocdState | None = None
     queued: QueuedState | None = None
 
