@@ -27,7 +27,7 @@ ALWAYS = {
     "copies_launched": "Copies of its tasks that have started so far.",
     "copies_lost": "Copies of its tasks that have ended without being the first to succeed.",
     "copies_won": "Copies of its tasks that were the first to succeed.",
-    "copy_budget": "Copies that may run at once.",
+    "copy_limit": "Copies that may run at once.",
     "cores": "CPU cores of each slot or container asked for.",
     "cycle": "Number of the decision cycle, counted since the control plane started.",
     "deadline_s": "Seconds left to its deadline, negative once it has passed; null for a job without one.",

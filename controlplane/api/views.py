@@ -32,7 +32,7 @@ class PoolSummary(Struct, frozen=True, kw_only=True):
     slots: int
     running: int
     n_copies: int
-    copy_budget: int
+    copy_limit: int
     losing_core_s: float
     total_core_s: float
     tail_index: float | None

@@ -91,7 +91,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         slots=int(pools.slots[row]),
         running=len(source.attempts) + int(cluster.jobs.containers_running[source.jobs.rows].sum()),
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
-        copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
+        copy_limit=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
         likely_loss_core_s=budgets.likely_loss_core_s(row),
         total_core_s=float(pools.total_core_s[row]),

@@ -71,7 +71,7 @@ def overview(
     slots = sum(pool.slots for pool in pools)
     losing_core_s = sum(pool.losing_core_s for pool in pools)
     total_core_s = sum(pool.total_core_s for pool in pools)
-    allowed = min(sum(pool.copy_budget for pool in pools), copy_limit(slots=slots, share=copy_share))
+    allowed = min(sum(pool.copy_limit for pool in pools), copy_limit(slots=slots, share=copy_share))
     heard_s = min((pool.last_heard_s for pool in snapshot.pools), default=None)
     return Overview(
         headline=_headline(snapshot, jobs_before),
