@@ -17,7 +17,7 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.loading import load
 from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.seeing import JobSums, TaskView, job_sums
-from controlplane.engine.speculation import prepare, speculate
+from controlplane.engine.speculation import note_inputs, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.waiting import order_waiting, ordered_stages, orders_waiting
 from controlplane.model.cluster import SourceState, TaskKey
@@ -147,7 +147,7 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Advice:
     asked = [source for source in sources if source.attempts or orders_waiting(cycle, source)]
     if asked:
         deciding = remits(cycle.steering, cycle.cluster, asked)
-        speculate(cycle, asked, deciding, sums, prepare(cycle, asked, deciding, sums))
+        speculate(cycle, asked, deciding, sums, note_inputs(cycle, asked, deciding, sums))
         order_waiting(cycle, asked, deciding)
     for name, law, raised in cycle.decision.laws_broken:
         raise LawBroken(raised or TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")

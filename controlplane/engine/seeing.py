@@ -230,7 +230,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     """`POOL`, `JOB` and `STAGE` records in the rows of the cluster's own tables; dead rows hold anything."""
     pools, jobs, stages = cluster.pools, cluster.jobs, cluster.stages
     seen_pools = np.zeros(pools.size, dtype=POOL)
-    seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
+    seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.counted_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
     for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s", "queue", "to_come", "queue_executors"):
