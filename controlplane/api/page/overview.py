@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controlplane.api.page.formats import Figure, counted, number, seconds, share
+from controlplane.api.formats import Figure, counted, number, seconds, share
+from controlplane.api.report import ESTIMATES
 from controlplane.api.samples import SampleView, sample_views
 from controlplane.deciding.budgets import copy_limit
 from controlplane.model.facts import Mode
@@ -15,11 +16,6 @@ MODES = (
     (Mode.CONTROL, "launch and kill copies"),
     (Mode.OFF, "stop all copies, leave hosts to themselves"),
 )
-ESTIMATES = {
-    "t_rem": "Time to an attempt's end",
-    "t_new": "Duration of a fresh attempt",
-    "transfer_ratio": "Transfer for the next stage, over work",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
