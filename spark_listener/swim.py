@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.model.swim_trace import BLOCK_BYTES, TraceJob, blocks, parse_trace
+from controlplane.swim_trace import BLOCK_BYTES, TraceJob, blocks, parse_trace
 
 TRACE_PATH = Path(__file__).parent / "traces" / "FB-2009_samples_24_times_1hr_0.tsv"
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from controlplane.processes import write_whole
+from controlplane.processes import exit_on_signals, write_whole
 from tests.covered import measured, shares
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -293,4 +293,5 @@ def main(tier: str) -> int:
 
 
 if __name__ == "__main__":
+    exit_on_signals()
     sys.exit(main(sys.argv[1]))

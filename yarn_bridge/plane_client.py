@@ -42,7 +42,6 @@ class Grant:
     application: str
     target: int
     cap: int
-    leased: bool
     running: int
     pending: int
     virtual_size: float | None
@@ -105,7 +104,6 @@ def _grant(said: Mapping[str, Any]) -> Grant | None:
         application=said["job"],
         target=said["target"],
         cap=said["cap"],
-        leased=said["leased"],
         running=queued["running"],
         pending=queued["pending"],
         virtual_size=said["virtual_size"],

@@ -29,8 +29,6 @@ class Question(Struct, frozen=True, kw_only=True):
 
     policy: Annotated[str, Meta(max_length=100)]
     snapshot: Snapshot
-    seed: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    """For policies that draw by chance; none of today's does."""
 
 
 _read = msgspec.json.Decoder(Question).decode
@@ -45,5 +43,5 @@ async def decide_snapshot(request: Request) -> Response:
     except UNREADABLE as error:
         return unreadable(error)
     settings = runtime_of(request).scheduler.settings
-    asked = (question.snapshot, question.policy, settings, question.seed)
+    asked = question.snapshot, question.policy, settings
     return answer(await asyncio.get_running_loop().run_in_executor(_thread, decide, *asked))

@@ -15,12 +15,12 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from msgspec.structs import replace
 
+from controlplane.api.formats import FILTERS, job_path, quantity
 from controlplane.api.operate import LONGEST_REASON
 from controlplane.api.page import comparison, jobs, overview
 from controlplane.api.page import promises as promised
 from controlplane.api.page.allocation import AllocationChart, allocation_chart, held_by
 from controlplane.api.page.decisions import CHOICES, ShownDecision, Why, why
-from controlplane.api.page.formats import FILTERS, job_path, quantity
 from controlplane.api.page.reading import Reader
 from controlplane.api.page.timeline import WINDOW_ROWS, Timeline, layout, most_interesting, task_of
 from controlplane.api.promises import promises

@@ -15,8 +15,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from controlplane.api.answers import answer, shows
-from controlplane.api.page.formats import counted, number, seconds
-from controlplane.api.page.overview import ESTIMATES
+from controlplane.api.formats import counted, number, seconds
 from controlplane.api.reads import runtime_of
 from controlplane.model.decisions import DecisionOutcome, DecisionRecord, Result
 from controlplane.model.reasons import Action
@@ -30,6 +29,12 @@ router = APIRouter(prefix="/api/v1")
 
 MOST_DECISIONS = 100_000
 """Most decisions of a report; it reads the newest."""
+ESTIMATES = {
+    "t_rem": "Time to an attempt's end",
+    "t_new": "Duration of a fresh attempt",
+    "transfer_ratio": "Transfer for the next stage, over work",
+}
+"""What is estimated, in words."""
 _PER_READ = 1000
 _RACED = (Result.WON, Result.LOST)
 _COUNTED_AS = {

@@ -32,7 +32,7 @@ class PoolSummary(Struct, frozen=True, kw_only=True):
     slots: int
     running: int
     n_copies: int
-    copy_budget: int
+    copy_limit: int
     losing_core_s: float
     total_core_s: float
     tail_index: float | None
@@ -89,7 +89,7 @@ class JobView(Struct, frozen=True, kw_only=True):
     tail_index: float | None
     target: int
     cap: int
-    leased: bool
+    speculation_claimed: bool
     pocd: PocdState | None
     queued: QueuedState | None
 
@@ -125,7 +125,7 @@ class GrantView(Struct, frozen=True, kw_only=True):
     cap: int
     running: int
     virtual_size: float | None
-    leased: bool
+    speculation_claimed: bool
     queued: QueuedState | None
 
 

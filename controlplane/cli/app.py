@@ -176,7 +176,6 @@ def experiment(arguments: Annotated[list[str] | None, typer.Argument()] = None) 
 def decide(
     policy: Annotated[str, typer.Option(help="Allocator and speculator, as in hopper+ras.")],
     snapshot: Annotated[Path, typer.Option(help="The output of GET /api/v1/state:dump.")],
-    seed: Annotated[int, typer.Option(help="For policies that draw by chance; none of today's does.", min=0)] = 0,
     config_file: ConfigOption = None,
     output: AsOption = Output.TABLE,
 ) -> None:
@@ -190,7 +189,7 @@ def decide(
     try:
         state = engine.read_snapshot(snapshot.read_bytes())
         note(f"loading kernels; they are {COMPILED_ONCE}")
-        advice = engine.decide(state, policy, settings, seed)
+        advice = engine.decide(state, policy, settings)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError) as error:
         fail(f"{snapshot}: {error}", USAGE)
     except BadSetting as error:

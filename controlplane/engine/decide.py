@@ -17,7 +17,7 @@ from controlplane.engine.cycle import Cycle
 from controlplane.engine.loading import load
 from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.seeing import JobSums, TaskView, job_sums
-from controlplane.engine.speculation import prepare, speculate
+from controlplane.engine.speculation import note_inputs, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.waiting import order_waiting, ordered_stages, orders_waiting
 from controlplane.model.cluster import SourceState, TaskKey
@@ -114,11 +114,9 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """What the policy would do. `seed` is for policies that draw by chance; none of today's does."""
+    """What the policy would do."""
 
     policy: str
-    seed: int
-    """The seed of the question."""
     cycle: int
     """The cycle of the snapshot."""
     pools: list[PoolAdvice]
@@ -130,7 +128,7 @@ def read_snapshot(body: bytes) -> Snapshot:
     return msgspec.json.decode(body, type=Snapshot)
 
 
-def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int = 0) -> Advice:
+def decide(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Advice:
     """Decide as the pair "allocator+speculator" would in every pool.
 
     Jobs that had the speculators that their users name keep them.
@@ -149,12 +147,12 @@ def decide(snapshot: Snapshot, policy: str, settings: EngineSettings, seed: int 
     asked = [source for source in sources if source.attempts or orders_waiting(cycle, source)]
     if asked:
         deciding = remits(cycle.steering, cycle.cluster, asked)
-        speculate(cycle, asked, deciding, sums, prepare(cycle, asked, deciding, sums))
+        speculate(cycle, asked, deciding, sums, note_inputs(cycle, asked, deciding, sums))
         order_waiting(cycle, asked, deciding)
     for name, law, raised in cycle.decision.laws_broken:
         raise LawBroken(raised or TEXTS[law].sentence.removesuffix("."), f"{policy} in {name}")
     pools = [_advice(cycle, sums, pool) for pool in snapshot.pools]
-    return Advice(policy=policy, seed=seed, cycle=snapshot.cycle, pools=pools)
+    return Advice(policy=policy, cycle=snapshot.cycle, pools=pools)
 
 
 def _cycle(snapshot: Snapshot, policy: str, settings: EngineSettings) -> Cycle:

@@ -50,13 +50,18 @@ class StoredHabits(Struct, frozen=True, kw_only=True):
 class Habits:
     """How an application's tasks behave, whoever runs it: recurring applications share it."""
 
-    def __init__(self, stored: StoredHabits | None = None) -> None:
+    def __init__(self) -> None:
         self.tail = TailIndex(window=TAIL_WINDOW)
         self.shared = SharedSlowness()
         self.startup: dict[str, float] = {}
-        if stored is not None:
+
+    def load(self, stored: StoredHabits) -> None:
+        """Recall the output of `dump`, below what was learned since."""
+        if not self.tail.seen:
             self.tail.load(stored.tail)
-            self.shared, self.startup = stored.shared_slowness, stored.startup
+        if not self.shared.seen_log:
+            self.shared = stored.shared_slowness
+        self.startup = stored.startup | self.startup
 
     def dump(self) -> StoredHabits:
         """The state that a restart recalls."""
@@ -321,8 +326,8 @@ class Learning:
     def load(self, state: dict[str, Any]) -> list[str]:
         """Recall the output of `dump`, below what was learned since; returns the names of unusable parts."""
         stored, left_out = fit(state.get("applications", {}), StoredHabits)
-        learned = {name for name, habits in self._habits.items() if habits.tail.seen}
-        self._habits |= {name: Habits(habits) for name, habits in stored.items() if name not in learned}
+        for name, habits in stored.items():
+            self._habits.setdefault(name, Habits()).load(habits)
         parts = {
             "stages": self.remaining.history.load,
             "transfer": self.transfer.load,

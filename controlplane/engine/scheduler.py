@@ -27,7 +27,7 @@ from controlplane.engine.moment import Moment, moment
 from controlplane.engine.promises import foretell, settle
 from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.snapshot import describe, take_hosts
-from controlplane.engine.speculation import prepare, speculate
+from controlplane.engine.speculation import note_inputs, speculate
 from controlplane.engine.steering import Steering
 from controlplane.engine.still import still
 from controlplane.engine.waiting import order_waiting, orders_waiting
@@ -296,7 +296,7 @@ class Scheduler:
         asked = [source for source in due if source.attempts or orders_waiting(cycle, source)]
         if asked:
             deciding = remits(self.steering, self.cluster, asked)
-            budgets = prepare(cycle, asked, deciding, sums)
+            budgets = note_inputs(cycle, asked, deciding, sums)
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
             speculate(cycle, asked, deciding, sums, budgets)
             order_waiting(cycle, asked, deciding)

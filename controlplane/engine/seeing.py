@@ -15,7 +15,7 @@ from controlplane.deciding.standing import attempts_reason, forbidden_reason, se
 from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
-from controlplane.estimators.tail_index import mean_time_s
+from controlplane.estimators.tail_index import mean_time_s, service_time_s
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Jobs, Records, Stages
 from controlplane.model.facts import Mode
@@ -230,7 +230,7 @@ def view_groups(cluster: Cluster, now_s: float) -> tuple[Records, Records, Recor
     """`POOL`, `JOB` and `STAGE` records in the rows of the cluster's own tables; dead rows hold anything."""
     pools, jobs, stages = cluster.pools, cluster.jobs, cluster.stages
     seen_pools = np.zeros(pools.size, dtype=POOL)
-    seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.n_copies[: pools.size]
+    seen_pools["slots"], seen_pools["copies"] = pools.slots[: pools.size], pools.counted_copies[: pools.size]
     seen_pools["idle"], seen_pools["executor_slots"] = pools.idle[: pools.size], pools.executor_slots[: pools.size]
     seen_pools["foretold_error"] = pools.foretold_error[: pools.size]
     for name in ("waiting_jobs", "tail_index", "kept_slowness", "tell_s", "queue", "to_come", "queue_executors"):
@@ -334,10 +334,7 @@ def view_tasks(
             at = attempt["older"]
         if is_guessed:
             seen["worst_rem_s"] = seen["t_rem_s"]
-        known = is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"])
-        estimated = pools_estimated[task["pool"]]
-        expected_s = mean_time_s(seen["t_new_s"], fresh_startup_s(estimated), estimated["tail_index"])
-        seen["expected_s"] = expected_s if known else np.nan
+        seen["expected_s"], seen["service_s"] = fresh_times_s(seen["t_fresh_s"], stage, pools_estimated[task["pool"]])
         seen["work"], seen["likeness"] = task["input_bytes"], tasks_decided[row]["likeness"]
         rows[n] = row
         verdict, job = stages_decided[task["stage"]]["verdict"], jobs[task["job"]]
@@ -373,6 +370,15 @@ def show_finished(infos: Mapping[int, StageInfo], tasks: Records, stages: Record
     counts_input[rows] = by_input
     tasks["work"] = np.where(counts_input[tasks["stage"]], tasks["work"], 1.0)
     return finished
+
+
+@rule
+def fresh_times_s(t_fresh_s: float, stage: Estimated, pool: Estimated) -> tuple[float, float]:
+    """A fresh attempt's mean time, and the least that it works after its start-up; nan while none has finished."""
+    if not is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"]):
+        return np.nan, np.nan
+    startup_s, tail_index = fresh_startup_s(pool), pool["tail_index"]
+    return mean_time_s(t_fresh_s, startup_s, tail_index), service_time_s(t_fresh_s, startup_s, tail_index)
 
 
 @rule

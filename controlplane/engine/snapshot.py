@@ -1,7 +1,7 @@
 """How does the state look from outside? Turns the columns into the structs of `state:dump`."""
 
 from functools import cache
-from math import isfinite, nan
+from math import isfinite
 
 import numpy as np
 from msgspec import structs
@@ -12,11 +12,10 @@ from controlplane.engine.budgets import Budgets
 from controlplane.engine.growth import queue_limit
 from controlplane.engine.moment import Moment
 from controlplane.engine.pocd_state import copied_tasks, finite, pocd_state
-from controlplane.engine.seeing import JobSums, is_known, job_sums, mean_s
+from controlplane.engine.seeing import JobSums, fresh_times_s, job_sums, mean_s
 from controlplane.engine.waiting import waiting_indices
 from controlplane.estimators.host_slowness import HostHealth
 from controlplane.estimators.lateness import fresh_startup_s
-from controlplane.estimators.tail_index import mean_time_s
 from controlplane.hosts import kind_of
 from controlplane.model import snapshot as s
 from controlplane.model.cluster import Cluster, SourceState
@@ -92,7 +91,7 @@ def _pool(moment: Moment, source: SourceState, sums: JobSums | None, budgets: Bu
         slots=int(pools.slots[row]),
         running=len(source.attempts) + int(cluster.jobs.containers_running[source.jobs.rows].sum()),
         n_copies=int(sum(cluster.stages.n_copies[stage] for stage in stage_rows)),
-        copy_budget=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
+        copy_limit=copy_limit(slots=int(pools.slots[row]), share=moment.steering.settings.pool_copy_share),
         losing_core_s=float(pools.losing_core_s[row]),
         likely_loss_core_s=budgets.likely_loss_core_s(row),
         total_core_s=float(pools.total_core_s[row]),
@@ -252,7 +251,7 @@ def _job(
     source: SourceState,
     row: int,
     stage_rows: list[int],
-    leased: bool,
+    speculation_claimed: bool,
     copied: list[s.CopiedTask],
 ) -> s.JobState:
     cluster, jobs, info = moment.cluster, moment.cluster.jobs, moment.cluster.job_infos[row]
@@ -291,7 +290,7 @@ def _job(
         cap=int(jobs.cap[row]),
         fixed_target=int(jobs.fixed_target[row]),
         fixed_cap=int(jobs.fixed_cap[row]),
-        leased=leased,
+        speculation_claimed=speculation_claimed,
         pocd=pocd_state(moment, row, copied),
     )
 
@@ -341,14 +340,9 @@ def _task(moment: Moment, row: int, live: list[int], speculator: Policy) -> s.Ta
         "target": float(cluster.jobs.target[tasks.job[row]]),
         "progress": float(attempts.progress[cluster.leading_attempt(row)]),
     }
-    known = is_known(
-        n_finished=int(cluster.stages.n_finished[tasks.stage[row]]),
-        prior_duration_s=float(cluster.stages.prior_duration_s[tasks.stage[row]]),
-    )
-    pool = cluster.pools.estimated[tasks.pool[row]]
-    expected_s = mean_time_s(inputs["t_new_s"], fresh_startup_s(pool), pool["tail_index"])
-    inputs["expected_s"] = float(expected_s) if known else nan
-    inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * inputs["expected_s"]
+    stage, pool = cluster.stages.estimated[tasks.stage[row]], cluster.pools.estimated[tasks.pool[row]]
+    inputs["expected_s"], service_s = map(float, fresh_times_s(min(attempts.t_fresh_s[live]), stage, pool))
+    inputs["demand_s"] = float(cluster.jobs.open_tasks[tasks.job[row]]) * service_s
     inputs |= priced(reason, tasks.gain[row], tasks.price[row]) | speculator.shown(inputs)
     preferred = info.fact.preferred_hosts
     return s.TaskState(

@@ -58,7 +58,7 @@ def speculate(
         _note_reasons(cycle)
 
 
-def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: seeing.JobSums) -> Budgets:
+def note_inputs(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: seeing.JobSums) -> Budgets:
     """Write the kernels' inputs for each pool into its columns; returns the account of copies."""
     pools, budgets = cycle.cluster.pools, Budgets.of(cycle.settings, cycle.cluster, cycle.now_s)
     pools.due[:] = False
@@ -72,7 +72,7 @@ def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: see
         pools.tell_s[row] = startup_s + OBSERVED_S + cycle.settings.review_interval_ms / 1000
     rows = np.array([source.row for source in due], dtype=np.int64)
     pools.queue[rows], pools.to_come[rows], pools.queue_executors[rows] = rows, 0, 0
-    _prepare(cycle, due, remits, budgets)
+    _note_speculators(cycle, due, remits, budgets)
     jobs, n_jobs = cycle.cluster.jobs.rows(), cycle.cluster.jobs.size
     cycle.cluster.jobs.unjudged[jobs] &= ~pools.due[cycle.cluster.jobs.pool[jobs]]
     is_off = pools.off[cycle.cluster.jobs.pool[jobs]] | (cycle.cluster.jobs.mode_rank[jobs] == Mode.OFF.rank)
@@ -87,11 +87,11 @@ def prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], sums: see
     of_pool = np.bincount(cycle.cluster.jobs.pool[jobs[is_waiting]], minlength=pools.size)
     pools.waiting_jobs[: pools.size] = of_pool
     pools.idle[: pools.size] = np.maximum(pools.slots[: pools.size] - taken, 0)
-    pools.n_copies[: pools.size] = budgets.by_pool
+    pools.counted_copies[: pools.size] = budgets.by_pool
     return budgets
 
 
-def _prepare(cycle: Cycle, due: list[SourceState], remits: list[Remit], budgets: Budgets) -> None:
+def _note_speculators(cycle: Cycle, due: list[SourceState], remits: list[Remit], budgets: Budgets) -> None:
     """Write the inputs of each speculator into its jobs and their stages."""
     pools, jobs, stages = cycle.cluster.pools, cycle.cluster.jobs, cycle.cluster.stages
     questions, prepared = [], []
@@ -287,7 +287,7 @@ def _inputs(cycle: Cycle, place: int, sums: seeing.JobSums) -> dict[str, float]:
         "t_new_s": float(seen["t_new_s"]),
         "progress": float(cycle.cluster.attempts.progress[cycle.cluster.leading_attempt(task)]),
         "expected_s": float(seen["expected_s"]),
-        "demand_s": float(cycle.view.jobs[job]["tasks"] * seen["expected_s"]),
+        "demand_s": float(cycle.view.jobs[job]["tasks"] * seen["service_s"]),
         "relative_size": float(seen["relative_size"]),
         "rate": float(seen["progress_rate"]),
         "sibling_rate": float(seen["sibling_rate"]),
@@ -311,7 +311,7 @@ def _note_reasons(cycle: Cycle) -> None:
     rows, seen = view.rows[changed], view.tasks[changed]
     answer = view.answer[changed]
     which = (seen["stage"], tasks.index[rows], answer["reason"], answer["gain"], answer["price"])
-    demand_s = view.jobs["tasks"][seen["job"]] * seen["expected_s"]
+    demand_s = view.jobs["tasks"][seen["job"]] * seen["service_s"]
     progress = cluster.attempts.progress[[cluster.leading_attempt(row) for row in rows.tolist()]]
     numbers = (*(seen[name] for name in _SEEN), demand_s, progress, cluster.jobs.target[tasks.job[rows]])
     for stage, index, reason, gain, price, *inputs in zip(

@@ -142,7 +142,7 @@ def seen_or_foreseen(attempt: Estimated, work: float, input_bytes: float, pool: 
     return log(reads_s / max(attempt["t_fresh_s"], SHORTEST_S)) - log(attempt["rate"])
 
 
-FINISHED = np.dtype([("host", np.int64), ("n", np.float64), ("log_sum", np.float64)], align=True)
+HOST_COSTS = np.dtype([("host", np.int64), ("n", np.float64), ("log_sum", np.float64)], align=True)
 """Attempts of one stage that finished on one host: how many, and the sum of the logs of their costs."""
 
 
@@ -150,12 +150,12 @@ class FinishedCosts:
     """Costs of one stage's finished attempts, by host."""
 
     def __init__(self) -> None:
-        self.by_host = np.zeros(0, dtype=FINISHED)
+        self.by_host = np.zeros(0, dtype=HOST_COSTS)
 
     def place(self, host: int) -> int:
         """Place of a host's record, which is made if there is none."""
         if host not in self.by_host["host"]:
-            self.by_host = np.append(self.by_host, np.array([(host, 0.0, 0.0)], dtype=FINISHED))
+            self.by_host = np.append(self.by_host, np.array([(host, 0.0, 0.0)], dtype=HOST_COSTS))
         return int(np.flatnonzero(self.by_host["host"] == host)[0])
 
 
@@ -197,7 +197,7 @@ class HostSlowness:
         """Take the running attempts' evidence, all of it, instead of what the last review gave."""
         self._grow(int(host.max(initial=-1)) + 1)
         self._running_n[:], self._running_log_sum[:] = 0.0, 0.0
-        add_running(host, log_ratio, self._running_n, self._running_log_sum)
+        add_evidence(host, log_ratio, self._running_n, self._running_log_sum)
 
     def forget(self, hosts: list[int]) -> None:
         """Forget these hosts, whose rows may be given to others."""
@@ -300,7 +300,7 @@ def compare_finished(
 
 
 @kernel
-def add_running(host: Ints, log_ratio: Floats, n: Floats, log_sum: Floats) -> None:
+def add_evidence(host: Ints, log_ratio: Floats, n: Floats, log_sum: Floats) -> None:
     """Add attempts to the evidence about their hosts; those of unknown slowness say nothing."""
     for row in range(len(host)):
         if isfinite(log_ratio[row]):

@@ -137,16 +137,16 @@ def add_sample(
         if has_deadline:
             if (point + 1.0) / PER_WAVE * task_s > min(deadline_s, age_s):
                 return
-            take_in(samples, at + point, (done + ends) / width)
+            add_value(samples, at + point, (done + ends) / width)
         while not has_deadline and next_point < POINTS and done + ends >= (next_point + 1.0) / PER_WAVE * width:
             part = ((next_point + 1.0) / PER_WAVE * width - done) / ends
-            take_in(samples, at + next_point, (point + part) / PER_WAVE)
+            add_value(samples, at + next_point, (point + part) / PER_WAVE)
             next_point += 1
         done += ends
 
 
 @rule
-def take_in(samples: Floats, at: int, value: float) -> None:
+def add_value(samples: Floats, at: int, value: float) -> None:
     """One more value of the point whose weight stands at `at`."""
     samples[at] = KEPT_OF_OLD * samples[at] + 1.0
     samples[at + POINTS] = KEPT_OF_OLD * samples[at + POINTS] + value

@@ -105,7 +105,7 @@ class SharedSlowness(Struct):
             raise ValueError("no more can be kept than was seen")
 
     def observe(self, original_log: float, copy_log: float) -> None:
-        """Take one pair, as `race_seen` does."""
+        """Take one pair, as `race_seen` does; logs of measured paces hold no estimate of time to go, so all is real."""
         self.seen_log, self.kept_log = race_seen(self.seen_log, self.kept_log, original_log, copy_log, real=1.0)
 
     @property

@@ -24,14 +24,26 @@ _NOTHING = np.empty(0)
 
 
 @rule
+def service_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
+    """Least time that an attempt works after it has started up; `typical_s` has the geometric mean of both together.
+
+    Source: Redundancy and relaunch, section II: b, which a task takes times a Pareto slowdown from 1 upwards.
+
+    >>> round(service_time_s(0.1 + 2.0 * exp(1.0 / 1.5), startup_s=0.1, tail_index=1.5), 9)
+    2.0
+    """
+    return max(typical_s - startup_s, 0.0) * exp(-1.0 / max(tail_index, LEAST_TAIL))
+
+
+@rule
 def mean_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
-    """Mean time of an attempt that starts up, and then works for a Pareto time; `typical_s` has its geometric mean.
+    """Mean time of such an attempt, start-up included.
 
     >>> [round(mean_time_s(2.05, startup_s=0.1, tail_index=tail_index), 2) for tail_index in (1.5, 1.0)]
     [3.1, 15.9]
     """
-    startup_s, tail_index = min(startup_s, typical_s), max(tail_index, LEAST_TAIL)
-    return startup_s + (typical_s - startup_s) * tail_index / (tail_index - 1.0) * exp(-1.0 / tail_index)
+    tail_index, least_s = max(tail_index, LEAST_TAIL), service_time_s(typical_s, startup_s, tail_index)
+    return min(startup_s, typical_s) + least_s * tail_index / (tail_index - 1.0)
 
 
 @kernel

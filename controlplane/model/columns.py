@@ -68,7 +68,7 @@ class Pools(Table):
     off = flags(by=Writer.CYCLE)
     max_copies = ints(by=Writer.CYCLE)
     """Extra attempts that one task may have."""
-    n_copies = ints(by=Writer.CYCLE)
+    counted_copies = ints(by=Writer.CYCLE)
     """Copies that run or were ordered."""
     idle = ints(by=Writer.CYCLE)
     """Slots that no attempt holds, no original waits for, and no ordered copy will take."""

@@ -281,7 +281,7 @@ class JobState(Struct, frozen=True, kw_only=True):
     """Target that an operator has fixed; -1 for none."""
     fixed_cap: int
     """Cap that an operator has fixed; -1 for none."""
-    leased: bool
+    speculation_claimed: bool
     pocd: PocdState | None = None
     queued: QueuedState | None = None
 
@@ -356,7 +356,7 @@ class PoolState(Struct, frozen=True, kw_only=True):
     slots: int
     running: int
     n_copies: int
-    copy_budget: int
+    copy_limit: int
     losing_core_s: float
     likely_loss_core_s: float = 0.0
     """The same, and half of the cost of running copies so far."""

@@ -116,6 +116,7 @@ RUNNING_TASK = np.dtype(
         ("job", np.int64),  # row of its `JOB`
         ("attempts_started", np.int64),  # attempts so far, including ended ones
         ("expected_s", np.float64),  # mean time of a fresh attempt, by finished ones of its stage; nan if none
+        ("service_s", np.float64),  # least time that a fresh attempt works after its start-up; nan as `expected_s`
         ("work", np.float64),  # its total work, in the unit of `FINISHED`; nan where unknown
         ("likeness", np.float64),  # log odds by its attempts' paces that they share their slowness; 0 without evidence
     ],

@@ -10,8 +10,8 @@ import structlog
 
 _log = structlog.get_logger()
 
-MOST_CHARACTERS = 2**20
-"""Bytes that may wait to be written; lines beyond that are dropped."""
+MOST_BYTES = 2**20
+"""Bytes that may wait, or be in the middle of being written; lines beyond that are dropped."""
 
 RETRY_S = 1.0
 """Time between two attempts if writing fails: a full disk may have room again."""
@@ -28,8 +28,8 @@ class LogLines:
 
     def __init__(self, put: Callable[[bytes], int]) -> None:
         self._put = put
-        self._lines: list[str] = []
-        self._room = MOST_CHARACTERS
+        self._lines: list[bytes] = []
+        self._room = MOST_BYTES
         self._dropped = 0
         self._closing = False
         self._changed = threading.Condition()
@@ -38,12 +38,14 @@ class LogLines:
 
     def write(self, line: str) -> None:
         """Queues a line with its end, or drops it; never waits and never raises."""
+        data = line.encode(errors="backslashreplace")
         with self._changed:
-            if len(line) > self._room:
+            # The line about dropped ones is the writing thread's own, and needs no room.
+            if len(data) > self._room and threading.current_thread() is not self._thread:
                 self._dropped += 1
             else:
-                self._room -= len(line)
-                self._lines.append(line)
+                self._room -= len(data)
+                self._lines.append(data)
             self._changed.notify()
 
     def flush(self) -> None:
@@ -60,20 +62,24 @@ class LogLines:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._lines or self._dropped or self._closing)
-                lines, self._lines, self._room = self._lines, [], MOST_CHARACTERS
+                lines, self._lines = self._lines, []
                 dropped, self._dropped = self._dropped, 0
             if dropped:
                 _log.error("log_lines_dropped", lines=dropped)
             elif not lines:
                 return
-            self._put_all("".join(lines).encode(errors="backslashreplace"))
+            self._put_all(b"".join(lines))
 
     def _put_all(self, rest: bytes) -> None:
         """Continues where writing failed, so that no line is torn; gives up only at the end."""
         while rest:
             try:
-                rest = rest[self._put(rest) :]
+                n_written = self._put(rest)
             except OSError:
                 with self._changed:
                     if self._changed.wait_for(lambda: self._closing, RETRY_S):
                         return
+            else:
+                rest = rest[n_written:]
+                with self._changed:
+                    self._room += n_written

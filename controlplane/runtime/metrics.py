@@ -21,7 +21,7 @@ _POOL_GAUGES: tuple[tuple[str, str, Callable[[PoolState], float]], ...] = (
     ("slots", "Slots of the pool.", lambda pool: pool.slots),
     ("running_attempts", "Attempts running, copies included.", lambda pool: pool.running),
     ("running_copies", "Copies running.", lambda pool: pool.n_copies),
-    ("copy_budget", "Copies that may run at once.", lambda pool: pool.copy_budget),
+    ("copy_limit", "Copies that may run at once.", lambda pool: pool.copy_limit),
     ("virtual_size", "Slots that the pool's jobs could use well.", lambda pool: sum(j.virtual_size for j in pool.jobs)),
     ("allocated_slots", "Sum of the jobs' slot targets.", lambda pool: sum(j.target for j in pool.jobs)),
     ("tail_index", "Tail index of task durations; smaller is heavier.", lambda pool: pool.tail_index),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.model.swim_trace import BLOCK_BYTES
+from controlplane.swim_trace import BLOCK_BYTES
 from spark_listener.demo.contestants import BEST_STOCK, StockSetting
 from spark_listener.swim import TRACE_PATH, ModelJob, model_slice, read_trace
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.api import promises as api
-from controlplane.api.page.formats import number
+from controlplane.api.formats import number
 from controlplane.model.decisions import Promise
 from tests.plane import ended, message, running, working
 

@@ -128,7 +128,7 @@ def test_a_request_for_no_stage_that_is_known_waits_as_it_came(busy):
 
 def test_grants_and_hosts_are_listed(busy):
     (grant,) = items(busy, "grants")
-    assert (grant["job"], grant["leased"]) == ("job-1", True)
+    assert (grant["job"], grant["speculation_claimed"]) == ("job-1", True)
     assert grant["target"] > 0
     assert [host["host"] for host in items(busy, "hosts")] == [f"host-{n}" for n in range(4)]
 

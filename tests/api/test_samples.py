@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from controlplane.api.page.formats import job_path
+from controlplane.api.formats import job_path
 from tests.plane import ended, message, running, working
 
 pytestmark = pytest.mark.unit

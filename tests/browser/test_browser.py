@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from controlplane.api.page.formats import job_path
+from controlplane.api.formats import job_path
 from tests.browser.conftest import HOSTILE_ID, HOSTILE_NAME, Clock, jobs, make_app, through
 from tests.browser.scripted_driver import ScriptedDriver
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from controlplane.api.formats import job_path
 from controlplane.api.operate import LONGEST_REASON
-from controlplane.api.page.formats import job_path
 from tests.browser.conftest import HOSTILE_ID, HOSTILE_NAME, Clock, jobs, local_client, make_app, through
 from tests.browser.scripted_driver import ScriptedDriver
 from tests.plane import message, running, working

@@ -153,14 +153,13 @@ grasshopper decide --policy fair+late --snapshot state.json
 Ages and durations are seconds. Unknown numbers are null. A field that is missing or of another type is
 refused by its path, for example `$.pools[0].slots`; unknown fields are ignored. The JSON Schema is part of
 `/api/v1/openapi.json`, as `Snapshot`. `POST /api/v1/decide` answers the same question over HTTP, for dumps of up to a
-mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}, "seed": 0}}`.
+mebibyte: `{{"policy": "fair+late", "snapshot": {{...}}}}`.
 
 The answer has, for each pool, `targets` (slots, cap and virtual size of each job), `copies` (tasks that the policy
 would copy now, best first) and `refusals` (every other running task), both with score, reason and sentence.
 The dump is loaded into the engine, whose own cycle decides: under the policy and the settings in force it says what the
 engine would do at that moment. An ordered copy is on its way, and is not ordered again; a driver whose
-queue is missing from the dump counts as one without a queue. `seed` is repeated in the answer, for policies that
-draw by chance; none of today's does.
+queue is missing from the dump counts as one without a queue.
 
 {NOTE}
 {chr(10).join(parts)}"""

@@ -1,11 +1,13 @@
 """Does what is learned reach the decisions, and is what is over forgotten?"""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from controlplane.engine.learning import APPLICATIONS_KEPT, STARTUP, Learning
+from controlplane.engine.learning import APPLICATIONS_KEPT, STARTUP, Learning, StoredHabits
 from controlplane.engine.scheduler import Scheduler
 from controlplane.engine.seeing import job_sums
+from controlplane.estimators.tail_index import TailSamples
 from controlplane.model import cluster as cluster_of_all
 from controlplane.model import facts as f
 from controlplane.model.cluster import HOST_KEPT_S, KEPT_AFTER_CLOSE_S
@@ -172,6 +174,24 @@ def test_the_next_run_of_an_application_begins_with_its_start_ups():
         assert (pools.cold_startup_mean_s[row], pools.cold_startup_deviation_s[row]) == pytest.approx((0.8, 0.2))
         assert pools.startup_mean_s[row] != pools.startup_mean_s[row]
         assert pools.slots[row] == 0
+
+
+def test_a_store_that_is_read_late_completes_what_an_application_has_shown_since():
+    """Start-ups are seen before any task has ended. Those of the store are older; its tail is the only one."""
+    scenario = Scenario()
+    scenario.stage(4, input_bytes=1000)
+    scenario.start_all(4)
+    scenario.now_s = 0.8
+    scenario.tell(progress=dict.fromkeys(range(4), 10))
+    (name,) = scenario.scheduler.learned()["applications"]
+    stored = StoredHabits(tail=TailSamples(samples=[1.0] * 9, finished=[1] * 9), startup=dict.fromkeys(STARTUP, 5.0))
+    scenario.scheduler.restore({"applications": {name: msgspec.to_builtins(stored)}})
+    pools, row = scenario.scheduler.cluster.pools, scenario.scheduler.cluster.sources[SOURCE].row
+    for _ in range(2):
+        assert scenario.scheduler.learning.tail_samples(row) == 9
+        assert pools.cold_startup_mean_s[row] == pytest.approx(0.8)
+        scenario.tell(progress=dict.fromkeys(range(4), 20))
+    assert pools.startup_mean_s[row] == 5.0
 
 
 def test_what_a_full_report_tells_again_after_a_restart_teaches_nothing_twice():

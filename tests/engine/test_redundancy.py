@@ -1,6 +1,7 @@
 """Do copies at the start and relaunches become orders that keep the laws?"""
 
 from dataclasses import replace
+from math import exp
 
 import numpy as np
 import pytest
@@ -28,6 +29,15 @@ def earlier_run(scenario: Scenario, took_s: float) -> None:
     scenario.now_s += took_s
     over = [f.StageEnded(stage=9, stage_attempt=0), f.JobEnded(job="earlier")]
     scenario.tell([*(scenario.ended(98 + index, took_s, index=index, stage=9) for index in range(2)), *over])
+
+
+def busy(scenario: Scenario, offered_load: float) -> None:
+    """The pool has this load, and a light tail, for which the moments exist."""
+    cluster = scenario.scheduler.cluster
+    row = cluster.sources[SOURCE].row
+    scenario.scheduler.learning.review_tails = lambda *_: cluster.pools.tail_index.__setitem__(row, 3.0)
+    cluster.pools.offered_load[row] = cluster.pools.busy_share[row] = offered_load
+    cluster.pools.load_seen_s[row] = scenario.now_s
 
 
 def relaunching(factor: float = 3.0) -> Scenario:
@@ -65,19 +75,26 @@ def test_copies_start_with_the_tasks_of_a_job_whose_demand_is_known_and_small():
 def test_under_load_only_small_demand_has_copies_at_the_start(took_s, reason):
     """At a load of 0.3 eight slots have a finite limit: two tasks of 10 s are below it, two of five minutes not."""
     scenario = Scenario(replace(CONTROL, speculator="redundant-small"))
-    cluster = scenario.scheduler.cluster
     if took_s is not None:
         earlier_run(scenario, took_s)
-    row = cluster.sources[SOURCE].row
-    # A light tail, for which the moments exist.
-    scenario.scheduler.learning.review_tails = lambda *_: cluster.pools.tail_index.__setitem__(row, 3.0)
-    cluster.pools.offered_load[row] = cluster.pools.busy_share[row] = 0.3
-    cluster.pools.load_seen_s[row] = scenario.now_s
+    busy(scenario, 0.3)
     scenario.stage(2, name="map")
     given = orders(scenario.tell([scenario.started(0, 0), scenario.started(1, 1)]))
     assert len(given) == (0 if reason else 2)
     refused = {record.reason.name for record in scenario.records() if record.action is Action.REFUSE_COPY}
     assert refused == ({reason} if reason else set())
+
+
+@pytest.mark.parametrize(("share_of_limit", "n_copies"), [(0.95, 2), (1.05, 0)])
+def test_demand_is_in_the_unit_of_its_threshold(share_of_limit, n_copies):
+    """Both are tasks times the least time of one, k b. Mean times are half as long again at a tail index of 3."""
+    scenario = Scenario(replace(CONTROL, speculator="redundant-small"))
+    policy = speculator("redundant-small")
+    (small_s,) = policy.prepared(Load(8, 0.3, 3.0), np.array([2]), {})
+    earlier_run(scenario, share_of_limit * small_s / 2 * exp(1 / 3))
+    busy(scenario, 0.3)
+    scenario.stage(2, name="map")
+    assert len(orders(scenario.tell([scenario.started(0, 0), scenario.started(1, 1)]))) == n_copies
 
 
 @pytest.mark.parametrize("speculator", ["redundant-small", "relaunch"])
@@ -106,6 +123,15 @@ def test_the_old_attempt_is_killed_when_the_new_one_runs_and_not_before():
     for _ in range(100):
         scenario.now_s += 0.1
         assert orders(scenario.tell()) == []
+
+
+def test_a_task_is_late_by_its_siblings_even_if_a_copy_keeps_its_slowness():
+    """The expected duration is that of finished tasks; this one's own slowness would make it look less late."""
+    plain, alike = relaunching(), relaunching()
+    (habits,) = alike.scheduler.learning._habits.values()
+    habits.shared.observe(100.0, 100.0)
+    relaunched(plain), relaunched(alike)
+    assert alike.now_s == plain.now_s
 
 
 def test_a_copy_that_somebody_else_asked_for_kills_nothing():

@@ -93,11 +93,11 @@ def copied_by_spark_at_s(event_log, since_s):
 def under_lease(plane, driver, group):
     """Returns once the control plane knows that all but the hanging attempt are done, and claims the job."""
 
-    def leased():
+    def claimed():
         pool = plane.pool(driver.source) or {"jobs": []}
-        return any(j["name"] == group and j["leased"] and j["remaining_tasks"] == 1 for j in pool["jobs"])
+        return any(j["name"] == group and j["speculation_claimed"] and j["remaining_tasks"] == 1 for j in pool["jobs"])
 
-    eventually(leased, about=lambda: plane.pool(driver.source))
+    eventually(claimed, about=lambda: plane.pool(driver.source))
 
 
 FAULTS = {

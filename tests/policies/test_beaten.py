@@ -2,14 +2,34 @@
 
 import pytest
 
-from controlplane.policies.beaten import MOST_ATTEMPTS
-from controlplane.policies.registry import speculator
+from controlplane.policies.beaten import END_BEATEN, MOST_ATTEMPTS
+from controlplane.policies.registry import TABLE, speculator
+from controlplane.policies.row import Kind
 
 pytestmark = pytest.mark.unit
 END, KEEP = {"end_beaten": 1.0}, {"end_beaten": 0.0}
 
+SWITCHABLE = [row.name for row in TABLE if any(setting.name == END_BEATEN.name for setting in row.settings)]
+WITHOUT = {
+    "none": "no task has two attempts",
+    "mantri": "it has a margin of its own, by which attempts end",
+    "redundant-all": "in place of an attempt that ends it would start another one",
+    "redundant-small": "in place of an attempt that ends it would start another one",
+    "relaunch": "the new attempt takes the old one's place, whichever would end first",
+    "shed-plus": "keep_furthest says which attempts end",
+    "shed": "keep_furthest says which attempts end",
+    "dolly": "in place of an attempt that ends it would start another one",
+}
 
-@pytest.mark.parametrize("name", ["ras", "late", "stock-spark"])
+
+def test_every_speculator_ends_beaten_attempts_or_has_a_reason_not_to():
+    """Which one a user chooses should not decide by chance whether hopeless attempts hold slots."""
+    speculators = {row.name for row in TABLE if row.kind is Kind.SPECULATOR}
+    assert speculators == {*SWITCHABLE, *WITHOUT}
+    assert not WITHOUT.keys() & set(SWITCHABLE)
+
+
+@pytest.mark.parametrize("name", SWITCHABLE)
 def test_the_worse_attempt_ends_if_it_needs_much_longer(running, name):
     """Tasks whose best attempt takes 10 s more: one needs twice that, one hardly more, one runs alone."""
     view = running([10.0] * 3, [9.0] * 3, worst_rem_s=[20.0, 11.0, 20.0], running_attempts=[2, 2, 1])

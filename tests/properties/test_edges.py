@@ -74,6 +74,7 @@ def running(t_rem_s: list[float], t_new_s: list[float]) -> Seen:
         t_rem_s,
         t_new_s,
         expected_s=t_new_s,
+        service_s=t_new_s,
         elapsed_s=60.0,
         attempts_started=1,
         pools={"slots": 10},

@@ -141,9 +141,10 @@ def test_a_line_that_cannot_be_written_harms_nobody_and_is_written_once_it_can_b
     lines.close()
 
 
-def test_nobody_waits_for_a_reader_and_lines_dropped_meanwhile_are_told_where_they_are_missing(monkeypatch):
-    """A pipe that nobody reads is full after 64 kB; what is queued then is bounded, too."""
-    monkeypatch.setattr(log_lines, "MOST_CHARACTERS", 100)
+@pytest.mark.parametrize("word", ["line", "línea"])
+def test_nobody_waits_for_a_reader_and_lines_dropped_meanwhile_are_told_where_they_are_missing(word, monkeypatch):
+    """A pipe that nobody reads is full after 64 kB; what waits or is being written then is bounded, in bytes."""
+    monkeypatch.setattr(log_lines, "MOST_BYTES", 100)
     place = Place()
     place.opened.clear()
     lines = LogLines(place)
@@ -157,7 +158,7 @@ def test_nobody_waits_for_a_reader_and_lines_dropped_meanwhile_are_told_where_th
         eventually(lambda: place.n_calls)
         start_s = time.monotonic()
         for number in range(1000):
-            lines.write(f"line {number:04}\n")
+            lines.write(f"{word} {number:04}\n")
         assert time.monotonic() - start_s < 1.0
         place.opened.set()
         told = eventually(lambda: place.text if "dropped" in place.text else "").splitlines()
@@ -166,8 +167,8 @@ def test_nobody_waits_for_a_reader_and_lines_dropped_meanwhile_are_told_where_th
     finally:
         structlog.configure(**before)
         lines.close()
-    n_kept = 100 // len("line 0000\n")
-    assert told[:-1] == ["in the pipe", *(f"line {number:04}" for number in range(n_kept))]
+    n_kept = (100 - len("in the pipe\n")) // len(f"{word} 0000\n".encode())
+    assert told[:-1] == ["in the pipe", *(f"{word} {number:04}" for number in range(n_kept))]
     assert told[-1] == f'{{"event": "log_lines_dropped", "lines": {1000 - n_kept}}}'
 
 

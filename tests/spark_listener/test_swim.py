@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from controlplane.model.swim_trace import BLOCK_BYTES, TraceJob
+from controlplane.swim_trace import BLOCK_BYTES, TraceJob
 from spark_listener.swim import model_slice, read_trace
 
 pytestmark = pytest.mark.unit

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from controlplane.api.page.formats import counted, seconds
+from controlplane.api.formats import counted, seconds
 from controlplane.machine_load import caution
 
 

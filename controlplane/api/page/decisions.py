@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from controlplane.api.page.formats import number, seconds, words
+from controlplane.api.formats import number, seconds, words
 from controlplane.api.page.timeline import label, task_of
 from controlplane.api.views import result_of
 from controlplane.hosts.answers import host_sentence

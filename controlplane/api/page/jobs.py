@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from controlplane.api.page.formats import Figure, counted, number, seconds
+from controlplane.api.formats import Figure, counted, number, seconds
 from controlplane.api.page.promises import deadline_figures
 from controlplane.model.cluster import SILENT_S
 from controlplane.model.facts import Outcome

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controlplane.api.page.formats import Figure, counted, number, seconds, share
+from controlplane.api.formats import Figure, counted, number, seconds, share
+from controlplane.api.report import ESTIMATES
 from controlplane.api.samples import SampleView, sample_views
 from controlplane.deciding.budgets import copy_limit
 from controlplane.model.facts import Mode
@@ -15,11 +16,6 @@ MODES = (
     (Mode.CONTROL, "launch and kill copies"),
     (Mode.OFF, "stop all copies, leave hosts to themselves"),
 )
-ESTIMATES = {
-    "t_rem": "Time to an attempt's end",
-    "t_new": "Duration of a fresh attempt",
-    "transfer_ratio": "Transfer for the next stage, over work",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +67,7 @@ def overview(
     slots = sum(pool.slots for pool in pools)
     losing_core_s = sum(pool.losing_core_s for pool in pools)
     total_core_s = sum(pool.total_core_s for pool in pools)
-    allowed = min(sum(pool.copy_budget for pool in pools), copy_limit(slots=slots, share=copy_share))
+    allowed = min(sum(pool.copy_limit for pool in pools), copy_limit(slots=slots, share=copy_share))
     heard_s = min((pool.last_heard_s for pool in snapshot.pools), default=None)
     return Overview(
         headline=_headline(snapshot, jobs_before),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controlplane.api.page.formats import Figure, counted, number, share
+from controlplane.api.formats import Figure, counted, number, share
 from controlplane.estimators.calibration import Calibration
 from controlplane.model.snapshot import PocdState
 from controlplane.store.rows import EndedPromise

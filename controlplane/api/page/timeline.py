@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
 
-from controlplane.api.page.formats import seconds
+from controlplane.api.formats import seconds
 from controlplane.model.facts import Outcome
 from controlplane.runtime.history import AttemptRecord
 

@@ -41,13 +41,13 @@ def break_even_s(running_attempts: float, t_rem_s: float) -> float:
 
 
 @rule
-def is_beaten(t_rem_s: float, other_s: float, margin_s: float) -> bool:
+def is_far_slower(t_rem_s: float, other_s: float, margin_s: float) -> bool:
     """Whether an attempt is killed, because it needs much longer than another, or than a fresh one would.
 
     An unknown time is no evidence.
     Source: Mantri (OSDI'10), section 5.1.  Units: seconds.
 
-    >>> [is_beaten(t_rem_s=t_rem_s, other_s=20.0, margin_s=60.0) for t_rem_s in (80.0, 81.0, inf)]
+    >>> [is_far_slower(t_rem_s=t_rem_s, other_s=20.0, margin_s=60.0) for t_rem_s in (80.0, 81.0, inf)]
     [False, True, False]
     """
     return t_rem_s < inf and t_rem_s > (other_s + margin_s) * (1.0 + TOLERANCE)
@@ -94,7 +94,7 @@ def mantri(seen: Seen, settings: Record, answer: Records) -> None:
         if not known:
             too_few = t_rem_s < inf and stage["finished_from"] >= 0
             reason = Reason.TOO_FEW_FINISHED if too_few else Reason.UNKNOWN_DEMAND
-        elif is_beaten(t_rem_s=t_rem_s, other_s=mean_s, margin_s=margin_s):
+        elif is_far_slower(t_rem_s=t_rem_s, other_s=mean_s, margin_s=margin_s):
             reason = Reason.ENDS_SOONER_ANEW
         elif t_new_s >= bound_s:
             reason = Reason.CHEAPER_TO_WAIT
@@ -103,7 +103,7 @@ def mantri(seen: Seen, settings: Record, answer: Records) -> None:
         answer["score"][row], answer["reason"][row] = t_rem_s if known else 0.0, reason
         answer["kill"][row] = reason == Reason.ENDS_SOONER_ANEW and task["eligible"]
         answer["copies"][row] = answer["kill"][row] or (reason == Reason.LIKELY_SAVES and task["eligible"])
-        answer["end_last"][row] = attempts > 1 and is_beaten(
+        answer["end_last"][row] = attempts > 1 and is_far_slower(
             t_rem_s=task["worst_rem_s"], other_s=t_rem_s, margin_s=margin_s
         )
 

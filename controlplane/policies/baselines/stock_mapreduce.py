@@ -12,6 +12,7 @@ import numpy as np
 from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Record, Records
 from controlplane.model.reasons import Reason
+from controlplane.policies.beaten import END_BEATEN
 from controlplane.policies.row import COPYING, Kind, Row, Setting
 from controlplane.policies.seen import Seen
 from controlplane.policies.whole_slots import whole_up
@@ -129,6 +130,7 @@ ROW = Row(
             high=1.0,
             about="The same, as a share of the stage's running tasks.",
         ),
+        END_BEATEN,
     ),
     by_finished=True,
 )

@@ -1,7 +1,7 @@
 """Which tasks start with copies? Those of every job, or of jobs that are small enough for the present load.
 
 Copies, not coding: no host can make coded tasks from an application's. A job's demand is the tasks of its open
-stages, done or not, times the expected duration of one.
+stages, done or not, times their service time, as the paper's k b: without start-up, and without slowdowns.
 """
 
 import math
@@ -83,7 +83,7 @@ def answer_start(seen: Seen, attempts_at_start: int, small_s: float, answer: Rec
     reason = start_reason(
         running_attempts=task["running_attempts"],
         attempts_at_start=attempts_at_start,
-        demand_s=seen.jobs[task["job"]]["tasks"] * task["expected_s"],
+        demand_s=seen.jobs[task["job"]]["tasks"] * task["service_s"],
         small_s=small_s,
     )
     answer["score"][row], answer["reason"][row] = 1.0 / max(task["running_attempts"], 1), reason

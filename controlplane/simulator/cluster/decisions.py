@@ -161,6 +161,7 @@ def view_tasks(work: Workload, world: World, policy: PolicyPair, state: State) -
         task["expected_s"] = world.launch_s + work.service_s[job["id"]] * mean_factor(
             world.tail_index, world.tail_share
         )
+        task["service_s"] = work.service_s[job["id"]]
         task["relative_size"] = task["work"] = 1.0
         state.task_slots[n_tasks] = slot
         n_tasks += 1

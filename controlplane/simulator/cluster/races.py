@@ -45,7 +45,10 @@ def learn_of_race(work: Workload, world: World, state: State, slot: int) -> None
 
 @rule
 def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tuple[float, float]:
-    """Log of an attempt's estimated duration over its siblings', and the share of it that is still to come."""
+    """Log of an attempt's estimated duration over its siblings', and the share of it that is still to come.
+
+    A live engine knows the pace of what is done instead: no part of it is an estimate of what is still to come.
+    """
     one, now_s = state.slots[slot], state.counts[0]["now_s"]
     left_s = (one["end_s"] - now_s) * one["noise"]
     whole_s = now_s - one["started_s"] + left_s

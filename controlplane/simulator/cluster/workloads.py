@@ -15,8 +15,8 @@ import numpy as np
 
 from controlplane.model.columns import Floats, Ints
 from controlplane.model.errors import BadSetting
-from controlplane.model.swim_trace import BLOCK_BYTES, TraceJob, blocks, parse_trace
 from controlplane.simulator.cluster.world import Workload
+from controlplane.swim_trace import BLOCK_BYTES, TraceJob, blocks, parse_trace
 
 FACEBOOK_2009 = "FB-2009_samples_24_times_1hr_0.tsv"
 

@@ -32,20 +32,20 @@ def reasons(policy, running, settings=None, **columns):
 
 def test_demand_up_to_the_threshold_is_small(running):
     """D = k b: four tasks of 10 s are 40 slot-seconds, and "up to d" includes d itself."""
-    columns = {"expected_s": [10.0, 10.0], "jobs": {"tasks": 4}, "stages": {"prepared": [40.0, 39.0]}}
+    columns = {"service_s": [10.0, 10.0], "jobs": {"tasks": 4}, "stages": {"prepared": [40.0, 39.0]}}
     assert reasons(small, running, **columns) == [Reason.STARTS_WITH_COPIES, Reason.NOT_SMALL]
 
 
 def test_what_nobody_knows_is_not_promised_but_where_every_demand_is_small(running):
     """Without a finished sibling or an earlier run the demand is a guess; an infinite threshold does not ask."""
-    columns = {"expected_s": [nan, nan], "jobs": {"tasks": 1}, "stages": {"prepared": [1e6, inf]}}
+    columns = {"service_s": [nan, nan], "jobs": {"tasks": 1}, "stages": {"prepared": [1e6, inf]}}
     assert reasons(small, running, **columns) == [Reason.UNKNOWN_DEMAND, Reason.STARTS_WITH_COPIES]
     assert reasons(everyone, running, **columns) == [Reason.STARTS_WITH_COPIES] * 2
 
 
 def test_more_tasks_than_the_usual_job_has_are_large(running):
     """The threshold was found for jobs of up to max_tasks tasks; of others it says nothing."""
-    columns = {"expected_s": [0.1, 0.1], "jobs": {"tasks": 11}, "stages": {"prepared": [40.0, inf]}}
+    columns = {"service_s": [0.1, 0.1], "jobs": {"tasks": 11}, "stages": {"prepared": [40.0, inf]}}
     assert reasons(small, running, **columns) == [Reason.NOT_SMALL, Reason.STARTS_WITH_COPIES]
 
 

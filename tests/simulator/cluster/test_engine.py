@@ -92,7 +92,7 @@ class Twin:
         monkeypatch.setattr(speculation, "Load", lambda **known: Load(**known | {"offered_load": LOAD}))
         row = self.live.scheduler.steering.speculator(SOURCE)[0]
         self.goes_by_means = speculator in ("redundant-small", "relaunch")
-        self.left_out = NUMBERED if self.goes_by_means else NUMBERED | {"expected_s"}
+        self.left_out = NUMBERED if self.goes_by_means else NUMBERED | {"expected_s", "service_s"}
         self.left_out |= set() if row.by_finished else {"work"}
         driver = self.live.scheduler.cluster.sources[SOURCE]
         driver.attached = structs.replace(driver.attached, executor_slots=SLOTS_PER_MACHINE)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from controlplane.model.swim_trace import BLOCK_BYTES, blocks, parse_trace
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.summary import tasks_of
 from controlplane.simulator.cluster.workloads import Facebook, Synthetic, bing_like
+from controlplane.swim_trace import BLOCK_BYTES, blocks, parse_trace
 from spark_listener.swim import TRACE_PATH
 
 pytestmark = pytest.mark.unit

@@ -7,10 +7,10 @@ import numpy as np
 
 from controlplane.estimators.tail_index import Siblings, TailIndex
 from controlplane.estimators.transfer_ratio import TransferRatios, transfer_ratio
-from controlplane.model.swim_trace import BLOCK_BYTES
 from controlplane.simulator.cluster.summary import tasks_of
 from controlplane.simulator.cluster.workloads import Facebook, facebook_trace
 from controlplane.simulator.experiments.points import Point
+from controlplane.swim_trace import BLOCK_BYTES
 
 TRUE_TAIL_INDEX = 1.2
 """Not the prior, 1.5."""

@@ -96,12 +96,20 @@ final class JobBook {
     }
     job.active.remove(sparkJob);
     if (result instanceof JobFailed) {
-      String message = String.valueOf(((JobFailed) result).exception().getMessage());
-      job.outcome = message.contains("cancelled") ? "killed" : "failed";
+      job.outcome = isCancelled(sparkJob, ((JobFailed) result).exception().getMessage()) ? "killed" : "failed";
     }
     if (job.active.isEmpty() && (!job.key.isSql || endedExecutions.contains(job.key.key))) {
       end(job, atNanos);
     }
+  }
+
+  /**
+   * Whether this is what Spark says of a Spark job that it has cancelled, or that its context did not outlive; from 4.0 on it
+   * names the error's condition first. The text of other failures is the user's, and may be about anything.
+   */
+  static boolean isCancelled(int sparkJob, String message) {
+    String said = "Job " + sparkJob + " cancelled";
+    return message != null && (message.startsWith(said) || message.startsWith("[SPARK_JOB_CANCELLED] " + said));
   }
 
   /** A root execution is over; those that are nested in it are not known by their own id. */

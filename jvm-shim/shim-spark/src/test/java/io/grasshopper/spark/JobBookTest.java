@@ -2,8 +2,10 @@
 package io.grasshopper.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grasshopper.core.Fact;
 import io.grasshopper.core.Guard;
@@ -166,6 +168,19 @@ class JobBookTest {
     assertEquals("[job-1, sql-6]", ended.stream().sorted().collect(Collectors.toList()).toString());
     end(4);
     assertNull(loop.live().job("group-nightly"), "the end of 3 will not come");
+  }
+
+  /** What a user's code throws is quoted in the failure's text; its job has failed, whatever that is about. */
+  @Test
+  void onlyWhatSparkSaysOfACancelledJobIsTakenForAKill() {
+    for (String said : new String[] {
+        "Job 7 cancelled part of cancelled job group nightly", "Job 7 cancelled because SparkContext was shut down", "Job 7 cancelled ",
+        "[SPARK_JOB_CANCELLED] Job 7 cancelled as part of cancellation of all jobs SQLSTATE: XXKDA"}) {
+      assertTrue(JobBook.isCancelled(7, said), said);
+      assertFalse(JobBook.isCancelled(71, said), said);
+    }
+    assertFalse(JobBook.isCancelled(7, "Job aborted due to stage failure: ValueError: order 7 was cancelled"));
+    assertFalse(JobBook.isCancelled(7, null));
   }
 
   @Test
