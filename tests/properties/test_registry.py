@@ -82,7 +82,7 @@ def running_tasks(draw):
     view["slowness"], view["likeness"] = draw(column(n, st.floats(1, 100))), draw(column(n, st.floats(-5, 5)))
     view["attempts_started"] = view["running_attempts"] + draw(column(n, st.integers(0, 1), np.int64))
     view["expected_s"] = np.where(draw(column(n, st.booleans(), bool)), view["t_new_s"], np.nan)
-    view["service_s"] = view["expected_s"] * draw(column(n, st.floats(0, 1)))
+    view["service_s"] = view["expected_s"] * draw(column(n, st.floats(0.1, 1)))
     view["progress_rate"] = draw(column(n, st.one_of(st.just(0.0), st.floats(1e-6, 1e6))))
     view["sibling_rate"] = draw(column(n, st.one_of(st.just(np.nan), st.floats(1e-6, 1e6))))
     view["relative_size"] = draw(column(n, st.sampled_from([0.2, 1.0, 1.2, 5.0])))
