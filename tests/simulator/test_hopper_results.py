@@ -1,30 +1,24 @@
 """Do Hopper's experiments come to what they are known to come to? Small runs, all policies on the same jobs and luck.
 
-Each row is computed from its own points alone. Differences are asserted by their sign and by wide bounds, which two
-seeds of small runs keep to: a changed rule is noticed, and no figure is confirmed.
+Each row is computed from its own points alone. Its size is that of a larger run, within three standard errors; what it
+says is asserted by signs and wide bounds, which two seeds of small runs keep to. No figure of the paper is confirmed.
 """
 
+import json
 from functools import cache
 from itertools import pairwise
 from statistics import median
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from controlplane.simulator.experiments.experiment import Results, Scale
-from controlplane.simulator.experiments.hopper import (
-    EXPERIMENTS,
-    claims,
-    examples,
-    fairness,
-    gains,
-    learned,
-    locality,
-    tried,
-)
+from controlplane.simulator.experiments.experiment import Scale
+from controlplane.simulator.experiments.hopper import claims, examples, fairness, gains, learned, locality, tried
 from controlplane.simulator.experiments.hopper.comparisons import (
     LARGE,
     SEVERAL,
+    SURE,
     at_middle,
     clear,
     found,
@@ -33,7 +27,6 @@ from controlplane.simulator.experiments.hopper.comparisons import (
 from controlplane.simulator.experiments.hopper.comparisons import gains as gains_of
 from controlplane.simulator.experiments.hopper.conditions import (
     BING_LIKE,
-    CAPS,
     DURATIONS,
     EAGER,
     FACEBOOK,
@@ -48,43 +41,68 @@ from controlplane.simulator.experiments.hopper.conditions import (
 )
 from controlplane.simulator.experiments.points import Point
 from controlplane.simulator.experiments.points.learning import SHARES
+from tests.simulator.hopper_sizes import (
+    BY_ID,
+    EXPECTED,
+    HALF_SHARED,
+    HALF_SHARED_3,
+    OWN,
+    OWN_3,
+    ROUNDED,
+    ROWS,
+    SEEDS,
+    Measuring,
+    measured,
+)
 
 pytestmark = pytest.mark.unit
 
-BY_ID = {one.id.partition("/")[2]: one for one in EXPERIMENTS}
-OWN, HALF_SHARED = (DURATIONS[name] | CAPS["2 attempts"] for name in DURATIONS)
-OWN_3, HALF_SHARED_3 = (DURATIONS[name] | CAPS["3 attempts"] for name in DURATIONS)
-MEASURED: dict[tuple[str, int], object] = {}
 
+class OfTheirKind(Measuring):
+    """Every point comes to what the first of its kind with as many jobs came to, on each of its seeds."""
 
-class Measuring(Results):
-    """Results of an experiment's own points, measured when they are asked for, and once for all experiments."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(Scale.SMOKE, {})
-        self._own = {repr(point) for point in BY_ID[name].points(Scale.SMOKE)}
+    first: ClassVar[dict] = {}
 
     def __call__(self, point: Point) -> list:
-        name = repr(point)
-        assert name in self._own
-        for seed in point.seeds:
-            if (name, seed) not in MEASURED:
-                MEASURED[name, seed] = point.measure(seed)
-        return [MEASURED[name, seed] for seed in point.seeds]
+        assert self.has(point)
+        kind = type(point), getattr(getattr(point, "scenario", point), "jobs", None)
+        if kind not in self.first:
+            self.first[kind] = point.measure(1)
+        return [self.first[kind]] * point.runs
 
 
 @cache
 def results_of(name: str) -> Measuring:
+    """On the two seeds of a small run."""
     return Measuring(name)
 
 
 @pytest.mark.parametrize("name", BY_ID)
 def test_a_row_is_judged_by_its_own_points(name):
     """So that it can be run alone; and every claim and note has its numbers."""
-    found = BY_ID[name].finding(results_of(name))
+    found = BY_ID[name].finding(OfTheirKind(name))
     assert found.claims or found.notes
     assert all(claim.numbers for claim in found.claims)
     assert found.stand_in is bool(BY_ID[name].stand_in)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_comes_to_what_a_larger_run_came_to(name):
+    """Within three standard errors of 16 seeds, 1 to 16; each seed's policies have the same jobs and luck.
+
+    The larger run has the same small jobs and clusters on seeds 1001 to 1100. `python -m tests.simulator.hopper_sizes`
+    wrote its means to hopper_sizes.json, with their own standard errors, which are about 0.4 times as large.
+    """
+    expected = json.loads(EXPECTED.read_text())[name]
+    ours = measured(name, SEEDS)
+    assert ours.keys() == expected.keys()
+    off = {label: (abs(one.mean - expected[label][0]), one.error) for label, one in ours.items()}
+    assert {label: each for label, each in off.items() if not each[0] <= SURE * each[1] + ROUNDED} == {}
+
+
+def test_rows_whose_size_is_not_tested_have_no_chance_in_them():
+    """One trace, or two jobs whose durations are printed."""
+    assert BY_ID.keys() - ROWS.keys() == {"fair-example", "transfer-ratio", "table-1"}
 
 
 def test_lates_cap_bounds_its_copies_and_nothing_else():
@@ -262,7 +280,9 @@ def test_more_jobs_come_while_slots_are_short_under_hopper():
 
 def test_no_bin_of_a_centralized_hopper_gains_what_the_paper_has():
     """Figure 12: the claims that 50 % are gained, and up to 80 % in a bin, hold nowhere."""
-    held = {claim.statement: claim.held for claim in BY_ID["figure-12"].finding(results_of("figure-12")).claims}
+    held = {
+        claim.statement: claim.held for claim in BY_ID["figure-12"].finding(Measuring("figure-12", seeds=[1])).claims
+    }
     assert not any(held[text] for text in held if "about 50 %" in text or "up to 80 %" in text)
 
 
