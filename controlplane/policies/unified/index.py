@@ -374,7 +374,7 @@ ROW = Row(
         ),
         Setting(
             name="least_saving",
-            default=0.1,
+            default=0.05,
             low=0.0,
             high=1.0,
             about="Slot time that a copy must save, in shares of what the running attempt still needs; less is chance.",
