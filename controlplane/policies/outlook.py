@@ -1,8 +1,9 @@
 """How likely does each job end before its deadline, as it is and with further attempts of each of its stragglers?
 
 The theorems are about one wave of tasks that run: while tasks wait nothing is foretold. What later stages take is off
-the deadline of those that read input, as if it were certain; once they run themselves nothing is foretold either. Nor
-is it where a task's time to go is only guessed: before its pace can be judged, and where nothing tells its progress.
+the deadline of those that read input, as if it were certain; once they run themselves nothing is foretold either. A
+task whose pace cannot be judged, or whose progress nothing tells, is foretold by its age and by how long ended tasks of
+its stage took, here or in earlier jobs; where none has ended, nothing is.
 """
 
 import math
@@ -15,7 +16,7 @@ from controlplane.model.columns import CHOICES, Flags, Floats, Ints, Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.seen import Seen
 from controlplane.policies.shed_plus.assigning import pocd_with
-from controlplane.policies.shed_plus.forecast import forecast, log_of
+from controlplane.policies.shed_plus.forecast import forecast, is_learned, log_of, unjudged_miss
 from controlplane.policies.shed_plus.pocd import soonest_mean_s
 
 TASKS_WAIT, TASKS_OPTIONAL = int(Reason.TASKS_WAIT), int(Reason.TASKS_OPTIONAL)
@@ -54,7 +55,7 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
     `ordered` and `cores` are of the tasks, (n_tasks,): copies on their way, which count as if they ran, and cores that
     an attempt holds. `most` and `is_open_ended` are of the jobs, (n_jobs,): the most further attempts of a task, and
     whether stages follow of which nobody knows how long they take.
-    Source: Shed+, section IV.A, Theorem 2, and section IV.B.
+    Source: Shed+, section IV.A, Theorem 2, and Theorem 1 for tasks that cannot be judged; section IV.B.
     """
     found, n_jobs = forecast(seen), len(seen.jobs)
     log_pocd, core_s = np.zeros((n_jobs, CHOICES)), np.zeros((n_jobs, CHOICES))
@@ -64,18 +65,21 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
     for row in range(len(seen.tasks)):
         task, mine = seen.tasks[row], found[row]
         job, last = task["job"], min(most[task["job"]], CHOICES - 1)
+        is_judged = not (task["too_new"] or math.isnan(task["progress"]))
         if not seen.stages[task["stage"]]["deadline_s"] < math.inf:
             reason[job] = LATER_STAGES
-        elif not mine["is_known"] or task["too_new"] or math.isnan(task["progress"]):
+        elif not mine["is_known"] or not (is_judged or is_learned(task)):
             reason[job] = max(reason[job], PACE_UNKNOWN)
         else:
             left = further_left(task, ordered[row])
+            if not is_judged:
+                mine["miss"] = unjudged_miss(task, mine, seen)
             for choice in range(last + 1):
                 further = min(choice, left) if mine["is_straggler"] else 0
                 log_pocd[job, choice] += log_of(pocd_with(mine, ordered[row] + further))
                 core_s[job, choice] += cores[row] * copies_s(task, mine, seen.pools[task["pool"]], further)
             log_with_copies[job] += log_of(pocd_with(mine, ordered[row] + min(last, left)))
-            is_lost[job] |= log_pocd[job, last] == -math.inf
+            is_lost[job] |= is_judged and pocd_with(mine, ordered[row] + further) <= 0.0
     pocd, with_copies = np.exp(log_pocd), np.exp(log_with_copies)
     for job in range(n_jobs):
         reason[job] = job_reason(seen.jobs[job], is_open_ended[job], is_lost[job], reason[job])

@@ -37,6 +37,24 @@ def test_a_job_says_how_likely_it_is_in_time_and_what_copies_would_change():
     assert found.age_s <= promises.LOOK_EVERY_S
 
 
+def test_a_job_like_an_earlier_one_has_a_pocd_as_soon_as_all_of_its_tasks_run():
+    """None of them has shown any progress: how long such tasks take is learned from the earlier job's."""
+    scenario = begun(60_000)
+    scenario.now_s = 10.0
+    scenario.tell([scenario.ended(0, 10.0), scenario.ended(1, 10.0)])
+    scenario.tell([f.StageEnded(stage=1, stage_attempt=0), f.JobEnded(job="job")])
+    scenario.tell([f.JobSubmitted(job="next", deadline_ms=60_000)])
+    scenario.stage(2, job="next", stage=2, input_bytes=1000, name="stage 1")
+    scenario.now_s = 11.1
+    scenario.tell([scenario.started(2, 0, stage=2, index=0)])
+    assert pocd_of(scenario, "next").reason == "tasks_wait"
+    scenario.now_s = 12.2
+    scenario.tell([scenario.started(3, 1, stage=2, index=1)])
+    found = pocd_of(scenario, "next")
+    assert (found.reason, found.hopeless) == ("none", False)
+    assert 0.5 < found.first_pocd < found.with_copies < 1.0
+
+
 def test_what_was_chosen_counts_in_the_promise():
     """Copies that are ordered raise it before they start."""
     scenario = begun(20_000)

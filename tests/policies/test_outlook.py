@@ -21,7 +21,7 @@ LEAST_S = 60.0 * np.exp(-1 / 1.5)
 
 def seen(t_rem_s, *, jobs=None, stages=None, pools=None, **columns):
     """Tasks of which half is done and 120 s are left, in a pool whose attempts launch at once."""
-    usual = {"progress": 0.5, "t_fresh_s": 60.0, "copies_left": 9, "work": 1.0}
+    usual = {"progress": 0.5, "t_fresh_s": 60.0, "copies_left": 9, "work": 1.0, "expected_s": nan}
     return running(
         t_rem_s,
         [60.0] * len(t_rem_s),
@@ -62,6 +62,25 @@ def test_the_numbers_are_those_of_theorem_2_with_each_tasks_own_tail():
     assert found.pocd[0, :3] == pytest.approx(want)
     assert np.isnan(found.pocd[0, 3:]).all()
     assert Reason(found.reason[0]) is Reason.NONE
+
+
+@pytest.mark.parametrize("unjudged", [{"too_new": True}, {"progress": nan}])
+def test_before_its_pace_is_known_a_job_has_the_pocd_of_theorem_1(unjudged):
+    """Its two tasks have just launched: how long ended ones took foretells them, and copies of stragglers."""
+    found = look(seen([50.0, 50.0], expected_s=100.0, elapsed_s=0.0, **unjudged))
+    miss = (LEAST_S / 120.0) ** 1.5
+    assert found.pocd[0] == pytest.approx([(1 - miss) ** 2] * CHOICES)
+    assert found.with_copies[0] == pytest.approx((1 - miss * miss**5) ** 2)
+    straggling = look(seen([130.0], expected_s=100.0, elapsed_s=0.0, **unjudged))
+    assert straggling.pocd[0] == pytest.approx([1 - miss * miss**r for r in range(CHOICES)])
+
+
+def test_a_task_that_has_run_for_long_without_a_pace_is_known_to_need_longer():
+    """It launched 90 s ago and has worked for 80, with 120 s left: (80 / 200) ** 1.5 is its probability to be late."""
+    found = look(seen([50.0], pools={"startup_s": 10.0}, expected_s=100.0, elapsed_s=90.0, too_new=True))
+    assert found.pocd[0, 0] == pytest.approx(1 - (80.0 / 200.0) ** 1.5)
+    second = look(seen([50.0], expected_s=100.0, elapsed_s=80.0, too_new=True, running_attempts=2))
+    assert second.pocd[0, 0] == pytest.approx(1 - (80.0 / 200.0) ** 1.5 * (LEAST_S / 120.0) ** 1.5)
 
 
 def test_copies_cost_what_the_soonest_of_them_takes_or_the_original():
@@ -125,6 +144,8 @@ def test_a_guess_makes_no_job_hopeless():
     lost = {"t_fresh_s": 2000.0}
     assert reason_of(seen([900.0], too_new=True, progress=0.1, **lost)) is Reason.PACE_UNKNOWN
     assert reason_of(seen([900.0], progress=nan, **lost)) is Reason.PACE_UNKNOWN
+    learned = look(seen([900.0, 50.0], too_new=[True, False], expected_s=2000.0, t_fresh_s=[2000.0, 60.0]))
+    assert (Reason(learned.reason[0]), learned.pocd[0].max()) == (Reason.NONE, 0.0)
 
 
 def test_a_task_faster_than_the_least_time_of_its_siblings_is_no_lost_one():

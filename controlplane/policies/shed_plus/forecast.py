@@ -11,7 +11,13 @@ from controlplane.compiled import kernel, rule
 from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.seen import Seen
-from controlplane.policies.shed_plus.pocd import attempts_pocd, done_after, is_straggler, tail_index_of_attempt
+from controlplane.policies.shed_plus.pocd import (
+    attempts_pocd,
+    done_after,
+    is_straggler,
+    tail_index_of_attempt,
+    unjudged_pocd,
+)
 
 FORECAST = np.dtype(
     [
@@ -82,6 +88,23 @@ def least_s(task: Record, seen: Seen) -> float:
     if 0 <= first < stage["finished_to"] and task["work"] * seen.finished[first]["unit_s"] < math.inf:
         return max(task["work"] * seen.finished[first]["unit_s"] - launch_s, 0.0)
     return max(task["t_fresh_s"] - launch_s, 0.0) * math.exp(-1.0 / pool["tail_index"])
+
+
+@rule
+def is_learned(task: Record) -> bool:
+    """Whether ended attempts of its stage, in this job or in earlier ones, tell how long a task takes."""
+    return not math.isnan(task["expected_s"])
+
+
+@rule
+def unjudged_miss(task: Record, mine: Record, seen: Seen) -> float:
+    """Probability that all attempts of a task are late whose pace cannot be judged, by what is learned of its stage.
+
+    Attempts beside the oldest one count as further ones.
+    """
+    pool, left_s = seen.pools[task["pool"]], seen.stages[task["stage"]]["deadline_s"]
+    miss = 1.0 - unjudged_pocd(least_s(task, seen), task["elapsed_s"], left_s, pool["startup_s"], pool["tail_index"])
+    return miss * mine["copy_miss"] ** float(max(task["running_attempts"] - 1, 0))
 
 
 @rule

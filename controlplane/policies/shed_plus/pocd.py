@@ -41,6 +41,21 @@ def new_job_pocd(tasks: int, least_s: float, deadline_s: float, tail_index: floa
 
 
 @rule
+def unjudged_pocd(least_s: float, age_s: float, time_left_s: float, launch_s: float, tail_index: float) -> float:
+    """Probability that an attempt of this age ends in time, of which nothing is known but that it still runs.
+
+    At an age of 0 it is a task's factor of equation (3). Then it is known that it needs longer than it has worked.
+    Source: Shed+, Theorem 1, equation (3), conditioned on the age.  Units: seconds.
+
+    >>> [unjudged_pocd(least_s=1.0, age_s=age_s, time_left_s=4.0, launch_s=0.0, tail_index=1.0) for age_s in (0.0, 4.0)]
+    [0.75, 0.5]
+    >>> unjudged_pocd(1.0, 2.0, 4.0, 4.0, 1.0)
+    0.5
+    """
+    return attempts_pocd(max(least_s, age_s - launch_s), age_s + time_left_s - launch_s, tail_index, 1)
+
+
+@rule
 def tail_index_of_attempt(t_rem_s: float, least_left_s: float) -> float:
     """The tail index at which what is left of an attempt takes `t_rem_s` on average; inf for one that is not slow.
 

@@ -40,7 +40,7 @@ def shed(seen: Seen, settings: Record, answer: Records) -> None:
         elif is_copied[task["job"]]:
             one["reason"] = Reason.LOOKED_AT_LATER
             if task["running_attempts"] > 1 and newest_job_s[task["pool"]] < youngest_s[task["job"]]:
-                one["keep"] = kept(settings)
+                one["keep"] = kept(settings, seen.pools[task["pool"]])
         elif found[row]["miss"] <= 0.0:
             one["reason"] = Reason.IN_TIME
         else:

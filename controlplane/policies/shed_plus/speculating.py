@@ -46,20 +46,23 @@ SPARE = (
     ),
 )
 """What limits further attempts."""
+BY_HOST = -1.0
+"""The `keep_furthest` that follows the host, as any below 0 does."""
 KEEP_FURTHEST = Setting(
     name="keep_furthest",
-    default=0.0,
-    low=0.0,
+    default=BY_HOST,
+    low=BY_HOST,
     high=1.0,
-    about="Of several attempts, 0 keeps the one that ends first, 1 the one that has done most, as printed.",
-    switch=True,
+    about="Of several attempts, 0 keeps the one that ends first, 1 the one that has done most, as printed; -1 does "
+    "that where copies resume at a byte offset, in simulations: Spark and YARN start a copy from the beginning.",
 )
 
 
 @rule
-def kept(settings: Record) -> int:
+def kept(settings: Record, pool: Record) -> int:
     """Which of a task's attempts is kept when it is looked at again."""
-    return FURTHEST if settings["keep_furthest"] > 0 else SOONEST
+    by_host = settings["keep_furthest"] < 0
+    return FURTHEST if settings["keep_furthest"] > 0 or (by_host and pool["resumes"]) else SOONEST
 
 
 @rule
@@ -99,7 +102,7 @@ def shed_plus(seen: Seen, settings: Record, answer: Records) -> None:
             one["reason"] = unknown_reason(seen.stages[task["stage"]]["deadline_s"])
             continue
         if task["running_attempts"] > 1 and task["youngest_s"] >= every_s(task, seen, settings):
-            one["keep"] = kept(settings)
+            one["keep"] = kept(settings, seen.pools[task["pool"]])
         one["reason"] = Reason.IN_TIME
         if mine["is_straggler"]:
             one["reason"] = straggler_reason(

@@ -103,6 +103,16 @@ def test_a_task_with_copies_is_looked_at_again_after_a_while_and_keeps_one_attem
     assert shed_plus.speculate(in_time)["keep"].tolist() == [SOONEST]
 
 
+@pytest.mark.parametrize(("resumes", "by_host"), [(False, SOONEST), (True, FURTHEST)])
+def test_which_attempt_is_kept_follows_the_host_unless_it_is_set(late, resumes, by_host):
+    """Where copies resume at a byte offset, the attempt that has done most is not merely the oldest."""
+    view = late([130.0], pools={"resumes": resumes}, jobs={"age_s": 3.0}, running_attempts=3, youngest_s=99.0)
+    view.pools["startup_s"] = 10.0
+    for policy in (shed_plus, shed):
+        kept = [policy.speculate(view, {"keep_furthest": value})["keep"][0] for value in (0.0, 1.0)]
+        assert [policy.speculate(view)["keep"][0], *kept] == [by_host, SOONEST, FURTHEST]
+
+
 def test_a_copy_that_could_not_start_in_time_is_none(late):
     """Launching takes as long as there is left, also where there would be nothing left to do."""
     for policy in (shed_plus, shed):
