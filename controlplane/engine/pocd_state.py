@@ -43,7 +43,7 @@ def copied_tasks(moment: Moment, source: SourceState) -> dict[int, list[s.Copied
 
 def pocd_state(moment: Moment, row: int, copied: list[s.CopiedTask]) -> s.PocdState | None:
     """A job's PoCD as it was foretold last; None without a deadline. `copied` are its tasks with copies."""
-    jobs, reason = moment.cluster.jobs, Reason(int(moment.cluster.jobs.outlook[row]))
+    jobs, reason = moment.cluster.jobs, Reason(int(moment.cluster.jobs.outlook_reason[row]))
     if not jobs.deadline_s[row] < np.inf:
         return None
     foretold = zip(jobs.pocd[row].tolist(), jobs.pocd_core_s[row].tolist(), strict=True)

@@ -25,7 +25,7 @@ MOST_ATTEMPTS = 5_000
 """Attempts of the jobs that one cycle looks at; the first of them may have more."""
 
 
-def foretell(cycle: Cycle, due: list[SourceState], sums: JobSums, *, is_viewed: bool) -> None:
+def write_outlooks(cycle: Cycle, due: list[SourceState], sums: JobSums, *, is_viewed: bool) -> None:
     """Write the outlooks of those jobs of these pools whose turn it is; `is_viewed` says whether the cycle has a view.
 
     Without one nothing runs in these pools.
@@ -35,7 +35,7 @@ def foretell(cycle: Cycle, due: list[SourceState], sums: JobSums, *, is_viewed: 
     if not len(rows):
         return
     found = _look(cycle, due, sums, _flags(jobs.size, rows), is_viewed=is_viewed)
-    jobs.looked_s[rows], jobs.outlook[rows] = cycle.now_s, found.reason[rows]
+    jobs.looked_s[rows], jobs.outlook_reason[rows] = cycle.now_s, found.reason[rows]
     jobs.pocd[rows], jobs.pocd_core_s[rows] = found.pocd[rows], found.core_s[rows]
     jobs.pocd_with_copies[rows] = found.with_copies[rows]
     promised = rows[~np.isnan(found.pocd[rows, 0]) & (jobs.deadline_s[rows] > cycle.now_s)]

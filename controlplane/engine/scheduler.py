@@ -24,7 +24,7 @@ from controlplane.engine.late_jobs import stop_late_jobs
 from controlplane.engine.learning import Learning
 from controlplane.engine.ledger import Ledger, OpenOrder
 from controlplane.engine.moment import Moment, moment
-from controlplane.engine.promises import foretell, settle
+from controlplane.engine.promises import settle, write_outlooks
 from controlplane.engine.remits import remits, remits_of
 from controlplane.engine.snapshot import describe, take_hosts
 from controlplane.engine.speculation import note_inputs, speculate
@@ -302,7 +302,7 @@ class Scheduler:
             order_waiting(cycle, asked, deciding)
         else:
             self.learning.watch_hosts(self.cluster, cycle.now_s)
-        foretell(cycle, due, sums, is_viewed=bool(asked))
+        write_outlooks(cycle, due, sums, is_viewed=bool(asked))
 
     def _settle(self, changes: Changes, decision: Decision, now_s: float) -> None:
         """Match orders with their outcomes."""

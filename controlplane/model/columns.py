@@ -181,7 +181,7 @@ class Jobs(Table):
     """Whether it is on record that the mode leaves its tasks alone, and the mode is still off."""
     looked_s = floats(-np.inf, by=Writer.ENGINE)
     """When it was last foretold whether it will keep its deadline; never for jobs without one."""
-    outlook = ints(Reason.PACE_UNKNOWN, by=Writer.ENGINE)
+    outlook_reason = ints(Reason.PACE_UNKNOWN, by=Writer.ENGINE)
     """Reason code: 0 where its PoCD was known then, `HOPELESS`, or why it was not known."""
     pocd = choices(by=Writer.ENGINE)
     """Probability of completion before its deadline with 0, 1, 2 ... further attempts of each straggler."""

@@ -71,7 +71,7 @@ def hand_out(slots: int, most: Ints, order: Ints, target: Ints) -> int:
     """Raise targets to their most, in order, while slots last; returns the slots left.
 
     >>> target = np.array([1, 0, 0])
-    >>> hand_out(6, np.array([4, 5, 2]), np.array([2, 0, 1]), target), target.tolist()
+    >>> int(hand_out(6, np.array([4, 5, 2]), np.array([2, 0, 1]), target)), target.tolist()
     (0, [4, 1, 2])
     """
     for row in order:

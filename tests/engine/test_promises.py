@@ -212,7 +212,7 @@ def test_a_new_job_in_the_row_of_an_old_one_has_been_promised_nothing():
     jobs = scenario.scheduler.cluster.jobs
     assert row == 0
     assert isnan(jobs.first_pocd[row])
-    assert Reason(int(jobs.outlook[row])) is Reason.PACE_UNKNOWN
+    assert Reason(int(jobs.outlook_reason[row])) is Reason.PACE_UNKNOWN
 
 
 def test_a_copy_that_has_just_started_takes_no_knowledge_away():
