@@ -13,7 +13,7 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import JobResults
-from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.scenario import LIVE, ClusterScenario
 from controlplane.simulator.cluster.summary import ClusterSummary, window_of
 from controlplane.simulator.cluster.world import Workload
 from controlplane.simulator.live.play import Play
@@ -31,6 +31,7 @@ class EngineScenario(ClusterScenario):
     """
 
     estimates: str = field(default="engine", init=False)
+    max_copies: int = LIVE.max_copies_per_task
     pools: int = 1
     """Drivers, each with an equal part of the machines and of the jobs, in turns."""
 

@@ -7,6 +7,7 @@ import pytest
 
 from controlplane.estimators.calibration import calibrate
 from controlplane.model.errors import BadSetting
+from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Listed, Synthetic
@@ -154,6 +155,11 @@ def test_a_process_that_is_stopped_reads_nothing_and_ends_later():
     attempt = Attempt(id=1, task=None, number=0, machine=0, started_s=0.0, works_s=0.0, end_s=3.25, duty=0.25)
     read = [attempt.bytes_read(at_s) / TASK_BYTES for at_s in (0.125, 0.25, 0.9, 1.25, 1.9, 3.25)]
     assert read == pytest.approx([0.125, 0.25, 0.25, 0.5, 0.5, 1.0])
+
+
+def test_a_task_may_have_as_many_copies_as_live():
+    """Unless the scenario says otherwise."""
+    assert EngineScenario(policy="hopper+ras").max_copies == EngineSettings().max_copies_per_task
 
 
 @pytest.mark.parametrize(
