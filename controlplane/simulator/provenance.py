@@ -14,6 +14,8 @@ from controlplane.simulator.cluster.workloads import trace_path
 PACKAGE = Path(controlplane.__file__).parent
 MEASURING = PACKAGE / "simulator" / "experiments" / "points"
 """The code that measures: a result depends on it and on what it imports, not on what judges or presents it."""
+WITH_ENGINE = MEASURING / "engine.py"
+"""Results of these points alone depend on the live engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +30,15 @@ class Provenance:
 
 
 @cache
-def provenance() -> Provenance:
-    """That of the running code."""
-    code = fingerprint(PACKAGE, MEASURING.glob("*.py"), trace_path().read_bytes())
+def provenance(*, with_engine: bool = False) -> Provenance:
+    """That of the running code, with the live engine or without."""
+    code = fingerprint(PACKAGE, measuring(with_engine=with_engine), trace_path().read_bytes())
     return Provenance(version=controlplane.__version__, commit=_commit(), code=code)
+
+
+def measuring(*, with_engine: bool) -> list[Path]:
+    """The files of points, with those in which the live engine decides or without."""
+    return [path for path in MEASURING.glob("*.py") if with_engine or path != WITH_ENGINE]
 
 
 def fingerprint(package: Path, files: Iterable[Path], data: bytes, without: Container[Path] = ()) -> str:

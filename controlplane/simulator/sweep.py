@@ -55,8 +55,9 @@ def computing(on: str | None) -> Iterator[Compute]:
         for job in as_completed(jobs):
             with _told_if_gone(on, context):
                 code, result = job.result()
-            if code != provenance().code:
-                raise OtherCode(f"workers simulate with code {code}, this process with {provenance().code}")
+            ours = provenance(with_engine=True).code
+            if code != ours:
+                raise OtherCode(f"workers simulate with code {code}, this process with {ours}")
             yield jobs[job], result
 
     try:
@@ -136,5 +137,5 @@ def _spark(master: str) -> Any:
 
 def _as_a_job(context: Any, cell: Cell) -> tuple[str, Any]:
     """Runs a cell on some executor; returns the code it ran with, too."""
-    (found,) = context.parallelize([cell], 1).map(lambda one: (provenance().code, one())).collect()
+    (found,) = context.parallelize([cell], 1).map(lambda one: (provenance(with_engine=True).code, one())).collect()
     return found

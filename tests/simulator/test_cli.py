@@ -166,7 +166,7 @@ def test_who_stops_early_waits_for_no_cell_that_has_not_begun(monkeypatch):
 
     monkeypatch.setattr(sweep, "_spark", lambda master: context)
     monkeypatch.setattr(sweep, "_as_a_job", as_a_job)
-    monkeypatch.setattr(sweep, "provenance", lambda: SimpleNamespace(code="1"))
+    monkeypatch.setattr(sweep, "provenance", lambda **_: SimpleNamespace(code="1"))
     with sweep.computing("local[2]") as compute:
         assert next(compute([int, *[lambda: over.wait(60)] * 200])) == (0, 0)
     assert len(begun) <= sweep.JOBS_AT_ONCE + 1

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.simulator.experiments import EXPERIMENTS
 from controlplane.simulator.experiments.experiment import Scale
-from controlplane.simulator.provenance import MEASURING, PACKAGE, fingerprint, import_closure
+from controlplane.simulator.provenance import MEASURING, PACKAGE, fingerprint, import_closure, measuring
 
 pytestmark = pytest.mark.unit
 
@@ -46,6 +46,11 @@ def package(tmp_path) -> Path:
 
 def found(package: Path, data: bytes = b"trace") -> str:
     return fingerprint(package, [package / "measures.py"], data)
+
+
+def taking_part(*, with_engine: bool) -> set[str]:
+    files = import_closure(PACKAGE, measuring(with_engine=with_engine))
+    return {str(path.relative_to(PACKAGE)) for path in files}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,7 @@ def test_every_kind_of_point_is_among_the_code_that_measures():
 
 def test_both_simulators_count_and_no_judgement():
     """What decides a result is there; what reads it may be mended while results are being computed."""
-    closure = {str(path.relative_to(PACKAGE)) for path in import_closure(PACKAGE, MEASURING.glob("*.py"))}
+    closure = taking_part(with_engine=False)
     assert {
         "simulator/cluster/events.py",
         "simulator/masterworker/master.py",
@@ -108,3 +113,10 @@ def test_both_simulators_count_and_no_judgement():
     } <= closure
     assert not [name for name in closure if "experiments" in name and "points" not in name]
     assert not [name for name in closure if name.startswith(("engine", "runtime", "api"))]
+
+
+def test_the_engine_counts_where_it_decides():
+    """A change of it makes no result of the cluster model old, and every one of its own."""
+    assert "engine/scheduler.py" in taking_part(with_engine=True)
+    every = {type(point) for one in EXPERIMENTS for point in one.points(Scale.SMOKE)}
+    assert {one.__name__ for one in every if one.with_engine} == {"EngineTimes"}

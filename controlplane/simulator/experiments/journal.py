@@ -28,7 +28,7 @@ def missing(experiments: Iterable[Experiment], scale: Scale, folder: Path) -> li
 
 def keep(point: Point, seed: int, result: Any, scale: Scale, folder: Path) -> None:
     """Write down what a point measured on a seed."""
-    line = {"point": repr(point), "seed": seed, **asdict(provenance()), "result": result}
+    line = {"point": repr(point), "seed": seed, **asdict(provenance(with_engine=point.with_engine)), "result": result}
     with _alone(scale, folder), _path(scale, folder).open("a") as file:
         file.write("\n" + json.dumps(line))
 
@@ -50,7 +50,8 @@ def findings(experiments: Sequence[Experiment], scale: Scale, folder: Path) -> l
 def _read(scale: Scale, folder: Path) -> dict[tuple[str, int], Any]:
     """Results of the running code, by point and seed."""
     lines = _lines(_path(scale, folder))
-    return {(point, seed): line["result"] for (code, point, seed), line in lines.items() if code == provenance().code}
+    codes = {provenance(with_engine=with_engine).code for with_engine in (False, True)}
+    return {(point, seed): line["result"] for (code, point, seed), line in lines.items() if code in codes}
 
 
 def _lines(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:

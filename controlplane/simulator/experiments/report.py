@@ -33,7 +33,7 @@ def page(findings: Sequence[tuple[Experiment, Finding]], scale: Scale) -> str:
         scale=scale,
         scale_in_words=SCALES[scale],
         counts=", ".join(f"{sum(found.verdict is one for _, found in findings)} {one}" for one in Verdict),
-        source=provenance(),
+        source=provenance(with_engine=any(point.with_engine for one, _ in findings for point in one.points(scale))),
         colours=COLOURS,
         svg=lambda chart: Markup(svg(chart)),  # noqa: S704  # which escapes its texts
         verdict=lambda found: _sign(SIGNS[found.verdict], found.verdict.value),

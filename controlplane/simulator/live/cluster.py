@@ -2,14 +2,35 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import inf
+from math import exp, inf
 from typing import Any
+
+import numpy as np
 
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 
 TASK_BYTES = 10**9
-"""Every task reads as much: all tasks of a stage are equal work."""
+"""What a task of mean size reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spreads:
+    """How unequal start-ups and tasks are: the standard deviation of the logarithm of a factor whose mean is 1."""
+
+    launch: float = 0.0
+    """Of each attempt's start-up."""
+    size: float = 0.0
+    """Of what each task reads, and of the time it takes."""
+
+
+def drawn_factor(spread: float, *key: int) -> float:
+    """A lognormal factor with a mean of 1, the same whenever it is drawn for this key.
+
+    >>> drawn_factor(0.0, 1, 2), drawn_factor(0.5, 1, 2) == drawn_factor(0.5, 1, 2)
+    (1.0, True)
+    """
+    return exp(spread * float(np.random.default_rng(key).standard_normal()) - spread**2 / 2) if spread > 0 else 1.0
 
 
 def ran_s(until_s: float, duty: float) -> float:
@@ -52,12 +73,14 @@ class Attempt:
     """The order that asked for it; 0 for an original."""
     duty: float = 1.0
     """Its process runs for so much of each second."""
+    size_bytes: int = TASK_BYTES
+    """What it reads in all."""
 
     def bytes_read(self, now_s: float) -> int:
         """Bytes read so far: it reads evenly until its end, while its process runs."""
         begun_s, done_s, ended_s = (ran_s(at_s, self.duty) for at_s in (self.works_s, now_s, self.end_s))
         share = (done_s - begun_s) / (ended_s - begun_s) if ended_s > begun_s else 1.0
-        return int(TASK_BYTES * min(max(share, 0.0), 1.0))
+        return int(self.size_bytes * min(max(share, 0.0), 1.0))
 
     def started(self) -> f.AttemptStarted:
         """The fact of its start."""
@@ -106,6 +129,8 @@ class Stage:
     job: "Job"
     work_s: list[list[float]]
     """By task and attempt, what it takes once it works."""
+    sizes_bytes: list[int]
+    """What each task reads."""
     waiting: list[int]
     """Indices of the tasks that have not started, the last one next."""
     tasks: dict[int, Task] = field(default_factory=dict)

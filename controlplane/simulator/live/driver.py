@@ -27,8 +27,10 @@ from controlplane.simulator.live.cluster import (
     Job,
     Ordered,
     Slots,
+    Spreads,
     Stage,
     Task,
+    drawn_factor,
     executor,
     host,
     ran_s,
@@ -37,6 +39,8 @@ from controlplane.simulator.live.cluster import (
 
 MOST_STARTED = 16
 """Attempts of a task whose durations are drawn; further ones take as long as the last of these."""
+LAUNCH, SIZE = 1, 2
+"""What a factor is drawn for."""
 DRAWN = np.dtype([("id", np.int64), ("key", np.uint64)])
 
 
@@ -54,6 +58,7 @@ class Run(Protocol):
 
     work: Workload
     world: World
+    spreads: Spreads
     report_s: float
     now_s: float
     ids: Iterator[int]
@@ -134,14 +139,19 @@ class Driver:
         job.phase += 1
         at = int(self._play.work.first_phase[job.id]) + job.phase
         n_tasks = int(self._play.work.phase_tasks[at])
+        sizes = [drawn_factor(self._play.spreads.size, self._play.world.seed, SIZE, at, one) for one in range(n_tasks)]
         job.stage = self._stages[at] = Stage(
-            id=at, job=job, work_s=self.draw_s(job), waiting=list(range(n_tasks))[::-1], launched_s=self._play.now_s
+            id=at,
+            job=job,
+            work_s=[[size * one_s for one_s in task_s] for size, task_s in zip(sizes, self.draw_s(job), strict=True)],
+            sizes_bytes=[round(size * TASK_BYTES) for size in sizes],
+            waiting=list(range(n_tasks))[::-1],
+            launched_s=self._play.now_s,
         )
-        sizes = [TASK_BYTES] * n_tasks
         self._tell(
             f.StageSubmitted(
                 job=job.key, stage=at, stage_attempt=0, n_tasks=n_tasks, name=self.stage_name(job),
-                kind="shuffle_map", input_bytes=sizes,
+                kind="shuffle_map", input_bytes=job.stage.sizes_bytes,
             )
         )  # fmt: skip
         if self._play.world.gives_up and job.phase == 0:
@@ -179,7 +189,9 @@ class Driver:
         stage, job = task.stage, task.stage.job
         work_s = stage.work_s[task.index][min(task.n_started, MOST_STARTED - 1)] * float(self._play.factor[machine])
         duty = self.duty(machine, work_s)
-        working_s = ran_s(self._play.now_s, duty) + self._play.world.launch_s
+        key = self._play.world.seed, LAUNCH, stage.id, task.index, task.n_started
+        launch_s = self._play.world.launch_s * drawn_factor(self._play.spreads.launch, *key)
+        working_s = ran_s(self._play.now_s, duty) + launch_s
         attempt = Attempt(
             id=next(self._play.ids),
             task=task,
@@ -190,6 +202,7 @@ class Driver:
             end_s=when_ran_s(working_s + work_s, duty),
             order=order,
             duty=duty,
+            size_bytes=stage.sizes_bytes[task.index],
         )
         self._attempts[attempt.id] = attempt
         self._slots.take(machine)

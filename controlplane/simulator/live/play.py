@@ -18,10 +18,13 @@ from controlplane.model.decisions import Promise, Report
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import no_results
 from controlplane.simulator.cluster.world import Workload, World, machine_factor
+from controlplane.simulator.live.cluster import Spreads
 from controlplane.simulator.live.driver import Driver
 
 ORDER_S = 0.01
-"""From a report to the effect of its orders."""
+"""From a report to the effect of its orders, unless a run says otherwise."""
+EQUAL = Spreads()
+"""All start-ups alike, and all tasks of a phase."""
 
 
 @kernel
@@ -42,9 +45,11 @@ class Play:
         slots_per_machine: int,
         report_s: float,
         pools: int = 1,
+        order_s: float = ORDER_S,
+        spreads: Spreads = EQUAL,
     ) -> None:
         """`report_s` is the time between two reports of a driver while anything runs there."""
-        self.work, self.world, self.report_s = work, world, report_s
+        self.work, self.world, self.spreads, self.report_s, self._order_s = work, world, spreads, report_s, order_s
         self.engine, self.now_s = Scheduler(settings), 0.0
         self.ids: Iterator[int] = count(1)
         self.factor = np.ones(world.machines)
@@ -86,7 +91,7 @@ class Play:
         self.promises += decision.promises
         for source, orders in decision.orders.items():
             if orders:
-                self.at(self.now_s + ORDER_S, partial(self._drivers[source].obey, orders))
+                self.at(self.now_s + self._order_s, partial(self._drivers[source].obey, orders))
 
     def _pass_time(self, time_s: float, window_s: Floats) -> None:
         span_s = min(time_s, window_s[1]) - max(self.now_s, window_s[0])

@@ -13,14 +13,17 @@ from controlplane.model.errors import BadSetting
 from controlplane.model.facts import Mode
 from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.phases import JobResults
-from controlplane.simulator.cluster.scenario import ClusterScenario
+from controlplane.simulator.cluster.scenario import LIVE, ClusterScenario
 from controlplane.simulator.cluster.summary import ClusterSummary, window_of
 from controlplane.simulator.cluster.world import Workload
-from controlplane.simulator.live.play import Play
+from controlplane.simulator.live.cluster import Spreads
+from controlplane.simulator.live.play import ORDER_S, Play
 
 UNLIMITED = dict.fromkeys(("job_copy_share", "pool_copy_share", "cluster_copy_share", "losing_share"), 1.0)
 LEAST_REPORT_S = 0.01
 """No shim reports more often."""
+MOST = 10.0
+"""Of a spread, and of an order's latency in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +34,16 @@ class EngineScenario(ClusterScenario):
     """
 
     estimates: str = field(default="engine", init=False)
+    max_copies: int = LIVE.max_copies_per_task
     pools: int = 1
     """Drivers, each with an equal part of the machines and of the jobs, in turns."""
+    order_s: float = ORDER_S
+    """From a report to the effect of its orders."""
+    launch_spread: float = 0.0
+    """How unequal start-ups are, and the tasks of a stage: standard deviations of logarithms, see `Spreads`."""
+    size_spread: float = 0.0
+    slow_host_patience: float = LIVE.slow_host_patience
+    """How readily an original waits for a healthy host; 0 for never."""
 
     def __post_init__(self) -> None:
         ClusterScenario.__post_init__(self)
@@ -49,6 +60,9 @@ class EngineScenario(ClusterScenario):
                 raise BadSetting(name, got=getattr(self, name), want="none with estimates of the engine")
         if not self.relative_transfer:
             raise BadSetting("relative_transfer", got=False, want="true with estimates of the engine")
+        for name in ("order_s", "launch_spread", "size_spread"):
+            if not 0.0 <= getattr(self, name) <= MOST:
+                raise BadSetting(name, got=getattr(self, name), want=f"0 to {MOST:g}")
         Steering(self.settings())
 
     def settings(self) -> EngineSettings:
@@ -64,6 +78,7 @@ class EngineScenario(ClusterScenario):
             copy_budget=self.copy_budget,
             copy_budget_settings=dict(self.copy_budget_settings),
             max_copies_per_task=self.max_copies,
+            slow_host_patience=self.slow_host_patience,
             **limits,
         )
 
@@ -85,6 +100,15 @@ class EngineScenario(ClusterScenario):
         return self._play(self.work(seed), seed).promises
 
     def _play(self, work: Workload, seed: int) -> Play:
-        play = Play(work, self.world(seed), self.settings(), self.slots_per_machine, self.cycle_s, self.pools)
+        play = Play(
+            work,
+            self.world(seed),
+            self.settings(),
+            self.slots_per_machine,
+            self.cycle_s,
+            self.pools,
+            self.order_s,
+            Spreads(launch=self.launch_spread, size=self.size_spread),
+        )
         play.run(window_of(work))
         return play

@@ -7,10 +7,11 @@ import pytest
 
 from controlplane.estimators.calibration import calibrate
 from controlplane.model.errors import BadSetting
+from controlplane.model.parameters import EngineSettings
 from controlplane.simulator.cluster.bounds import Bounds
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Listed, Synthetic
-from controlplane.simulator.live.cluster import TASK_BYTES, Attempt
+from controlplane.simulator.live.cluster import TASK_BYTES, Attempt, drawn_factor
 from controlplane.simulator.live.scenario import EngineScenario
 
 pytestmark = pytest.mark.unit
@@ -149,6 +150,33 @@ def test_sick_machines_are_avoided():
     assert ours(policy="srpt+ras", **sick).response_s < 0.8 * exact(policy="srpt+none", **sick).response_s
 
 
+def test_an_original_waits_for_a_healthy_machine_only_if_told_to():
+    """With patience sick machines are left out where others come free soon."""
+    sick = {"policy": "srpt+none", "slow_machine_share": 0.25, "slow_machine_factor": 5.0, "jobs": 40}
+    assert ours(**sick, slow_host_patience=0.0).response_s != ours(**sick).response_s
+
+
+def test_copies_that_are_ordered_later_save_less():
+    """By three seconds, which most jobs do not take."""
+    late = {"policy": "fair+ras", "jobs": 20}
+    assert ours(**late, order_s=3.0).response_s > 1.1 * ours(**late).response_s
+
+
+@pytest.mark.parametrize("spread", ["launch_spread", "size_spread"])
+def test_start_ups_and_tasks_are_unequal_if_asked_for(spread):
+    """The same jobs take another time, which is a function of the seed."""
+    alone = {"jobs": 10, "launch_s": 0.5}
+    once, again, equal = ours(**alone, **{spread: 1.0}), ours(**alone, **{spread: 1.0}), ours(**alone)
+    assert once.response_s == again.response_s != equal.response_s
+
+
+def test_factors_of_a_spread_have_a_mean_of_one():
+    """So that the load stays as it is; their logarithms have that standard deviation."""
+    factors = np.array([drawn_factor(0.5, 1, number) for number in range(4000)])
+    assert factors.mean() == pytest.approx(1.0, abs=0.03)
+    assert np.log(factors).std() == pytest.approx(0.5, rel=0.05)
+
+
 def test_a_process_that_is_stopped_reads_nothing_and_ends_later():
     """It runs for the first quarter of each second: half of a second's work is done at 1.25 s, and until 2 s."""
     attempt = Attempt(id=1, task=None, number=0, machine=0, started_s=0.0, works_s=0.0, end_s=3.25, duty=0.25)
@@ -156,10 +184,16 @@ def test_a_process_that_is_stopped_reads_nothing_and_ends_later():
     assert read == pytest.approx([0.125, 0.25, 0.25, 0.5, 0.5, 1.0])
 
 
+def test_a_task_may_have_as_many_copies_as_live():
+    """Unless the scenario says otherwise."""
+    assert EngineScenario(policy="hopper+ras").max_copies == EngineSettings().max_copies_per_task
+
+
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
         ({"cycle_s": 0.0}, "cycle_s = 0.0, want at least 0.01"),
+        ({"order_s": -1.0}, "order_s = -1.0, want 0 to 10"),
         ({"pools": 3}, "pools = 3, want a number that divides 8, the machines"),
         ({"replicas": 2}, "replicas = 2, want 0 with estimates of the engine"),
         ({"wanted_only": True}, "wanted_only = True, want none"),

@@ -5,13 +5,15 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point(ABC):
     """What is computed on seeds 1 to `runs`. Its repr says all that the results depend on, but for the code."""
 
+    with_engine: ClassVar[bool] = False
+    """Whether the live engine decides in it, so that its results depend on that code, too."""
     runs: int = 1
 
     @property
