@@ -32,6 +32,16 @@ def test_shed_plus_meets_nearly_every_deadline_under_heavy_load(busy):
     assert abs(busy["Hadoop"] - 0.37) < 0.07
 
 
+@pytest.mark.parametrize(("load", "tasks", "left"), [(0.4, 5, 127), (0.4, 20, 135), (0.9, 10, 126), (0.01, 10, 138)])
+def test_masters_take_slots_from_every_policy_alike(load, tasks, left):
+    """One for each job that runs: .4 of 138 slots are 11 jobs of five tasks. Jobs come as often as without masters."""
+    alone = runs(Scale.SMOKE, {"offered_load": load}, tasks=tasks).scenario
+    for policy in POLICIES.values():
+        scenario = runs(Scale.SMOKE, policy, {"offered_load": load}, tasks=tasks).scenario
+        assert (alone.slots, scenario.slots) == (138, left)
+        assert scenario.work(1).arrival_s == pytest.approx(alone.work(1).arrival_s)
+
+
 def test_dolly_clones_itself_into_a_queue(busy):
     """At a low load its clones meet nearly every deadline, and at a high one they leave no slots."""
     assert on_time("Dolly", load=0.2) > 0.95 > 0.1 > busy["Dolly"]
