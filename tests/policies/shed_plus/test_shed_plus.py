@@ -7,7 +7,7 @@ import pytest
 from controlplane.model.reasons import Reason
 from controlplane.policies.answer import FURTHEST, SOONEST
 from controlplane.policies.registry import speculator
-from controlplane.policies.shed_plus.pocd import attempts_pocd, tail_index_of_attempt
+from controlplane.policies.shed_plus.pocd import attempts_pocd, done_after, tail_index_of_attempt
 
 pytestmark = pytest.mark.unit
 
@@ -200,3 +200,20 @@ def test_of_attempts_with_equal_work_left_the_smaller_tail_index_is_the_likelier
     assert indices == sorted(indices, reverse=True)
     assert late == sorted(late)
     assert late[0] < 0.01 < 0.3 < late[-1]
+
+
+@pytest.mark.parametrize(
+    ("start_mb", "done_mb", "now_s", "new_mb"),
+    [
+        (0.0, 40.0, 180.0, 60.0),  # 40 in 120 s of work, so 20 more in the 60 of a launch
+        (32.0, 24.0, 132.0, 76.0),  # one that began at 32 itself
+        (0.0, 108.0, 384.0, 128.0),  # it will just be through
+        (0.0, 120.0, 420.0, 128.0),  # 140, beyond the end: nothing is left for a copy
+    ],
+)
+def test_a_copy_begins_where_its_original_will_stand_after_a_launch(start_mb, done_mb, now_s, new_mb):
+    """Equations (15) and (16) by hand: a split of 128 MB, of which the original reads 1 MB in 3 s from 60 s on."""
+    assert done_mb / (now_s - 60.0) == pytest.approx(1.0 / 3.0)
+    left_mb = 128.0 - start_mb - done_mb
+    found = done_after(progress=1.0 - left_mb / 128.0, t_rem_s=3.0 * left_mb, launch_s=60.0)
+    assert 128.0 * found == pytest.approx(new_mb)
