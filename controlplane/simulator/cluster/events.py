@@ -100,10 +100,10 @@ def hand_out(work: Workload, world: World, policy: PolicyPair, state: State, cha
     """Give each free slot to the job whose turn it is; first to restarts, which give it back.
 
     Where it was nobody's while slots were free, it can only be that of the one job that has changed since; but any
-    job's, where an attempt's end has made room in the budgets of all.
+    job's, where an attempt's end has made room in the budgets of all, or left a slot idle that is lent to any.
     """
     counts = state.counts[0]
-    only = changed if counts["none_in_turn"] and not policy.budgets else ANY_JOB
+    only = changed if counts["none_in_turn"] and not (policy.budgets or policy.shares_spare) else ANY_JOB
     while counts["n_free"] > 0 and counts["n_waiting"] + counts["n_wanted"] + counts["n_restarts"] > 0:
         task = next_restart(policy, state) if counts["n_restarts"] > 0 else NO_TASK
         if task != NO_TASK:

@@ -24,6 +24,8 @@ class PolicyPair(NamedTuple):
     limits: Limits
     before_waiting: bool
     """Whether a job's copies go before its own waiting originals."""
+    shares_spare: bool
+    """Whether its copies go beyond their jobs' targets while slots are idle."""
     wanted_only: bool
     """Whether a job counts slots for the copies it wants now; else for all that its running tasks may have, as the
     engine does."""

@@ -228,6 +228,7 @@ class ClusterScenario:
             budgets=self.budgets,
             limits=Limits.of(self),
             before_waiting=speculator.before_waiting,
+            shares_spare=speculator.shares_spare,
             wanted_only=not allocator.counts_possible_copies if self.wanted_only is None else self.wanted_only,
             max_copies=self.max_copies,
             tail_index=float(self.allocator_tail_index or self.slowdown_tail_index),

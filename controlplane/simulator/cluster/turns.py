@@ -9,7 +9,7 @@ from math import inf
 from controlplane.compiled import rule
 from controlplane.deciding.budgets import NONE, is_spent, likely_loss_core_s, over_budget, task_core_s
 from controlplane.deciding.choice import goes_first
-from controlplane.deciding.room import free_for_copies, spare_room, starting_originals
+from controlplane.deciding.room import free_for_copies, lent_room, spare_room, starting_originals
 from controlplane.model.columns import Record
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.state import State, waiting
@@ -50,9 +50,16 @@ def is_over_budget(policy: PolicyPair, state: State, job: Record) -> bool:
 
 @rule
 def wants_copy(policy: PolicyPair, state: State, job: Record) -> bool:
-    """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest."""
+    """Whether the job's next slot is for a copy; where originals have a share of their own, copies have the rest.
+
+    Idle slots are lent to copies of a speculator that shares them out.
+    """
     free = free_for_copies(job["target"] - job["running"], job["target"], job["originals"], job["copies"])
-    if job["n_wanted"] == 0 or spare_room(free, starting(job), policy.before_waiting) == 0:
+    room = spare_room(free, starting(job), policy.before_waiting)
+    if policy.shares_spare:
+        idle = state.counts[0]["n_free"] - state.counts[0]["n_waiting"]
+        room = lent_room(room, idle, job["target"] if job["capped"] else -1, job["running"])
+    if job["n_wanted"] == 0 or room == 0:
         return False
     return not is_over_budget(policy, state, job)
 

@@ -11,8 +11,6 @@ design is taken out of the comparison, and listed here:
   the task alone while the order is open; the simulator starts the best one when the slot comes free. So what it starts
   must have been ordered by then, or stand in for another one of its job that was; while nothing is open both must want
   the same copies.
-- Idle slots: the engine lends them to copies beyond their job's target, where the speculator shares them out, because
-  its targets do not count the copies that are wanted. So what starts may stand in for an ordered one of any job.
 - Copies at the start compete with originals for every slot that comes free, so that which of them is first is the
   host's: of these, what is wanted is compared, and not what starts.
 - Write safety and host health are the engine's alone, and the simulator is given no budgets: the engine's are set so
@@ -96,7 +94,7 @@ class Twin:
         self.left_out |= set() if row.by_finished else {"work"}
         driver = self.live.scheduler.cluster.sources[SOURCE]
         driver.attached = structs.replace(driver.attached, executor_slots=SLOTS_PER_MACHINE)
-        self.starts_are_compared, self.shares_spare = not row.at_start, row.shares_spare
+        self.starts_are_compared = not row.at_start
 
     def arrive(self, work, world, policy, state):
         self.plain["arrive"](work, world, policy, state)
@@ -114,7 +112,7 @@ class Twin:
         key = int(state.jobs[row]["id"]), int(state.slots[slot]["task"])
         if attempt and self.starts_are_compared:
             # The slot of a beaten attempt goes by the review that ended it; the engine hears of it in the next cycle.
-            is_ordered = key in self.open or any(self.shares_spare or job == key[0] for job, _ in self.open)
+            is_ordered = key in self.open or any(job == key[0] for job, _ in self.open)
             assert is_ordered or any(getattr(fact, "outcome", None) is f.Outcome.KILLED for fact in self.facts)
             self.started.append(key)
             self.overtook += key not in self.open
