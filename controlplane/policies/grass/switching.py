@@ -91,8 +91,11 @@ def switch_values(gs: Floats, ras: Floats, left: float, has_deadline: bool) -> t
 @kernel
 def mean_values(gs: Floats, ras: Floats) -> tuple[float, float]:
     """The same where the bound is left out: the means of both curves, over the points that both have."""
-    known = (gs == gs) & (ras == ras)
-    return (np.mean(gs[known]), np.mean(ras[known])) if known.any() else (np.nan, np.nan)
+    n, gs_sum, ras_sum = 0, 0.0, 0.0
+    for point in range(len(gs)):  # compiled code would add up np.mean in another order than numpy
+        if not (math.isnan(gs[point]) or math.isnan(ras[point])):
+            n, gs_sum, ras_sum = n + 1, gs_sum + gs[point], ras_sum + ras[point]
+    return (gs_sum / n, ras_sum / n) if n > 0 else (math.nan, math.nan)
 
 
 @rule
