@@ -9,7 +9,7 @@ from controlplane.simulator.provenance import import_closure
 from spark_listener.demo.application import Outcome
 from spark_listener.demo.world import SIZES, World
 from spark_listener.event_log import CopyCounts
-from tests.bench import cycle, demo_ratio, demo_rounds, sim_real
+from tests.bench import counterfactuals, cycle, demo_ratio, demo_rounds, sim_real
 from tests.bench.__main__ import ROOT
 from tests.bench.paced import slowdown
 
@@ -104,7 +104,7 @@ def test_a_sitting_goes_on_where_the_last_one_ended(rounds_run, tmp_path):
 
 def test_what_takes_part_in_a_round_is_what_decides():
     """A page costs no hours, nor does a policy that nobody runs under; a contestant's does."""
-    names = demo_rounds.policies(demo_ratio.COMPETITORS)
+    names = demo_rounds.policies_of(demo_ratio.COMPETITORS)
     assert names == {"hopper", "ras", "unified"}
     places = demo_rounds.entry_points(names)
     assert all(place.exists() for files in places.values() for place in files)
@@ -204,6 +204,25 @@ def test_simulated_stock_serves_stages_in_the_order_of_their_submission():
     assert times_s[0].mean() > 1.5 * times_s[1].mean()
     assert fifo.counts["launched"] == 0 < fair.counts["launched"]
     assert times_s[0][-1] > times_s[1][-1]
+
+
+def test_no_simulated_job_is_shorter_than_its_floor():
+    """It may have as many attempts, but waits for slots; the shortest job comes close."""
+    world, jobs = World(seed=3, kind="data", sick_host=""), SIZES["small"].workload().jobs
+    floors_s = counterfactuals.floor_s(jobs, world, sim_real.Overhead(attempt_s=0.25, job_s=0.0))
+    times_s = played("hopper+ras", world, jobs=10).job_s()
+    assert (times_s >= floors_s - 0.01).all()
+    assert times_s.min() < 1.5 * floors_s.min()
+
+
+def test_a_change_of_ours_leaves_stock_as_it_is(monkeypatch):
+    """Its speculation has one copy of a task, whatever ours may have."""
+    models, world = [], World(seed=3, sick_host="")
+    monkeypatch.setattr(counterfactuals, "DemoPlay", lambda model, *_: models.append(model) or played("stock", world))
+    change = counterfactuals.Change(title="four attempts", ours={"max_copies": 3})
+    for name in ("stock-tuned", "hopper+ras"):
+        change.job_s(name, world)
+    assert [models[0].max_copies, models[-1].max_copies] == [1, 3]
 
 
 def test_the_overhead_of_stock_is_what_attempts_take_beyond_reading_and_jobs_beyond_their_stages(tmp_path):

@@ -34,7 +34,7 @@ ESTIMATES = {
     "t_new": "Duration of a fresh attempt",
     "transfer_ratio": "Transfer for the next stage, over work",
 }
-"""What is estimated, in words."""
+"""The words for each estimate."""
 _PER_READ = 1000
 _RACED = (Result.WON, Result.LOST)
 _COUNTED_AS = {

@@ -114,7 +114,7 @@ class PoolAdvice(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """What the policy would do."""
+    """A policy's decisions on a snapshot."""
 
     policy: str
     cycle: int

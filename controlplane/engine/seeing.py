@@ -15,7 +15,7 @@ from controlplane.deciding.standing import attempts_reason, forbidden_reason, se
 from controlplane.estimators.lateness import fresh_startup_s
 from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
-from controlplane.estimators.tail_index import mean_time_s, service_time_s
+from controlplane.estimators.tail_index import LEAST_TAIL, mean_time_s, service_time_s
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
 from controlplane.model.columns import Flags, Floats, Ints, Jobs, Records, Stages
 from controlplane.model.facts import Mode
@@ -377,7 +377,7 @@ def fresh_times_s(t_fresh_s: float, stage: Estimated, pool: Estimated) -> tuple[
     """A fresh attempt's mean time, and the least that it works after its start-up; nan while none has finished."""
     if not is_known(n_finished=stage["n_finished"], prior_duration_s=stage["prior_duration_s"]):
         return np.nan, np.nan
-    startup_s, tail_index = fresh_startup_s(pool), pool["tail_index"]
+    startup_s, tail_index = fresh_startup_s(pool), max(pool["tail_index"], LEAST_TAIL)
     return mean_time_s(t_fresh_s, startup_s, tail_index), service_time_s(t_fresh_s, startup_s, tail_index)
 
 

@@ -25,14 +25,14 @@ _NOTHING = np.empty(0)
 
 @rule
 def service_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
-    """Least time that an attempt works after it has started up; `typical_s` has the geometric mean of both together.
+    """Least time that an attempt works after it has started up; `typical_s` is the geometric mean of both together.
 
     Source: Redundancy and relaunch, section II: b, which a task takes times a Pareto slowdown from 1 upwards.
 
     >>> round(service_time_s(0.1 + 2.0 * exp(1.0 / 1.5), startup_s=0.1, tail_index=1.5), 9)
     2.0
     """
-    return max(typical_s - startup_s, 0.0) * exp(-1.0 / max(tail_index, LEAST_TAIL))
+    return max(typical_s - startup_s, 0.0) * exp(-1.0 / tail_index)
 
 
 @rule

@@ -79,7 +79,8 @@ def look_ahead(seen: Seen, ordered: Ints, cores: Ints, most: Ints, is_open_ended
                 log_pocd[job, choice] += log_of(pocd_with(mine, ordered[row] + further))
                 core_s[job, choice] += cores[row] * copies_s(task, mine, seen.pools[task["pool"]], further)
             log_with_copies[job] += log_of(pocd_with(mine, ordered[row] + min(last, left)))
-            is_lost[job] |= is_judged and pocd_with(mine, ordered[row] + further) <= 0.0
+            fullest = min(last, left) if mine["is_straggler"] else 0
+            is_lost[job] |= is_judged and pocd_with(mine, ordered[row] + fullest) <= 0.0
     pocd, with_copies = np.exp(log_pocd), np.exp(log_with_copies)
     for job in range(n_jobs):
         reason[job] = job_reason(seen.jobs[job], is_open_ended[job], is_lost[job], reason[job])

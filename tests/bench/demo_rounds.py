@@ -39,9 +39,10 @@ DECIDING = {
     "controlplane": ("api/shim.py", "runtime/live.py", "yarn_demo/runner.py"),
     "spark_listener": ("demo/runner.py", "demo/workload.py"),
 }
-"""Entry points of the code that takes part in a round, by package. Pages, commands and reports do not; nor does a
-policy that no contestant runs under."""
+"""Entry points of the code that takes part in a round, by package, beside the policies that contestants run under.
+Pages, commands and reports do not."""
 ALL_POLICIES = ROOT / "controlplane" / "policies" / "rows.py"
+"""Its imports would make every policy take part."""
 NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
 
 
@@ -73,7 +74,7 @@ def measured(
             outcomes = {name: only for name, (only,) in run(number, work_dir).items()}
             if (now := commit()) != at:
                 raise SystemExit(f"it is {now} by now, and was {at} when the round began")
-            found.append(Round(commit=at, code=code(policies(competitors)), outcomes=outcomes))
+            found.append(Round(commit=at, code=code(policies_of(competitors)), outcomes=outcomes))
             (work_dir / "round.json").write_bytes(msgspec.json.encode(found[-1]))
             for name in BULKY:
                 shutil.rmtree(work_dir / name, ignore_errors=True)
@@ -88,7 +89,7 @@ def kept(folder: Path, rounds: int, competitors: Sequence[Contestant]) -> list[R
     """The rounds that count, up to the first one that is missing: a folder's, or an earlier sitting's."""
     if commit().endswith("-dirty"):
         return []  # files that differ from their commit may differ again
-    now = code(policies(competitors))
+    now = code(policies_of(competitors))
     each = (
         recorded(folder / str(number) / "round.json", now) or recorded(EARLIER / folder.name / f"{number}.json", now)
         for number in range(1, rounds + 1)
@@ -104,7 +105,7 @@ def recorded(record: Path, ran: str) -> Round | None:
     return one if one.code == ran else None
 
 
-def policies(competitors: Iterable[Contestant]) -> frozenset[str]:
+def policies_of(competitors: Iterable[Contestant]) -> frozenset[str]:
     """Names of the allocators and speculators that they run under."""
     return frozenset(name for one in competitors for name in (one.allocator, one.speculator) if name)
 

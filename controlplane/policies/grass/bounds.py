@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.tail_index import service_time_s
 from controlplane.model.columns import Floats, Record
 from controlplane.model.reasons import Reason
 from controlplane.policies.row import Setting
@@ -82,7 +83,7 @@ def chance_in_time(t_new_s: float, deadline_s: float, pool: Record) -> float:
         return 1.0
     if not (0.0 < tail_index < math.inf and 0.0 <= launch_s < t_new_s):
         return 1.0 if t_new_s <= deadline_s else 0.0
-    return attempts_pocd((t_new_s - launch_s) * math.exp(-1.0 / tail_index), deadline_s - launch_s, tail_index, 1)
+    return attempts_pocd(service_time_s(t_new_s, launch_s, tail_index), deadline_s - launch_s, tail_index, 1)
 
 
 @rule

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from controlplane.compiled import kernel, rule
+from controlplane.estimators.tail_index import service_time_s
 from controlplane.model.columns import Floats, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.seen import Seen
@@ -87,7 +88,7 @@ def least_s(task: Record, seen: Seen) -> float:
     first, launch_s = stage["finished_from"], pool["startup_s"]
     if 0 <= first < stage["finished_to"] and task["work"] * seen.finished[first]["unit_s"] < math.inf:
         return max(task["work"] * seen.finished[first]["unit_s"] - launch_s, 0.0)
-    return max(task["t_fresh_s"] - launch_s, 0.0) * math.exp(-1.0 / pool["tail_index"])
+    return service_time_s(task["t_fresh_s"], launch_s, pool["tail_index"])
 
 
 @rule

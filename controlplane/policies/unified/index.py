@@ -14,7 +14,7 @@ import numpy as np
 
 from controlplane.compiled import kernel, rule
 from controlplane.estimators.shared_slowness import MOST_TAIL
-from controlplane.estimators.tail_index import LEAST_TAIL
+from controlplane.estimators.tail_index import LEAST_TAIL, service_time_s
 from controlplane.model.columns import Flags, Floats, Ints, Record, Records
 from controlplane.model.reasons import Reason
 from controlplane.policies.baselines import srpt
@@ -42,7 +42,7 @@ def mean_end_s(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_index: f
     >>> mean_end_s(t_rem_s=1.2, t_fresh_s=0.5 + math.exp(0.5), startup_s=0.5, tail_index=2.0)
     1.2
     """
-    least_s, left_s = (t_fresh_s - startup_s) * math.exp(-1.0 / tail_index), t_rem_s - startup_s
+    least_s, left_s = service_time_s(t_fresh_s, startup_s, tail_index), t_rem_s - startup_s
     if left_s <= least_s or not least_s > 0.0:
         return min(t_rem_s, max(t_fresh_s, startup_s))
     return startup_s + least_s * (tail_index - (least_s / left_s) ** (tail_index - 1.0)) / (tail_index - 1.0)
@@ -201,7 +201,7 @@ def needless_reason(t_rem_s: float, t_fresh_s: float, startup_s: float, tail_ind
     """
     if not (t_rem_s < math.inf and t_fresh_s < math.inf):
         return Reason.UNKNOWN_DEMAND
-    least_s = startup_s + max(t_fresh_s - startup_s, 0.0) * math.exp(-1.0 / tail_index)
+    least_s = startup_s + service_time_s(t_fresh_s, startup_s, tail_index)
     return Reason.NOT_NEEDED if t_rem_s > met_s and least_s >= met_s else Reason.NONE
 
 

@@ -40,8 +40,9 @@ class EngineScenario(ClusterScenario):
     order_s: float = ORDER_S
     """From a report to the effect of its orders."""
     launch_spread: float = 0.0
-    """How unequal start-ups are, and the tasks of a stage: standard deviations of logarithms, see `Spreads`."""
+    """How unequal start-ups are, as in `Spreads`."""
     size_spread: float = 0.0
+    """How unequal the tasks of a stage are, as in `Spreads`."""
     slow_host_patience: float = LIVE.slow_host_patience
     """How readily an original waits for a healthy host; 0 for never."""
 

@@ -150,8 +150,8 @@ def test_sick_machines_are_avoided():
     assert ours(policy="srpt+ras", **sick).response_s < 0.8 * exact(policy="srpt+none", **sick).response_s
 
 
-def test_an_original_waits_for_a_healthy_machine_only_if_told_to():
-    """With patience sick machines are left out where others come free soon."""
+def test_an_original_waits_for_a_healthy_machine_if_it_has_patience():
+    """Sick machines are left out where others come free soon."""
     sick = {"policy": "srpt+none", "slow_machine_share": 0.25, "slow_machine_factor": 5.0, "jobs": 40}
     assert ours(**sick, slow_host_patience=0.0).response_s != ours(**sick).response_s
 

@@ -1,4 +1,4 @@
-"""What is measured where the live engine itself decides? Single jobs."""
+"""How long does each job take where the live engine itself decides?"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -12,7 +12,7 @@ from controlplane.simulator.experiments.points.cluster import ClusterRuns, Respo
 from controlplane.simulator.statistics import Estimate, estimate
 
 Fields = Mapping[str, Any]
-"""Of a `ClusterScenario`, and `masters`: whether each running job has one that holds a slot, which Spark's has not."""
+"""Fields of a `ClusterScenario`, and `masters`: whether the master of each running job holds a slot. Spark has none."""
 
 JOBS = {Scale.SMOKE: 20, Scale.FULL: 600}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
@@ -49,14 +49,13 @@ BASE = ClusterScenario(
     bounds=Bounds(stock_times=0.95),
 )
 METHOD = (
-    "138 machines of a slot, less one for the master of each running job. The simulator holds no slot for a job, so "
-    "the mean number of masters is absent throughout: the offered load's jobs, each as long as a task without copies "
-    "takes on average. Loads are of all machines, busy shares of those that are left. Jobs are of one wave; their "
-    "tasks take 120 s at least, and 60 s to launch. Deadlines are 0.95 times the median time of the same jobs under "
-    "stock MapReduce unless they vary; every policy may have six attempts of a task; jobs past their deadline run on. "
-    "Slowness is independent, or half of the tasks share it with all their attempts; estimates are exact, or off by a "
-    "lognormal factor (0.3). The testbed's background noise, tasks that share its machines, is absent but for the "
-    "Pareto law of task times, which was measured under it."
+    "138 machines of a slot, less the mean number of jobs' masters: the jobs that run at once if each takes as long "
+    "as a mean task without copies. (The simulator itself holds no slot for a job.) Loads are of all machines, busy "
+    "shares of those that are left. Jobs are of one wave; their tasks take 120 s at least, and 60 s to launch. "
+    "Deadlines are 0.95 times the median time of the same jobs under stock MapReduce unless they vary; every policy "
+    "may have six attempts of a task; jobs past their deadline run on. Slowness is independent, or half of the tasks "
+    "share it with all their attempts; estimates are exact, or off by a lognormal factor (0.3). There is no "
+    "background noise beside it: the Pareto law of task times was measured on the testbed with its noise."
 )
 STAND_IN = "Pareto task times stand for the five benchmarks under background noise"
 
@@ -75,7 +74,7 @@ def runs(scale: Scale, *fields: Fields, tasks: int = 10, tail_index: float = 1.5
 def beside_masters(load: float, tasks: int) -> Fields:
     """The slots that masters leave, and the load on them of the same jobs at the same times.
 
-    There is a master for each so many attempts, as if a job ran as long as its mean task without copies. Jobs are
+    The mean number of masters is that of running jobs if each takes as long as a mean task without copies. Jobs are
     shorter than that under Shed+, and longer under Hadoop.
     Source: Shed+, equation (11).
 

@@ -117,7 +117,7 @@ def where(scale: Scale) -> list[tuple[str, float]]:
 
 
 def ratios(results: Results, ours: EngineTimes, theirs: EngineTimes) -> tuple[Ratio, Ratio]:
-    """Of mean response times, and the geometric mean of those job by job, over paired seeds."""
+    """Ratios of ours to theirs over paired seeds: of mean response times, and of single jobs, by the geometric mean."""
     rows = counted_rows(JOBS[results.scale])
     pairs = [np.array(pair)[:, rows] for pair in zip(results(ours), results(theirs), strict=True)]
     means = [log(ours_s.mean() / theirs_s.mean()) for ours_s, theirs_s in pairs]
