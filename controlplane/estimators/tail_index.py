@@ -42,7 +42,8 @@ def mean_time_s(typical_s: float, startup_s: float, tail_index: float) -> float:
     >>> [round(mean_time_s(2.05, startup_s=0.1, tail_index=tail_index), 2) for tail_index in (1.5, 1.0)]
     [3.1, 15.9]
     """
-    tail_index, least_s = max(tail_index, LEAST_TAIL), service_time_s(typical_s, startup_s, tail_index)
+    tail_index = max(tail_index, LEAST_TAIL)
+    least_s = service_time_s(typical_s, startup_s, tail_index)
     return min(startup_s, typical_s) + least_s * tail_index / (tail_index - 1.0)
 
 

@@ -43,7 +43,7 @@ CAPS = tuple(product((2, 3), (True, False)))
 """Most live attempts of a task, and whether beaten ones end."""
 WORLDS = {"independent": 0.0, "half shared": 0.5, "all in the data": 1.0}
 LOADS = {Scale.SMOKE: (0.8,), Scale.FULL: (0.6, 0.8, 0.95)}
-JOBS = {Scale.SMOKE: 40, Scale.FULL: 200}
+JOBS = {Scale.SMOKE: 15, Scale.FULL: 200}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 6}
 LEVEL = 0.95
 
