@@ -26,7 +26,10 @@ N_WAVES = (2, 5, 10)
 JOBS = {Scale.SMOKE: 30, Scale.FULL: 100}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 3}
 SHOWN = ("LATE", "GS", "RAS", "GRASS")
-CONDITIONS = {name: WORLDS[name] for name in ("independent", "half shared")}
+CONDITIONS = {
+    Scale.SMOKE: {"independent": WORLDS["independent"]},
+    Scale.FULL: {name: WORLDS[name] for name in ("independent", "half shared")},
+}
 MORE, FASTER, SWITCHING = (0.08, 0.3), (0.12, 0.28), 0.01
 """Gains over LATE, in accuracy and in time, and the most by switching, that other simulations had."""
 METHOD = (
@@ -56,13 +59,15 @@ KINDS = (("more accurate", more, DEADLINES, MORE), ("faster", faster, ERRORS, FA
 def points(scale: Scale) -> list[Point]:
     """Both bounds, in both worlds, with two and three attempts, with kills and without."""
     jobs = [_jobs(scale, waves) for waves in N_WAVES]
-    return in_all_cases(scale, list(CONDITIONS.values()), jobs, [bounds for _, _, bounds, _ in KINDS], policies=SHOWN)
+    return in_all_cases(
+        scale, list(CONDITIONS[scale].values()), jobs, [bounds for _, _, bounds, _ in KINDS], policies=SHOWN
+    )
 
 
 def judge(results: Results) -> Finding:
     """Over LATE, and over RAS alone."""
     claims = []
-    for title, world in CONDITIONS.items():
+    for title, world in CONDITIONS[results.scale].items():
         for case, (most, named) in CASES.items():
             for what, gain, bounds, (low, high) in KINDS:
                 where = f"{title}, {case}"

@@ -14,7 +14,7 @@ from controlplane.simulator.statistics import Estimate, estimate
 Fields = Mapping[str, Any]
 """Fields of a `ClusterScenario`, and `masters`: whether the master of each running job holds a slot. Spark has none."""
 
-JOBS = {Scale.SMOKE: 20, Scale.FULL: 600}
+JOBS = {Scale.SMOKE: 12, Scale.FULL: 600}
 RUNS = {Scale.SMOKE: 2, Scale.FULL: 4}
 SIZES = (5, 10, 20)
 TAIL_INDICES = {"KMeans": 1.3, "WordCount": 1.5, "TermVector": 1.6, "WordMean": 1.8, "Classification": 2.0}
