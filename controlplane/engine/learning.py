@@ -21,6 +21,7 @@ from controlplane.estimators.transfer_ratio import TransferRatios
 from controlplane.estimators.work_done import is_small
 from controlplane.model.changes import Changes, EndedAttempt
 from controlplane.model.cluster import Cluster, SourceState
+from controlplane.model.columns import Ints
 from controlplane.model.facts import Outcome
 from controlplane.model.parameters import EngineSettings
 
@@ -170,10 +171,12 @@ class Learning:
                 cost /= ended.input_bytes
             if finished:
                 self._compare_hosts(cluster, ended, duration_s, now_s)
+                shared = self._habits_of_pool[ended.pool].shared
+                shared.task_ended()
+                cluster.pools.kept_slowness[ended.pool] = shared.kept
             if (stage, by_work) not in self._siblings:
                 self._siblings[stage, by_work] = Siblings(self._habits_of_pool[ended.pool].tail)
             self._siblings[stage, by_work].observe(cost, finished, is_sample=not fact.told)
-        self._learn_of_race(cluster, ended, now_s)
         if fact.outcome is Outcome.KILLED:
             # A sick host's attempts seldom finish: what beat them must not wipe out what they have shown.
             self.hosts.attempt_ended(ended.host, ended.log_slowness, now_s)
@@ -212,17 +215,21 @@ class Learning:
             self.accuracy.observe("transfer_ratio", foretold, self.transfer.ratio(shuffled_bytes, work_s))
         self.transfer.observe(job, stage, shuffled_bytes, work_s)
 
-    def _learn_of_race(self, cluster: Cluster, ended: EndedAttempt, now_s: float) -> None:
-        """The first of an original and its copy to end shows how much of the slowness lies in the work."""
-        if ended.rival is None or ended.fact.told or not cluster.pools.alive[ended.pool]:
-            return
-        host_log = self.host_health(cluster, now_s).certain_log
-        own = ended.log_slowness - float(host_log[ended.host])
-        other = ended.rival[1] - float(host_log[ended.rival[0]])
-        original, copy = (other, own) if ended.fact.speculative else (own, other)
-        shared = self._habits_of_pool[ended.pool].shared
-        shared.observe(original, copy)
-        cluster.pools.kept_slowness[ended.pool] = shared.kept
+    def learn_of_races(self, cluster: Cluster, tasks: Ints) -> None:
+        """Originals and copies show how much of the slowness lies in the work as soon as both can be read.
+
+        Copies that shed it win early. If races counted when they end, those of slow work would count last, and make the
+        slowness of an application seem to lie in its work.
+        """
+        attempts = cluster.attempts
+        for task in tasks.tolist():
+            copy = original = int(cluster.tasks.newest[task])
+            while attempts.older[original] >= 0:
+                original = int(attempts.older[original])
+            pool = int(attempts.pool[copy])
+            shared = self._habits_of_pool[pool].shared
+            shared.observe(float(attempts.own_log[original]), float(attempts.own_log[copy]))
+            cluster.pools.kept_slowness[pool] = shared.kept
 
     def forget_rows(self) -> None:
         """The cluster starts again: state of hosts, pools and stages by their rows is void."""

@@ -299,6 +299,7 @@ class Scheduler:
             budgets = note_inputs(cycle, asked, deciding, sums)
             self.learning.estimate(self.cluster, cycle.health, cycle.now_s)
             speculate(cycle, asked, deciding, sums, budgets)
+            self.learning.learn_of_races(self.cluster, self._view.raced)
             order_waiting(cycle, asked, deciding)
         else:
             self.learning.watch_hosts(self.cluster, cycle.now_s)

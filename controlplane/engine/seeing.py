@@ -17,7 +17,7 @@ from controlplane.estimators.offered_load import follow_load
 from controlplane.estimators.shared_slowness import LEAST_LOG, pair_evidence
 from controlplane.estimators.tail_index import LEAST_TAIL, mean_time_s, service_time_s
 from controlplane.model.cluster import Cluster, JobInfo, SourceState, StageInfo
-from controlplane.model.columns import Flags, Floats, Ints, Jobs, Records, Stages
+from controlplane.model.columns import Flags, Floats, Ints, Jobs, Record, Records, Stages
 from controlplane.model.facts import Mode
 from controlplane.model.finished import FINISHED
 from controlplane.model.reasons import Reason
@@ -170,6 +170,8 @@ class TaskView:
     def __init__(self) -> None:
         self._hold(0)
         self.n = 0
+        self.raced = self._raced
+        """Rows of the tasks whose original and copy are compared for the first time."""
         self.pools, self.jobs, self.stages = (np.zeros(0, dtype=dtype) for dtype in (POOL, JOB, STAGE))
 
     def fill(self, cluster: Cluster, now_s: float, judge_within_s: float) -> None:
@@ -177,7 +179,7 @@ class TaskView:
         if len(self._rows) < len(cluster.tasks):
             self._hold(2 * len(cluster.tasks))
         self.pools, self.jobs, self.stages = view_groups(cluster, now_s)
-        self.n = view_tasks(
+        self.n, n_raced = view_tasks(
             now_s,
             judge_within_s,
             cluster.tasks.reported[: cluster.tasks.size],
@@ -194,7 +196,9 @@ class TaskView:
             cluster.pools.scratch,
             self._rows,
             self._tasks,
+            self._raced,
         )
+        self.raced = self._raced[:n_raced]
 
     def seen(self, policy: Policy, cluster: Cluster, which: Flags | slice) -> Seen:
         """What a speculator sees of all tasks, or of those of `which` (n,); finished attempts if its row asks."""
@@ -222,7 +226,7 @@ class TaskView:
         return self._answer[: self.n]
 
     def _hold(self, n: int) -> None:
-        self._rows = np.zeros(n, dtype=np.int64)
+        self._rows, self._raced = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self._tasks, self._answer = np.zeros(n, dtype=RUNNING_TASK), np.zeros(n, dtype=SPECULATION)
 
 
@@ -286,12 +290,15 @@ def view_tasks(
     pools_scratch: NDArray[Scratch],
     rows: Ints,
     view: Records,
-) -> int:
-    """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age; returns how many there are.
+    raced: Ints,
+) -> tuple[int, int]:
+    """Reduce attempts to tasks: the least t_rem, the best rate, the oldest age.
 
-    If the time to go of one attempt is only a guess, for want of progress, none counts as the one that ends last.
+    Returns how many there are, and how many rows of `raced` hold one whose original and copy are compared for the
+    first time. If the time to go of one attempt is only a guess, for want of progress, none counts as the one that ends
+    last.
     """
-    n = 0
+    n = n_raced = 0
     for row in range(len(tasks)):
         task = tasks[row]
         if not task["alive"] or task["n_live"] <= 0 or task["done"]:
@@ -305,21 +312,19 @@ def view_tasks(
         seen["t_new_s"], seen["sibling_rate"], seen["attempts_started"] = np.inf, 0.0, task["n_started"]
         seen["t_fresh_s"], seen["slowness"], seen["relative_size"] = np.inf, 1.0, 1.0
         without_attempts(seen)
-        too_new, is_guessed, at, newest_log = False, False, task["newest"], np.nan
+        too_new, is_guessed, is_copy, at, newest_log = False, False, False, task["newest"], np.nan
         while at >= 0:
             attempt, estimates = attempts[at], attempts_estimated[at]
             own_log = np.nan if estimates["too_new"] else estimates["own_log"]
             if estimates["t_rem_s"] < seen["t_rem_s"]:
                 seen["slowness"] = np.exp(own_log) if own_log > 0 else 1.0
             if at == task["newest"]:
-                newest_log = own_log
-            elif attempt["older"] < 0 and own_log >= LEAST_LOG and not np.isnan(newest_log):
-                tasks_decided[row]["likeness"] = pair_evidence(
-                    own_log,
-                    newest_log,
-                    pools_estimated[task["pool"]]["tail_index"],
-                    pools_estimated[task["pool"]]["foretold_error"],
-                )
+                newest_log, is_copy = own_log, attempt["speculative"]
+            elif attempt["older"] < 0 and not (np.isnan(own_log) or np.isnan(newest_log)):
+                is_race = is_copy and not attempt["speculative"]
+                if compare(own_log, newest_log, is_race, pools_estimated[task["pool"]], tasks_decided[row]):
+                    raced[n_raced] = row
+                    n_raced += 1
             age_s, progress = now_s - attempt["start_s"], estimates["progress"]
             see_attempt(seen, age_s, estimates["t_rem_s"], estimates["rate"], progress)
             seen["t_new_s"] = min(seen["t_new_s"], estimates["t_new_s"])
@@ -345,7 +350,16 @@ def view_tasks(
         seen["eligible"] = seen["standing"] == 0
         seen["copies_left"] = pool["max_copies"] + 1 - task["n_live"]
         n += 1
-    return n
+    return n, n_raced
+
+
+@rule
+def compare(oldest_log: float, newest_log: float, is_race: bool, pool: Record, decided: Record) -> bool:
+    """Note how alike a task's oldest and newest attempts are; whether it is an original's first race with a copy."""
+    if oldest_log >= LEAST_LOG:
+        decided["likeness"] = pair_evidence(oldest_log, newest_log, pool["tail_index"], pool["foretold_error"])
+    is_first, decided["compared"] = is_race and not decided["compared"], decided["compared"] or is_race
+    return is_first
 
 
 def show_finished(infos: Mapping[int, StageInfo], tasks: Records, stages: Records) -> Records:

@@ -18,6 +18,8 @@ PRIOR_LOG = 1.0
 """Prior slowness, all of it shed: until copies have run, slowness counts as independent."""
 MOST_LOG = 100.0
 """Most slowness that is remembered, of some fifty pairs; older evidence fades."""
+ENDS_KEPT = 2000.0
+"""Evidence fades to a third over this many tasks: who has stopped copying, and sees no more races, tries again."""
 LEAST_SPREAD = 0.1
 """Two attempts on the same data differ by this much, as a standard deviation of logs, however good estimates are."""
 MOST_TAIL = 50.0
@@ -42,6 +44,16 @@ def race_seen(
     seen_log, kept_log = seen_log + real * original_log, kept_log + min(max(copy_log, -original_log), original_log)
     fading = min(MOST_LOG / seen_log, 1.0)
     return fading * seen_log, fading * kept_log
+
+
+@rule
+def faded(log: float) -> float:
+    """What a sum of slowness counts after one more task has ended.
+
+    >>> round(faded(2000.0), 6)
+    1999.0
+    """
+    return log * (1.0 - 1.0 / ENDS_KEPT)
 
 
 @rule
@@ -107,6 +119,10 @@ class SharedSlowness(Struct):
     def observe(self, original_log: float, copy_log: float) -> None:
         """Take one pair, as `race_seen` does; logs of measured paces hold no estimate of time to go, so all is real."""
         self.seen_log, self.kept_log = race_seen(self.seen_log, self.kept_log, original_log, copy_log, real=1.0)
+
+    def task_ended(self) -> None:
+        """Let the evidence fade."""
+        self.seen_log, self.kept_log = faded(self.seen_log), faded(self.kept_log)
 
     @property
     def kept(self) -> float:

@@ -208,19 +208,6 @@ def _task(cluster: Cluster, source: SourceState, info: StageInfo, index: int) ->
     return row
 
 
-def _rival(cluster: Cluster, rivals: list[int], speculative: bool) -> tuple[int, float] | None:
-    """Host and log slowness of the one that an attempt raced, if there was one; rivals come newest first.
-
-    A rival that has only begun has none: its first bytes are all start-up.
-    """
-    attempts = cluster.attempts
-    of_other_kind = [row for row in rivals if attempts.speculative[row] != speculative]
-    if not of_other_kind:
-        return None
-    row = of_other_kind[-1 if speculative else 0]
-    return int(attempts.host[row]), NAN if attempts.too_new[row] else float(attempts.log_slowness[row])
-
-
 def _saved_s(cluster: Cluster, rivals: list[int], ended_s: float) -> float:
     """How much longer the best beaten attempt would have run: by its t_rem, but no longer than it had run.
 
@@ -305,7 +292,6 @@ def _end(now: Intake, info: StageInfo, row: int, fact: f.AttemptEnded, ended_s: 
             foretold_end_s=float(attempts.foretold_end_s[row]),
             t_new_s=float(attempts.t_new_s[row]),
             log_slowness=float(attempts.log_slowness[row]),
-            rival=_rival(cluster, rivals, speculative),
         )
     )
     cluster.executors.n_ended[attempts.executor[row]] += 1

@@ -44,8 +44,6 @@ class EndedAttempt:
     t_new_s: float
     log_slowness: float
     """How slow it was when last compared with siblings elsewhere; nan where unknown."""
-    rival: tuple[int, float] | None
-    """Host and log slowness of the attempt that it raced: a copy's original, an original's newest copy."""
 
 
 @dataclass(slots=True)

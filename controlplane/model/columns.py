@@ -283,6 +283,8 @@ class Tasks(Table):
     price = floats(0.0, by=Writer.ENGINE)
     likeness = floats(0.0, by=Writer.ENGINE)
     """Log odds, by the paces of its oldest and its newest attempt, that its attempts share their slowness."""
+    compared = flags(by=Writer.ENGINE)
+    """Whether an original and a copy of it have been compared, so that their end teaches no more."""
     ordered_copies = ints(by=Writer.ENGINE)
     """Copies ordered and not yet seen to start, by orders from `ordered_from` on."""
     ordered_until_s = floats(-np.inf, by=Writer.ENGINE)

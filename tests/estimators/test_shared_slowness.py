@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from controlplane.estimators.shared_slowness import MOST_LOG, PRIOR_LOG, SharedSlowness
+from controlplane.estimators.shared_slowness import ENDS_KEPT, MOST_LOG, PRIOR_LOG, SharedSlowness
 from controlplane.model import facts as f
 from controlplane.model.orders import LaunchCopy
 from controlplane.model.parameters import EngineSettings
@@ -127,11 +127,10 @@ def test_one_race_counts_no_more_than_its_original_was_slow():
 
 
 def raced(
-    rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: int = 10, told: bool = False
+    rates: list[int], *, hosts: int = 4, seconds: float = 2.0, copy_rate: int = 10, ends: bool = True
 ) -> tuple[float, float]:
-    """Tasks read at `rates`, in bytes a second, and for `seconds` a copy of the straggler, until its original ends.
+    """Tasks read at `rates`, in bytes a second, and for `seconds` a copy of the straggler; then its original `ends`.
 
-    That end may have been `told` before, to a control plane that has restarted since.
     Returns the share that the pool is estimated by in that cycle, and how much slowness has been seen.
     """
     scenario = Scenario(UNLIMITED, hosts=hosts, slots=8)
@@ -145,7 +144,7 @@ def raced(
         scenario.now_s += 0.2
         running = {one: round(rate * scenario.now_s) for one, rate in enumerate(rates)}
         scenario.tell(progress=running | {100: round(copy_rate * step / 5)})
-    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000, told=told)])
+    scenario.tell([scenario.ended(STRAGGLER, scenario.now_s, bytes_read=1000)] if ends else [])
     (learned,) = scenario.scheduler.learned()["applications"].values()
     return float(scenario.scheduler.cluster.pools.kept_slowness[0]), learned["shared_slowness"]["seen_log"]
 
@@ -155,16 +154,20 @@ def test_a_copy_that_has_only_begun_tells_nothing():
     assert raced(STRAGGLES, seconds=0.4) == (0.0, 0.0)
 
 
-def test_a_race_that_has_ended_counts_in_the_same_cycle():
-    """The next straggler may be looked at in it: a copy as slow as its original has kept almost all."""
-    kept, seen_log = raced(STRAGGLES)
+def test_a_race_counts_once_and_as_soon_as_both_can_be_read():
+    """A copy as slow as its original has kept almost all. Ends would count wins before the races of slow work."""
+    kept, seen_log = raced(STRAGGLES, ends=False)
     assert seen_log > 1.0
     assert kept == pytest.approx(seen_log / (PRIOR_LOG + seen_log), rel=0.2)
+    assert raced(STRAGGLES) == pytest.approx((kept, seen_log), rel=2.0 / ENDS_KEPT)
 
 
-def test_a_race_whose_end_was_told_before_counts_once():
-    """It was learned from then, and is recalled from the store."""
-    assert raced(STRAGGLES, told=True) == (0.0, 0.0)
+def test_who_has_stopped_copying_tries_again():
+    """Evidence fades while tasks end, for no race would contradict it any more."""
+    shared = seen((1.0, 1.0), times=100)
+    for _ in range(round(5 * ENDS_KEPT)):
+        shared.task_ended()
+    assert shared.kept < 0.5
 
 
 def test_what_a_sick_host_does_to_an_original_is_none_of_its_own_slowness():

@@ -486,16 +486,3 @@ def test_a_task_is_as_large_as_its_input_is_over_the_mean_of_those_that_are_know
     scenario.start_all(3)
     sizes = scenario.scheduler.cluster.tasks.relative_size[:3].tolist()
     assert sizes == pytest.approx([0.5, 1.5, np.nan], nan_ok=True)
-
-
-@pytest.mark.parametrize(("winner", "rival"), [(0, 2), (2, 0)])
-def test_an_original_has_raced_its_newest_copy_and_a_copy_the_original(winner, rival):
-    """Attempt 1 is the first copy; each runs on the host of its number."""
-    scenario = Scenario()
-    scenario.stage(1)
-    scenario.tell([scenario.started(n, n, index=0, speculative=n > 0) for n in range(3)])
-    cluster, changes = scenario.scheduler.cluster, Changes()
-    end = scenario.ended(winner, 9.0, index=0, speculative=winner > 0)
-    apply(cluster, Report(source=SOURCE, epoch=1, received_s=9.0, facts=[end]), changes)
-    host, _ = changes.ended[0].rival
-    assert cluster.host_names[host] == f"h{rival}"

@@ -5,7 +5,7 @@ over everything that runs asks the speculator, one over the live jobs the alloca
 opens. Between cycles slots go by the answers of the last one (`turns`).
 """
 
-from math import exp, inf, nan, pi, sqrt
+from math import exp, inf, isnan, nan, pi, sqrt
 
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.asking import ask_allocator, ask_speculator
@@ -21,7 +21,7 @@ from controlplane.policies.seen import NO_WAITING, Seen
 from controlplane.simulator.cluster.offsets import done_at, next_offset
 from controlplane.simulator.cluster.originals import order_originals, see_originals
 from controlplane.simulator.cluster.pair import PolicyPair
-from controlplane.simulator.cluster.races import slowness_log, typical_s
+from controlplane.simulator.cluster.races import note_race, slowness_log, typical_s
 from controlplane.simulator.cluster.state import ORIGINAL, State, waiting
 from controlplane.simulator.cluster.wanted import keep_wanted, note_restart_room
 from controlplane.simulator.cluster.world import Workload, World, attempt_work_s, mean_factor
@@ -177,7 +177,7 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
     """
     now_s, original = state.counts[0]["now_s"], state.slots[slot]
     without_attempts(task)
-    is_too_new, last, oldest_log, most_done = False, slot, nan, -1.0
+    is_too_new, last, oldest_log, oldest_left, most_done = False, slot, nan, 0.0, -1.0
     seen, can_judge, at = True, True, original["newest"]
     while seen or at >= 0:
         attempt = state.slots[slot if seen else at]
@@ -199,10 +199,13 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
         if t_rem_s > task["worst_rem_s"]:
             last = slot if seen else at
         if seen:
-            oldest_log = own_log if is_readable else nan
-        elif at == original["newest"] and is_readable and oldest_log >= LEAST_LOG:
-            error = state.seen_pools[0]["foretold_error"]
-            original["likeness"] = pair_evidence(oldest_log, own_log, policy.tail_index, error)
+            oldest_log, oldest_left = own_log if is_readable else nan, t_rem_s / (elapsed_s + t_rem_s)
+        elif at == original["newest"] and is_readable and not isnan(oldest_log):
+            if oldest_log >= LEAST_LOG:
+                error = state.seen_pools[0]["foretold_error"]
+                original["likeness"] = pair_evidence(oldest_log, own_log, policy.tail_index, error)
+            if not original["compared"] and original["is_copy"] != attempt["is_copy"]:
+                note_race(world, state, slot, oldest_log, oldest_left, own_log)
         rate = (1.0 - offset) / max(elapsed_s + t_rem_s, 1e-9)
         see_attempt(task, elapsed_s, t_rem_s, rate, done)
         can_judge &= is_readable

@@ -5,9 +5,8 @@ from math import inf
 from controlplane.compiled import rule
 from controlplane.model.columns import Record
 from controlplane.simulator.cluster.kills import leave_task, want_no_more
-from controlplane.simulator.cluster.races import learn_of_race
 from controlplane.simulator.cluster.state import CLEANING, FREE, State, set_due
-from controlplane.simulator.cluster.world import Workload, World, machine_of
+from controlplane.simulator.cluster.world import World, machine_of
 
 
 @rule
@@ -23,14 +22,13 @@ def end_attempts(world: World, state: State, original: int, winner: int) -> None
 
 
 @rule
-def end_beaten(work: Workload, world: World, state: State) -> None:
+def end_beaten(world: World, state: State) -> None:
     """End the attempts that are marked so."""
     slot = 0
     while state.counts[0]["n_beaten"] > 0:
         if state.slots[slot]["beaten"]:
             state.slots[slot]["beaten"] = False
             state.counts[0]["n_beaten"] -= 1
-            learn_of_race(work, world, state, slot)
             drop(world, state, slot)
         slot += 1
 

@@ -8,6 +8,7 @@ from math import floor, inf
 from controlplane.compiled import kernel, rule
 from controlplane.deciding.bounds import needed_tasks
 from controlplane.estimators.samples import count_end
+from controlplane.estimators.shared_slowness import faded
 from controlplane.model.columns import Floats
 from controlplane.model.finished import MOST_FINISHED, take_in
 from controlplane.simulator.cluster.decisions import run_cycle
@@ -15,7 +16,7 @@ from controlplane.simulator.cluster.ends import end_attempts, end_beaten, free_s
 from controlplane.simulator.cluster.inputs import near_input
 from controlplane.simulator.cluster.pair import PolicyPair
 from controlplane.simulator.cluster.phases import JobResults, arrive, end_phase, job_due, leave_undone
-from controlplane.simulator.cluster.races import learn_of_race, typical_s
+from controlplane.simulator.cluster.races import typical_s
 from controlplane.simulator.cluster.starts import restart, start_copy, start_original
 from controlplane.simulator.cluster.state import CLEANING, State, arrival_leaf, cycle_leaf, set_due
 from controlplane.simulator.cluster.turns import NO_JOB, need, next_restart, wants_copy, whose_turn
@@ -41,7 +42,7 @@ def play(work: Workload, world: World, policy: PolicyPair, state: State, counted
             if not state.counts[0]["is_lawful"]:
                 return False
             meet(state, results)
-            end_beaten(work, world, state)
+            end_beaten(world, state)
             plan_cycle(policy, state, True)
             hand_out(work, world, policy, state, ANY_JOB)
             continue
@@ -147,7 +148,7 @@ def end_task(work: Workload, world: World, policy: PolicyPair, state: State, slo
     counts["won"] += state.slots[slot]["is_copy"] and not state.slots[slot]["anew"]
     if len(state.finished) > 0:
         keep_duration(world, state, row, slot)
-    learn_of_race(work, world, state, slot)
+    counts["seen_log"], counts["kept_log"] = faded(counts["seen_log"]), faded(counts["kept_log"])
     end_attempts(world, state, original, slot)
     job["n_done"] += 1
     if len(state.runs) > 0 and job["phase"] == 0:

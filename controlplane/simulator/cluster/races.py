@@ -25,32 +25,10 @@ def slowness_log(world: World, duration_s: float, fresh_s: float, offset: float)
 
 
 @rule
-def learn_of_race(work: Workload, world: World, state: State, slot: int) -> None:
-    """An attempt is about to end: what do it and the newest of the other kind show of how slowness is shared?"""
-    one, counts = state.slots[slot], state.counts[0]
-    rival, at = -1, one["original"]
-    while at >= 0 and rival < 0:
-        if state.slots[at]["is_copy"] != one["is_copy"] and counts["now_s"] >= state.slots[at]["readable_s"]:
-            rival = at
-        at = state.slots[at]["newest"] if at == one["original"] else state.slots[at]["older"]
-    if rival >= 0:
-        original, copy = (rival, slot) if one["is_copy"] else (slot, rival)
-        original_log, left = seen_slowness(work, world, state, original)
-        copy_log, _ = seen_slowness(work, world, state, copy)
-        real = real_share(world.tail_index, state.seen_pools[0]["foretold_error"], left)
-        counts["seen_log"], counts["kept_log"] = race_seen(
-            counts["seen_log"], counts["kept_log"], original_log, copy_log, real
-        )
-
-
-@rule
-def seen_slowness(work: Workload, world: World, state: State, slot: int) -> tuple[float, float]:
-    """Log of an attempt's estimated duration over its siblings', and the share of it that is still to come.
-
-    A live engine knows the pace of what is done instead: no part of it is an estimate of what is still to come.
-    """
-    one, now_s = state.slots[slot], state.counts[0]["now_s"]
-    left_s = (one["end_s"] - now_s) * one["noise"]
-    whole_s = now_s - one["started_s"] + left_s
-    fresh_s = typical_s(work, world, state.jobs[one["job"]])
-    return slowness_log(world, whole_s, fresh_s, one["offset"]), left_s / whole_s
+def note_race(world: World, state: State, original: int, original_log: float, left: float, copy_log: float) -> None:
+    """Take what a task's attempts show: the log by which each is slow, and the share of its original still to come."""
+    counts, state.slots[original]["compared"] = state.counts[0], True
+    real = real_share(world.tail_index, state.seen_pools[0]["foretold_error"], left)
+    counts["seen_log"], counts["kept_log"] = race_seen(
+        counts["seen_log"], counts["kept_log"], original_log, copy_log, real
+    )

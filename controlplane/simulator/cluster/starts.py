@@ -34,7 +34,7 @@ def start_original(work: Workload, world: World, policy: PolicyPair, state: Stat
     one = state.slots[slot]
     one["use"], one["original"], one["task"] = ORIGINAL, slot, job["first_task"] + next_task(state, job)
     one["newest"], one["attempts"], one["n_started"] = -1, 1, 1
-    one["is_copy"] = one["restarts"] = False
+    one["is_copy"] = one["restarts"] = one["compared"] = False
     one["wanted"], one["likeness"] = 0, 0.0
     job["n_started"] += 1
     counts["n_waiting"] -= 1
