@@ -100,16 +100,13 @@ def added_slot_s(attempts: int, t_rem_s: float, end_s: float, tell_s: float, kil
 
 
 @rule
-def slot_price_s(pool: Record, again: float, idle_price: float, jobs_behind: float) -> float:
+def slot_price_s(pool: Record, jobs_behind: float) -> float:
     """Job-seconds that one slot-second costs: the waiting jobs, each of which stands for `jobs_behind`.
 
-    On idle slots, where none waits: `idle_price` times the probability that a copy is as slow, `again`.
-
-    >>> busy, idle = {"idle": 0, "waiting_jobs": 2, "slots": 24}, {"idle": 1, "waiting_jobs": 0, "slots": 24}
-    >>> [slot_price_s(pool, again=0.5, idle_price=1.0, jobs_behind=3.0) for pool in (busy, idle)]
-    [0.25, 0.5]
+    >>> [slot_price_s({"waiting_jobs": waiting_jobs, "slots": 24}, jobs_behind=3.0) for waiting_jobs in (2, 0)]
+    [0.25, 0.0]
     """
-    return again * idle_price if pool["idle"] > 0 else jobs_behind * pool["waiting_jobs"] / max(pool["slots"], 1)
+    return jobs_behind * pool["waiting_jobs"] / max(pool["slots"], 1)
 
 
 @rule
@@ -130,6 +127,18 @@ def saved_s(t_rem_s: float, end_s: float, others_s: float) -> float:
     [7.0, 3.0, 0.0]
     """
     return max(t_rem_s - max(end_s, others_s), 0.0)
+
+
+@rule
+def pays(gain: float, price: float, again: float, worth_times: float) -> bool:
+    """Whether a copy that adds slot time while originals wait gains enough.
+
+    The more likely it is as slow, and its slot time is lost, the more times its price it has to gain.
+
+    >>> [pays(gain=2.0, price=1.0, again=again, worth_times=4.0) for again in (0.0, 0.3, 0.5)]
+    [True, True, False]
+    """
+    return (1.0 - again) * gain > worth_times * again * price
 
 
 @rule
@@ -238,8 +247,9 @@ def usual_tail_index(pool: Record) -> float:
 def unified(seen: Seen, settings: Record, answer: Records) -> None:
     """Copies by their worth, gain less price: such as save slot time, and on idle slots such as end sooner.
 
-    Either counts from a margin on. On idle slots the gain is the task's own. Where most of a task's slowness would be
-    met again, a copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
+    Either counts from a margin on. On idle slots, which cost nothing, the gain is the task's own. While originals wait,
+    a copy that adds slot time must gain many times its price. Where most of a task's slowness would be met again, a
+    copy is predicted to take one time, the geometric mean of both, and to run on: GRASS's RAS.
     Before a deadline that may be kept and may be missed, what counts is the probability that a task is in time. With an
     error bound, every attempt ends once that is met.
     """
@@ -276,19 +286,22 @@ def unified(seen: Seen, settings: Record, answer: Records) -> None:
             more_likely = in_time_gain(miss, mine["copy_miss"], again, again_s, left_s)
             one["gain"] = more_likely * (left_s + job["age_s"])
             wanted += further_copies(miss, mine["copy_miss"], again, settings["least_more_likely"], task["copies_left"])
-        one["price"] = added_s * slot_price_s(pool, again, settings["idle_price"], settings["jobs_behind"])
+        one["price"] = added_s * slot_price_s(pool, settings["jobs_behind"])
         one["score"] = one["gain"] - one["price"]
         saves = added_s < -max(0.0 if by_ras else settings["least_saving"], TOLERANCE) * t_rem_s
         sooner_s = gs_gain_s(
             task["t_rem_s"], own_s if by_ras else t_fresh_s, settings["sooner_by_s"], settings["sooner_times"]
         )
-        may_add = is_idle and sooner_s > 0.0 and not has_more[row]
+        is_cheap = is_idle or (not by_ras and pays(one["gain"], one["price"], again, settings["worth_times"]))
+        may_add = is_cheap and sooner_s > 0.0 and not has_more[row]
         if is_bound:
             may_add = more_likely > settings["least_more_likely"]
         is_worth = one["score"] > TOLERANCE * t_rem_s and (saves or may_add)
         one["reason"] = index_reason(is_worth, has_more[row], task["t_rem_s"], t_fresh_s, one["score"])
         one["copies"] = wanted * (is_worth and task["eligible"])
-        is_extra[row] = one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
+        is_extra[row] = (
+            is_idle and one["copies"] > 0 and not (saves or is_bound) and may_start(task, settings["end_beaten"])
+        )
     keep_to_idle(seen, np.flatnonzero(is_extra), answer)
 
 
@@ -359,11 +372,11 @@ ROW = Row(
             about="Jobs that each waiting one stands for in the price of slot time; 1 to 8 make no difference.",
         ),
         Setting(
-            name="idle_price",
-            default=1.0,
+            name="worth_times",
+            default=4.0,
             low=0.0,
             high=100.0,
-            about="Price of a slot-second on idle slots in job-seconds, times the share of slowness that a copy keeps.",
+            about="Least gain over price of a copy that adds slot time while originals wait, if as likely slow as not.",
         ),
         Setting(
             name="ras_above",

@@ -102,13 +102,11 @@ def test_the_more_slowness_is_kept_the_less_a_copy_is_worth(ask):
     assert gains == pytest.approx([2.25, 0.6 * 2.25, 0.3 * 2.25])
 
 
-def test_where_slowness_is_shared_idle_slots_have_a_price(ask):
-    """Half of it kept: the copy adds (0.1 + 1) / 2 slot-seconds, at half a job-second each."""
+def test_idle_slots_cost_nothing(ask):
+    """Half of the slowness kept: the copy adds (0.1 + 1) / 2 slot-seconds that nobody waits for."""
     answer = ask([2.5], IDLE | {"kept_slowness": 0.5}, slowness=[6.0])
-    assert answer["price"][0] == pytest.approx(0.5 * 0.55)
-    assert answer["gain"][0] == pytest.approx(0.45)
+    assert (answer["price"][0], answer["gain"][0]) == pytest.approx((0.0, 0.45))
     assert answer["copies"].tolist() == [1]
-    assert ask([2.5], IDLE | {"kept_slowness": 0.5}, {"idle_price": 3.0}, slowness=[6.0])["copies"].tolist() == [0]
 
 
 def test_a_task_whose_copy_was_as_slow_gets_no_further_one(ask):
@@ -130,11 +128,22 @@ def test_where_slowness_is_most_likely_shared_ras_decides(running, t_rem_s):
 
 
 def test_without_kills_all_attempts_run_to_the_end(ask):
-    """Two slots for 1.75 s are less than one for 4 s, and more than one for 3.4 s; with kills that is worth it."""
+    """Two slots for 1.75 s are less than one for 4 s, and for 1.7 s more than one for 3.3 s."""
     keep = {"end_beaten": 0.0}
     assert ask([4.0], BUSY, keep)["price"][0] == pytest.approx(0.3 * (2 * 1.75 - 4.0))
-    assert ask([3.3], BUSY, keep)["copies"].tolist() == [0]
-    assert ask([3.3], BUSY)["copies"].tolist() == [1]
+    assert ask([3.3], BUSY, keep)["price"][0] == pytest.approx(0.3 * (2 * (2 - 1 / 3.3) - 3.3))
+
+
+def test_while_originals_wait_a_copy_that_adds_slot_time_gains_many_times_its_price(ask):
+    """Half of the slowness kept, an equally slow copy runs for 3.3 s in vain: 1.7 slot-seconds, at .3 a waiting job."""
+    keep, half = {"end_beaten": 0.0}, {"kept_slowness": 0.5}
+    dear, cheap = (BUSY | half | {"slots": slots} for slots in (10, 100))
+    for pool, copies in ((dear, [0]), (cheap, [1])):
+        answer = ask([3.3], pool, keep, slowness=[6.0])
+        assert answer["copies"].tolist() == copies
+        assert answer["gain"][0] > answer["price"][0] > 0.0
+    assert ask([3.3], dear, keep | {"worth_times": 1.0}, slowness=[6.0])["copies"].tolist() == [1]
+    assert ask([3.3], cheap | {"kept_slowness": 0.8}, keep, slowness=[6.0])["copies"].tolist() == [0]
 
 
 def test_unknown_times_promise_nothing(ask):
