@@ -388,3 +388,15 @@ def test_no_copy_is_queued_beyond_the_copies_share():
         counts = (np.array([each]) for each in (running, 1, copies, 0))
         rooms, *_ = job_rooms(jobs.reported[:1], jobs.decided, jobs.scratch, Pools().scratch, *counts)
         assert rooms[0].tolist() == [room]
+
+
+def test_a_speculator_sees_the_copies_of_its_pool_that_are_ordered_or_run():
+    """LATE has a tenth of the slots, one copy here: of two stragglers only one gets it."""
+    scenario, ordered = Scenario(replace(CONTROL, speculator="late"), slots=4), []
+    scenario.stage(8, input_bytes=1000)
+    scenario.start_all(8)
+    for step in range(1, 33):
+        scenario.now_s = step / 10
+        read = {index: round((30 if index in (2, 3) else 300) * scenario.now_s) for index in range(8)}
+        ordered += orders(scenario.tell(progress=read))
+    assert {order.index for order in ordered} == {2}
