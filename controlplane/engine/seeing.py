@@ -358,7 +358,8 @@ def compare(oldest_log: float, newest_log: float, is_race: bool, pool: Record, d
     """Note how alike a task's oldest and newest attempts are; whether it is an original's first race with a copy."""
     if oldest_log >= LEAST_LOG:
         decided["likeness"] = pair_evidence(oldest_log, newest_log, pool["tail_index"], pool["foretold_error"])
-    is_first, decided["compared"] = is_race and not decided["compared"], decided["compared"] or is_race
+    is_first = is_race and not decided["compared"]
+    decided["compared"] |= is_race
     return is_first
 
 

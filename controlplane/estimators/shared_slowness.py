@@ -48,7 +48,7 @@ def race_seen(
 
 @rule
 def faded(log: float) -> float:
-    """What a sum of slowness counts after one more task has ended.
+    """A sum of slowness, less what one ended task lets fade.
 
     >>> round(faded(2000.0), 6)
     1999.0

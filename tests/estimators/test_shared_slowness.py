@@ -162,6 +162,29 @@ def test_a_race_counts_once_and_as_soon_as_both_can_be_read():
     assert raced(STRAGGLES) == pytest.approx((kept, seen_log), rel=2.0 / ENDS_KEPT)
 
 
+def test_copies_alone_are_no_race():
+    """The original has been killed; two copies that are as slow say nothing of what a copy sheds."""
+    scenario = Scenario(UNLIMITED)
+    scenario.stage(N_TASKS, input_bytes=1000)
+    scenario.start_all(N_TASKS)
+    for attempt, host in ((100, 0), (101, 1)):
+        scenario.tell([scenario.started(attempt, host, index=STRAGGLER, speculative=True)])
+    scenario.tell([scenario.ended(STRAGGLER, 0.0, outcome=f.Outcome.KILLED)])
+    for scenario.now_s in (1.0, 2.0, 3.0, 4.0):
+        rates = {one: 100 for one in range(N_TASKS) if one != STRAGGLER} | {100: 10, 101: 10}
+        scenario.tell(progress={one: round(rate * scenario.now_s) for one, rate in rates.items()})
+    (learned,) = scenario.scheduler.learned()["applications"].values()
+    assert learned["shared_slowness"]["seen_log"] == 0.0
+
+
+def test_the_share_that_copies_are_judged_by_fades_while_tasks_end(slow_data):
+    """The last stages had no copy, and so no race."""
+    scheduler = slow_data[0].scheduler
+    (learned,) = scheduler.learned()["applications"].values()
+    shared = SharedSlowness(**learned["shared_slowness"])
+    assert scheduler.cluster.pools.kept_slowness[0] == pytest.approx(shared.kept, rel=1e-9)
+
+
 def test_who_has_stopped_copying_tries_again():
     """Evidence fades while tasks end, for no race would contradict it any more."""
     shared = seen((1.0, 1.0), times=100)

@@ -204,7 +204,7 @@ def see_attempts(world: World, policy: PolicyPair, state: State, slot: int, fres
             if oldest_log >= LEAST_LOG:
                 error = state.seen_pools[0]["foretold_error"]
                 original["likeness"] = pair_evidence(oldest_log, own_log, policy.tail_index, error)
-            if not original["compared"] and original["is_copy"] != attempt["is_copy"]:
+            if not (original["is_copy"] or original["compared"]):
                 note_race(world, state, slot, oldest_log, oldest_left, own_log)
         rate = (1.0 - offset) / max(elapsed_s + t_rem_s, 1e-9)
         see_attempt(task, elapsed_s, t_rem_s, rate, done)

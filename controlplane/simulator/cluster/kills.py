@@ -33,7 +33,6 @@ def hand_over(state: State, slot: int) -> None:
     new["use"], new["newest"] = ORIGINAL, new["older"]
     new["attempts"], new["n_started"] = old["attempts"], old["n_started"]
     new["wanted"], new["restarts"], new["likeness"] = 0, False, old["likeness"]
-    new["compared"] = old["compared"]
     new["original"], at = heir, new["newest"]
     while at >= 0:
         state.slots[at]["original"] = heir

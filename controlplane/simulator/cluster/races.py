@@ -27,7 +27,7 @@ def slowness_log(world: World, duration_s: float, fresh_s: float, offset: float)
 @rule
 def note_race(world: World, state: State, original: int, original_log: float, left: float, copy_log: float) -> None:
     """Take what a task's attempts show: the log by which each is slow, and the share of its original still to come."""
-    counts, state.slots[original]["compared"] = state.counts[0], True
+    state.slots[original]["compared"], counts = True, state.counts[0]
     real = real_share(world.tail_index, state.seen_pools[0]["foretold_error"], left)
     counts["seen_log"], counts["kept_log"] = race_seen(
         counts["seen_log"], counts["kept_log"], original_log, copy_log, real

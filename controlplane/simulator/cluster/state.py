@@ -36,7 +36,7 @@ SLOT = np.dtype(
         ("restarts", np.bool_),  # one more attempt is wanted in place of this one
         ("is_copy", np.bool_),  # it stays one when its original is killed
         ("anew", np.bool_),  # it was started in place of another one
-        ("compared", np.bool_),  # of an original: one of its task's copies has been compared with it
+        ("compared", np.bool_),  # of an original: a copy of its task has been compared with it
         ("beaten", np.bool_),  # it ends now, for another attempt of its task ends long before it
         ("started_s", np.float64),
         ("readable_s", np.float64),  # from here on its rate can be read

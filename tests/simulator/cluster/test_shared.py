@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controlplane.estimators.shared_slowness import kept_share
+from controlplane.estimators.shared_slowness import MOST_LOG, kept_share
 from controlplane.simulator.cluster import scenario as scenarios
 from controlplane.simulator.cluster.scenario import ClusterScenario
 from controlplane.simulator.cluster.workloads import Synthetic
@@ -31,6 +31,7 @@ def test_the_share_that_copies_keep_is_learned(noise, kills, monkeypatch):
         ).simulate(1)
         counts = states[-1].counts[0]
         kept.append(kept_share(counts["seen_log"], counts["kept_log"]))
+        assert 0.5 * MOST_LOG < counts["seen_log"] < MOST_LOG  # the tasks that have ended since the last race
     assert kept[0] < 0.1
     assert 0.3 < kept[1] < 0.65
     assert kept[2] > 0.85
