@@ -45,7 +45,7 @@ SIZES = {
     8: Size(4, 2, jobs=5_000, most_tasks=150),
     24: Size(4, 6, jobs=5_000, most_tasks=150),
     400: Size(100, 4, jobs=10_000, most_tasks=1_500),
-    3200: Size(800, 4, jobs=20_000, most_tasks=12_000),
+    3200: Size(800, 4, jobs=10_000, most_tasks=12_000),
 }
 """By slots."""
 
