@@ -177,6 +177,8 @@ class GrasshopperSpeculatorTest {
     job.attempts.put(asking, TaskAttemptState.NEW);
     answer(String.format(COPY, 41, 0, 0));
     hears(refused("task_ended"));
+    job.start(FakeJob.map(1), 0);
+    job.states.put(FakeJob.map(1), TaskState.SCHEDULED);  // it has not heard of its attempt yet
     answer(String.format(COPY, 42, 0, 1));
     hears(is("order_outcome", "order", 42L, "reason", "not_running"));
     answer(String.format(COPY, 43, 0, 2));
