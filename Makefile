@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JAR := spark_listener/jars/grasshopper-spark.jar
 YARN_JAR := yarn_bridge/jars/grasshopper-yarn.jar
+MAPREDUCE_JAR := yarn_bridge/jars/grasshopper-mapreduce.jar
 TESTKIT := jvm-shim/testkit/target/grasshopper-testkit.jar
 SPARK35 := build/spark-3.5/pyspark
 JAVA_SOURCES := $(shell find jvm-shim -name '*.java' -o -name 'pom.xml' -not -path '*/target/*' 2>/dev/null)
@@ -25,14 +26,14 @@ demo: $(VENV)/run.stamp $(JAR) $(TESTKIT) ## A real Spark cluster with a sick ho
 demo-yarn: $(VENV)/run.stamp $(JAR) $(YARN_JAR) $(TESTKIT) ## A real YARN with a sick node and three applications: stock orders against Grasshopper.
 	@$(BIN)/grasshopper demo-yarn $(DEMO)
 
-test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
+test: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Everything that a change can break.
 	@./setup.sh chromium systemd
 	@$(BIN)/python -m tests.suites test
 
 unit: $(VENV)/dev.stamp ## Seven minutes: Python without clusters, lint, layers.
 	@$(BIN)/python -m tests.suites unit
 
-test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
+test-full: $(VENV)/dev.stamp $(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) $(TESTKIT) $(SPARK35)/__init__.py ## Hours: every version, long soaks, thousands of trials; resumable.
 	@./setup.sh chromium systemd
 	@$(BIN)/python -m tests.suites test-full
 
@@ -54,9 +55,9 @@ mutants: $(VENV)/dev.stamp ## Change the last commit's code in 600 places, one b
 lint: $(VENV)/dev.stamp ## Style, types and layers.
 	@$(BIN)/python -m tests.suites lint
 
-jars: $(JAR) $(YARN_JAR) $(TESTKIT) ## Build the Java side.
+jars: $(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) $(TESTKIT) ## Build the Java side.
 
-wheel: $(VENV)/run.stamp $(JAR) $(YARN_JAR) ## Build the wheel into dist/.
+wheel: $(VENV)/run.stamp $(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) ## Build the wheel into dist/.
 	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . && ls dist
 
 lock: $(VENV)/dev.stamp ## Pin every dependency again.
@@ -87,11 +88,12 @@ $(SPARK35)/__init__.py: requirements/spark-3.5.lock | $(VENV)/run.stamp
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps --target build/spark-3.5 -r requirements/spark-3.5.lock
 	@touch $@
 
-$(JAR) $(YARN_JAR) $(TESTKIT) &: $(JAVA_SOURCES)
+$(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) $(TESTKIT) &: $(JAVA_SOURCES)
 	@./setup.sh jdk maven
 	@echo "Building the jars"
 	@$(MAVEN) package -DskipTests
 	@mkdir -p spark_listener/jars yarn_bridge/jars
 	@cp jvm-shim/shim-spark/target/grasshopper-spark.jar $(JAR)
 	@cp jvm-shim/shim-yarn/target/grasshopper-yarn.jar $(YARN_JAR)
-	@touch $(JAR) $(YARN_JAR) $(TESTKIT)
+	@cp jvm-shim/shim-mapreduce/target/grasshopper-mapreduce.jar $(MAPREDUCE_JAR)
+	@touch $(JAR) $(YARN_JAR) $(MAPREDUCE_JAR) $(TESTKIT)

@@ -200,13 +200,18 @@ def check(queues: tuple[str, ...], server: str) -> None:
 
 
 def plugin_jar() -> Path:
-    """The plug-in's jar: from the installed package, else from the checkout's build.  Raises FileNotFoundError."""
+    """The plug-in's jar.  Raises FileNotFoundError."""
+    return built_jar(JAR_NAME, module="shim-yarn")
+
+
+def built_jar(name: str, module: str) -> Path:
+    """A jar of ours: from the installed package, else from the checkout's build.  Raises FileNotFoundError."""
     package = Path(__file__).parent
-    places = (package / "jars" / JAR_NAME, package.parent / "jvm-shim" / "shim-yarn" / "target" / JAR_NAME)
+    places = (package / "jars" / name, package.parent / "jvm-shim" / module / "target" / name)
     for place in places:
         if place.is_file():
             return place
-    raise FileNotFoundError(f"{JAR_NAME} is in none of {[str(place) for place in places]}; `make jars` builds it")
+    raise FileNotFoundError(f"{name} is in none of {[str(place) for place in places]}; `make jars` builds it")
 
 
 def render(steps: list[Step]) -> str:

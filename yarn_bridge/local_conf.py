@@ -20,10 +20,23 @@ RM_NAMES = ("rm", "rm2")
 """The resource manager, and its standby if there is one."""
 RM_SERVICES = ("address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address")
 NM_SERVICES = ("address", "localizer.address", "webapp.address", "collector-service.address")
+SHUFFLE = "shuffle"
+"""The service of a node from which reduces fetch what maps have written; nodes for MapReduce jobs have it."""
 CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 HEARTBEAT_MS = 200
 RETRY_MS = 500
+# Hadoop 3.4 on Java 17 dies without these; they are the ones that Hadoop's own scripts use.
+OPENED = (
+    "java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.util",
+    "java.util.concurrent", "java.util.zip", "sun.security.util", "sun.security.x509",
+)  # fmt: skip
+EXPORTED = ("sun.net.dns", "sun.net.util")
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+    *(f"--add-exports=java.base/{package}=ALL-UNNAMED" for package in EXPORTED),
+)  # fmt: skip
 LOG4J = """\
 log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -64,8 +77,11 @@ def write_all(
             (layout.conf(rm) / "fair-scheduler.xml").write_text(fair)
     write_capacity_scheduler(layout, capacity_scheduler(queues))
     _write(layout, "client", shared)
-    for host in layout.nm_ports:
+    write_site_file(layout.conf("client") / "mapred-site.xml", _mapreduce(layout))
+    for host, ports in layout.nm_ports.items():
         _write(layout, host, shared | _node(layout, host, memory_mb=memory_mb, vcores=vcores))
+        if SHUFFLE in ports:
+            write_site_file(layout.conf(host) / "mapred-site.xml", {"mapreduce.shuffle.port": ports[SHUFFLE]})
 
 
 def capacity_scheduler(queues: Mapping[str, float]) -> dict[str, object]:
@@ -158,11 +174,29 @@ def _one_of_a_pair(layout: Layout, rm: str) -> dict[str, object]:
     return {"yarn.resourcemanager.ha.id": rm} if len(layout.rm_ports) > 1 else {}
 
 
+def _mapreduce(layout: Layout) -> dict[str, object]:
+    """For clients, whose jobs hand it on. Masters and tasks are small: by default each has a gigabyte or more."""
+    java_options = " ".join(JAVA_OPTIONS)
+    return {
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.application.classpath": f"{layout.jars}/*",
+        "yarn.app.mapreduce.am.staging-dir": layout.folder / "staging",
+        "yarn.app.mapreduce.am.resource.mb": 512,
+        "yarn.app.mapreduce.am.command-opts": f"-Xmx384m {java_options}",
+        "mapreduce.map.memory.mb": 256,
+        "mapreduce.reduce.memory.mb": 256,
+        "mapred.child.java.opts": f"-Xmx160m {java_options}",
+        "mapreduce.task.io.sort.mb": 16,
+        "mapreduce.task.progress-report.interval": 500,
+    }
+
+
 def _node(layout: Layout, host: str, *, memory_mb: int, vcores: int) -> dict[str, object]:
     place = layout.folder / host
     return {
         "yarn.nodemanager.hostname": host,
-        **{f"yarn.nodemanager.{name}": f"{host}:{port}" for name, port in layout.nm_ports[host].items()},
+        **{f"yarn.nodemanager.{name}": f"{host}:{layout.nm_ports[host][name]}" for name in NM_SERVICES},
+        **({"yarn.nodemanager.aux-services": "mapreduce_shuffle"} if SHUFFLE in layout.nm_ports[host] else {}),
         "yarn.nodemanager.resource.memory-mb": memory_mb,
         "yarn.nodemanager.resource.cpu-vcores": vcores,
         "yarn.nodemanager.vmem-check-enabled": False,

@@ -35,10 +35,12 @@ from controlplane.processes import (
 from controlplane.rest import RestError
 from yarn_bridge.hadoop_jars import VERSIONS, hadoop_jars
 from yarn_bridge.local_conf import (
+    JAVA_OPTIONS,
     NM_SERVICES,
     RM_HOST,
     RM_NAMES,
     RM_SERVICES,
+    SHUFFLE,
     Layout,
     Properties,
     capacity_scheduler,
@@ -51,17 +53,6 @@ from yarn_bridge.rm_client import RmClient
 RM_CLASS = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NM_CLASS = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 ADMIN_CLASS = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
-# Hadoop 3.4 on Java 17 dies without these; they are the ones that Hadoop's own scripts use.
-OPENED = (
-    "java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.util",
-    "java.util.concurrent", "java.util.zip", "sun.security.util", "sun.security.x509",
-)  # fmt: skip
-EXPORTED = ("sun.net.dns", "sun.net.util")
-JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+IgnoreUnrecognizedVMOptions",
-    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
-    *(f"--add-exports=java.base/{package}=ALL-UNNAMED" for package in EXPORTED),
-)  # fmt: skip
 START_S = 90.0
 PATIENCE_S = 2.0
 ADMIN_S = 60.0
@@ -74,7 +65,9 @@ class LocalYarn:
     `queues` gives each queue's percent of its parent, `site` extra properties of the resource manager, `capacity`
     extra ones of its capacity-scheduler.xml, `fair` the text of a fair-scheduler.xml, which chooses that scheduler.
     `recover` lets a restarted resource manager find its applications again, `standby` starts a second one that can take
-    over.  Files and logs go to `folder`, by default a temporary one that is kept only if something went wrong.
+    over. `mapreduce` lets reduces fetch from the nodes, which listen for them on all of the machine's addresses: Hadoop
+    has no setting for that. Files and logs go to `folder`, by default a temporary one that is kept only if something
+    went wrong.
 
     Example: `with LocalYarn(version="3.4.3", plugin_jar=jar) as yarn: RmClient(yarn.rm_url).apps()`
     """
@@ -93,6 +86,7 @@ class LocalYarn:
         plugin_jar: Path | None = None,
         recover: bool = False,
         standby: bool = False,
+        mapreduce: bool = False,
         folder: Path | None = None,
     ) -> None:
         self.version = version
@@ -103,11 +97,12 @@ class LocalYarn:
         jars = hadoop_jars(version)
         self._folder_is_ours = folder is None
         self.folder = (folder or Path(tempfile.mkdtemp(prefix="grasshopper-yarn-"))).absolute()
+        services = (*NM_SERVICES, SHUFFLE) if mapreduce else NM_SERVICES
         self._layout = Layout(
             folder=self.folder,
             jars=jars,
             rm_ports={rm: {name: free_port(RM_HOST) for name in RM_SERVICES} for rm in RM_NAMES[: 2 if standby else 1]},
-            nm_ports={host: {name: free_port(host) for name in NM_SERVICES} for host in self.hosts},
+            nm_ports={host: {name: free_port(host) for name in services} for host in self.hosts},
         )
         site = (recovery(self._layout) if recover or standby else {}) | dict(site or {})
         write_all(

@@ -35,7 +35,7 @@ from controlplane.terminal import (
 
 app = typer.Typer(
     name="grasshopper",
-    help="Speculation-aware scheduling for Spark and YARN.",
+    help="Speculation-aware scheduling for Spark, MapReduce and YARN.",
     epilog="Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 3 server not reachable, "
     "4 not found, 5 not allowed.",
     no_args_is_help=True,
@@ -154,6 +154,14 @@ def yarn(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> Non
     from controlplane.cli import yarn
 
     yarn.app(arguments or ["--help"], prog_name="grasshopper yarn")
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def mapreduce(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """For MapReduce users: attach a job. `grasshopper mapreduce --help` says more."""
+    from controlplane.cli import mapreduce
+
+    mapreduce.app(arguments or ["--help"], prog_name="grasshopper mapreduce")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})

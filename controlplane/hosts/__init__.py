@@ -1,10 +1,11 @@
 """Which kinds of hosts are there? A kind is a file that ends in its `Kind`, and one entry in `KINDS`."""
 
 from controlplane.hosts.kind import Kind
+from controlplane.hosts.mapreduce import MAPREDUCE
 from controlplane.hosts.spark import SPARK
 from controlplane.hosts.yarn import YARN
 
-KINDS = {kind.name: kind for kind in (SPARK, YARN)}
+KINDS = {kind.name: kind for kind in (SPARK, MAPREDUCE, YARN)}
 
 
 def kind_of(source: str) -> Kind:
@@ -30,6 +31,6 @@ def driver_sources(application: str) -> list[str]:
     """The sources that the driver of an application in a leaf queue may report as.
 
     >>> driver_sources("application_1_0001")
-    ['spark:application_1_0001']
+    ['spark:application_1_0001', 'mapreduce:application_1_0001']
     """
     return [f"{kind.name}:{application}" for kind in KINDS.values() if not kind.is_queue]

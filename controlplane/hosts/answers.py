@@ -10,9 +10,11 @@ NO_SLOT = "no_slot"
 
 ANY_HOSTS: dict[str, HostAnswer] = {
     BAD_FIELD: HostAnswer("the order has a field that the protocol forbids"),
+    "above_clamp": HostAnswer("the task has as many copies as the application's copies.max allows"),
     "byte_offset_unsupported": HostAnswer("this host starts copies only at the beginning of their input"),
     "host_has_attempt": HostAnswer("an attempt of the task runs on that host"),
     "last_attempt": HostAnswer("it is the task's last attempt"),
+    "late_jobs_kept": HostAnswer("the application's late.job does not allow the end of this job"),
     "lease_ended": HostAnswer("the control plane had been silent for the length of a lease"),
     "mode": HostAnswer("the application's mode, or the job's, forbids it"),
     NO_SLOT: HostAnswer("no slot came free in time"),

@@ -55,6 +55,8 @@ class Kind:
     """Prefix of its sources' names, as in `spark:app-1`."""
     is_queue: bool = False
     """Whether its sources are leaf queues, whose jobs are applications; else drivers, which run stages."""
+    offers: frozenset[str] = frozenset()
+    """Fields of `Capabilities` that its shims may have."""
     application_prefix: Callable[[int], str] = lambda _: ""
     """(start of a cluster, Unix milliseconds) -> how the ids of its applications begin; for leaf queues."""
     verdict: Callable[[StageSubmitted], Verdict] = lambda _: UNKNOWN_SINK

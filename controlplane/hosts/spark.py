@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from controlplane.hosts.kind import UNKNOWN_SINK, HostAnswer, Kind, Verdict
-from controlplane.model.facts import StageSubmitted
+from controlplane.model.facts import Capabilities, StageSubmitted
 from controlplane.model.reasons import Reason
 
 _RETURNING_CALLS = """
@@ -143,16 +143,15 @@ def copies_to_come(executors: int, slots: int, tasks: int, limit: int) -> int:
 
 SPARK = Kind(
     name="spark",
+    offers=frozenset(Capabilities.__struct_fields__) - {"byte_offset"},
     verdict=verdict,
     copies_to_come=copies_to_come,
     executor_starts_ms=EXECUTOR_STARTS_MS,
     python_operators=("Python", "InPandas", "InArrow"),
     answers={
-        "above_clamp": HostAnswer("the task has as many copies as spark.grasshopper.copies.max allows"),
         "barrier": HostAnswer("tasks of a barrier stage run together or not at all"),
         "executors_fixed": HostAnswer("the driver's number of executors is fixed"),
         "fifo_mode": HostAnswer("spark.scheduler.mode is FIFO, which targets would break"),
-        "late_jobs_kept": HostAnswer("spark.grasshopper.late.job does not allow the end of this job"),
         "pipelined": HostAnswer("the stage's tasks run as a pipeline"),
         "stock_task_set": HostAnswer("the stage had begun before the shim was attached"),
         "streaming": HostAnswer("the job is a streaming one"),

@@ -43,7 +43,10 @@ DECIDING = {
 Pages, commands and reports do not."""
 ALL_POLICIES = ROOT / "controlplane" / "policies" / "rows.py"
 """Its imports would make every policy take part."""
-NOT_PYTHON = ("jvm-shim/*/src/main/java/**/*.java", "requirements/run.lock")
+NOT_PYTHON = (
+    *(f"jvm-shim/shim-{module}/src/main/java/**/*.java" for module in ("core", "spark", "yarn")),
+    "requirements/run.lock",
+)
 
 
 class Round(Struct, frozen=True, kw_only=True):

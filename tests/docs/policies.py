@@ -14,7 +14,7 @@ INDEX = PAGES / "README.md"
 
 def _acts_on(host: kind.Kind) -> Callable[[Row], bool]:
     """Whether a policy acts on such hosts: a leaf queue reports no tasks, so there is nothing to copy in one."""
-    return lambda row: row in TABLE and (row.kind is Kind.ALLOCATOR or not host.is_queue)
+    return lambda row: row in TABLE and row.needs <= host.offers and (row.kind is Kind.ALLOCATOR or not host.is_queue)
 
 
 WORLDS: dict[str, Callable[[Row], bool]] = {
@@ -44,8 +44,9 @@ pair of them, such as `hopper+ras`, decides together. The [settings](../settings
 [contributing](../../CONTRIBUTING.md#recipes) says how to add one.
 
 A leaf queue reports applications and none of their tasks, so only allocators act there; speculators act in those of its
-applications whose drivers have the shim. A policy's needs of a host are listed with its settings. The simulators are
-those of `grasshopper simulate`.
+applications whose drivers have the shim. MapReduce starts tasks in its own order, and cannot end an attempt without
+starting another one, so neither allocators nor `relaunch` act there. A policy's needs of a host are listed with its
+settings. The simulators are those of `grasshopper simulate`.
 
 {NOTE}
 {table("policy", "kind", "source", "what it does", *WORLDS, rows=rows)}

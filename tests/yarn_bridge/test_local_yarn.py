@@ -12,7 +12,16 @@ import pytest
 from controlplane.processes import ClusterError, command_line
 from tests.integration.plane_process import eventually
 from yarn_bridge.hadoop_jars import hadoop_jars
-from yarn_bridge.local_conf import FAIR, NM_SERVICES, RM_SERVICES, Layout, capacity_scheduler, recovery, write_all
+from yarn_bridge.local_conf import (
+    FAIR,
+    NM_SERVICES,
+    RM_SERVICES,
+    SHUFFLE,
+    Layout,
+    capacity_scheduler,
+    recovery,
+    write_all,
+)
 from yarn_bridge.local_yarn import STATE_FILE, containers, end, end_all, fresh_folder, is_up, undisturbed
 
 pytestmark = pytest.mark.unit
@@ -69,6 +78,15 @@ def test_every_node_has_its_own_address_and_its_own_disks(layout) -> None:
     assert sites[0]["yarn.nodemanager.address"] == "127.0.0.11:9100"
     assert len({site["yarn.nodemanager.local-dirs"] for site in sites}) == 2
     assert {site["yarn.resourcemanager.resource-tracker.address"] for site in sites} == {"127.0.0.10:9002"}
+
+
+def test_reduces_fetch_from_each_node_on_a_port_of_its_own(layout) -> None:
+    """A node's own file has the port: Hadoop's defaults for MapReduce overrule its yarn-site.xml."""
+    ports = {host: ports | {SHUFFLE: 9200 + number} for number, (host, ports) in enumerate(layout.nm_ports.items())}
+    write(replace(layout, nm_ports=ports))
+    told = [properties(layout.conf(host) / "mapred-site.xml")["mapreduce.shuffle.port"] for host in HOSTS]
+    assert told == ["9200", "9201"]
+    assert properties(layout.conf(HOSTS[0]) / "yarn-site.xml")["yarn.nodemanager.aux-services"] == "mapreduce_shuffle"
 
 
 def test_extra_properties_are_the_resource_managers_only_and_have_the_last_word(layout) -> None:

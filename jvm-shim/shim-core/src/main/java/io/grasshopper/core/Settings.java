@@ -171,7 +171,7 @@ public final class Settings {
   }
 
   /** Durations as Spark writes them: {@code 200ms}, {@code 2s}, {@code 1m}; a bare number is milliseconds. */
-  private long millis(String key, String otherwise) {
+  public long millis(String key, String otherwise) {
     String value = text(key, otherwise);
     String digits = value.replaceAll("[a-z]+$", "");
     switch (value.substring(digits.length())) {

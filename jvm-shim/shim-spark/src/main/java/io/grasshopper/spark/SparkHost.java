@@ -23,7 +23,7 @@ final class SparkHost implements Host {
   private final SyncLoop loop;
   private final JobBook jobs;
   private final SparkFacts facts;
-  private final ProgressTable progress = new ProgressTable();
+  private final ExecutorProgress progress = new ExecutorProgress();
   private final Control control;
   private SparkContext context;
   private TaskSchedulerImpl scheduler;
@@ -48,7 +48,7 @@ final class SparkHost implements Host {
     return facts;
   }
 
-  ProgressTable progress() {
+  ExecutorProgress progress() {
     return progress;
   }
 
@@ -84,12 +84,12 @@ final class SparkHost implements Host {
 
   @Override
   public Map<String, Object> progress(long nowNanos, boolean all) {
-    return progress.columns(loop.live(), nowNanos, all);
+    return progress.table.columns(loop.live(), nowNanos, all);
   }
 
   @Override
   public void progressArrived() {
-    progress.arrived();
+    progress.table.arrived();
   }
 
   @Override

@@ -30,7 +30,7 @@ final class WatchedTask {
     this.lastRow = new long[] {task.taskAttemptId(), 0, 0, 0, 0, RowsOut.UNKNOWN, cpuBefore < 0 ? UNKNOWN : 0};
   }
 
-  /** A row of {@link ProgressTable}, or null where nothing has moved since the last one that was sent. */
+  /** A row of {@link ExecutorProgress}, or null where nothing has moved since the last one that was sent. */
   long[] moved() {
     task.taskMetrics().mergeShuffleReadMetrics();
     Volumes volumes = new Volumes(task.taskMetrics());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grasshopper.core.Fact;
 import io.grasshopper.core.Guard;
+import io.grasshopper.core.ProgressTable;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
 import java.util.Arrays;
@@ -21,12 +22,13 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 import scala.collection.immutable.Map$;
 
-class ProgressTableTest {
+class ExecutorProgressTest {
   private final SyncLoop loop = new SyncLoop(
       "spark", null, new Guard(() -> { }), new Settings(key -> key.equals("server") ? "http://127.0.0.1:1" : null));
-  private final ProgressTable table = new ProgressTable();
+  private final ExecutorProgress executors = new ExecutorProgress();
+  private final ProgressTable table = executors.table;
 
-  ProgressTableTest() {
+  ExecutorProgressTest() {
     loop.emit(Fact.at("attempt_started", 0).with("attempt", 7L));
   }
 
@@ -37,7 +39,7 @@ class ProgressTableTest {
   /** Any code on an executor may add to the metrics, and take from them. */
   @Test
   void anAmountBelowNoughtIsNotKnown() {
-    table.report(new long[] {7, -5, 3, Long.MAX_VALUE, 0, -1, 300});
+    executors.report(new long[] {7, -5, 3, Long.MAX_VALUE, 0, -1, 300});
     Map<String, Object> columns = table.columns(loop.live(), System.nanoTime(), false);
     assertEquals(-1, told(columns, "bytes_read"));
     assertEquals(3, told(columns, "bytes_written"));
@@ -50,20 +52,20 @@ class ProgressTableTest {
   @Test
   void totalsAreToldUntilTheyHaveArrivedAndWithEveryFullReport() {
     long now = System.nanoTime();
-    table.report(new long[] {7, 5, 3, 0, 0, -1, 300});
+    executors.report(new long[] {7, 5, 3, 0, 0, -1, 300});
     assertEquals(5, told(table.columns(loop.live(), now, false), "bytes_read"));
     assertEquals(5, told(table.columns(loop.live(), now, false), "bytes_read"));
     table.arrived();
     assertTrue(table.columns(loop.live(), now, false).isEmpty());
     assertEquals(5, told(table.columns(loop.live(), now, true), "bytes_read"));
-    table.report(new long[] {7, 6, 3, 0, 0, -1, 300});
+    executors.report(new long[] {7, 6, 3, 0, 0, -1, 300});
     table.arrived();
     assertEquals(6, told(table.columns(loop.live(), now, false), "bytes_read"));
   }
 
   @Test
   void totalsWaitForAStartThatIsStillOnItsWay() {
-    table.report(new long[] {8, 5, 3, 0, 0, -1, 300});
+    executors.report(new long[] {8, 5, 3, 0, 0, -1, 300});
     assertTrue(table.columns(loop.live(), System.nanoTime(), false).isEmpty());
     loop.emit(Fact.at("attempt_started", 0).with("attempt", 8L));
     assertEquals(5, told(table.columns(loop.live(), System.nanoTime(), false), "bytes_read"));
@@ -75,7 +77,7 @@ class ProgressTableTest {
     List<AccumulableInfo> moved = Arrays.asList(
         moved("internal.metrics.input.recordsRead", 300_000), moved("number of output rows", 60_000),
         moved("data sent to Python workers", 488_400));
-    table.heartbeat(new SparkListenerExecutorMetricsUpdate("1", seq(Collections.singletonList(
+    executors.heartbeat(new SparkListenerExecutorMetricsUpdate("1", seq(Collections.singletonList(
         new Tuple4<Object, Object, Object, Seq<AccumulableInfo>>(7L, 0, 0, seq(moved)))), Map$.MODULE$.empty()));
     Map<String, Object> columns = table.columns(loop.live(), System.nanoTime(), false);
     assertEquals(300_000, told(columns, "records_read"));
