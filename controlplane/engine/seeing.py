@@ -130,7 +130,7 @@ def follow_jobs(cluster: Cluster, jobs: Iterable[int]) -> None:
     """Count the tasks of these jobs' stages that have not been submitted: of those that open ones feed, and of all that
     depend on open ones. Note which of their stages read input.
     """
-    for job in [job for job in jobs if job in cluster.job_infos and cluster.job_infos[job].edges]:
+    for job in [job for job in jobs if job in cluster.job_infos]:
         info, stages = cluster.job_infos[job], cluster.stage_infos
         children = _children(info)
         fed = set(chain.from_iterable(children.values()))

@@ -85,6 +85,16 @@ def test_the_ends_of_many_stages_are_learned_in_a_few_looks_at_each_edge():
     assert scenario.scheduler.cluster.job_infos[row].edges.n_read <= 5 * 100
 
 
+def test_a_job_that_is_described_again_without_edges_has_no_later_stages():
+    """A reused job group: each description replaces the one before."""
+    scenario = submit([(1, 2), (2, 3)], [1, 20, 300])
+    for stage in (1, 2):
+        scenario.stage(1, stage=stage)
+    assert (tasks_after(scenario), reading(scenario)) == ((300, 300), {1})
+    scenario.tell([f.JobSubmitted(job="job", stages=[1, 2], stage_tasks=[1, 20])])
+    assert (tasks_after(scenario), reading(scenario)) == ((0, 0), {1, 2})
+
+
 def test_stages_after_a_fork_that_meet_again_count_once():
     """Two paths lead to each of the last two stages."""
     scenario = submit(DIAMOND, TASKS)
