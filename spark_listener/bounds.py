@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from spark_listener.shim_settings import DEADLINE_UNITS_MS, LONGEST_DEADLINE_MS, PREFIX
+from controlplane.shim_settings import LONGEST_DEADLINE_MS
+from spark_listener.local_properties import DEADLINE_UNITS_MS, PREFIX
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

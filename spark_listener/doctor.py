@@ -14,10 +14,11 @@ from controlplane import __version__
 from controlplane.findings import ERROR, HEADINGS, NOTE, OK, WARNING, Finding, Findings, as_rows, worst_first
 from controlplane.hosts.spark import FILE_WRITERS, verdict
 from controlplane.model.facts import Mode, StageSubmitted, lowest
+from controlplane.shim_settings import READINGS, out_of_range
 from controlplane.terminal import print_table
 from spark_listener.attach import PLUGIN_CLASS, jar_path
 from spark_listener.examination import LISTENER_CLASS, Examined, examine_session, read_jar
-from spark_listener.shim_settings import LOCAL_READINGS, PREFIX, READINGS, out_of_range
+from spark_listener.local_properties import LOCAL_READINGS, PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

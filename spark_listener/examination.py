@@ -25,7 +25,7 @@ from controlplane.processes import read_token
 from controlplane.rest import RestClient, RestError
 from controlplane.wire.envelope import PROTOCOL, DoorbellRequest, Source
 from spark_listener.attach import JAR_NAME, PLUGIN_CLASS
-from spark_listener.shim_settings import LOCAL_READINGS, PREFIX
+from spark_listener.local_properties import LOCAL_READINGS, PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -56,6 +56,10 @@ class PlaneClient:
     def __init__(self, server: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._rest = RestClient(server, what="Grasshopper server", timeout_s=timeout_s, token=token)
 
+    def version(self) -> str:
+        """Its version."""
+        return self._rest.get("/api/v1/openapi.json", lambda said: str(said["info"]["version"]))
+
     def queues(self) -> list[AttachedQueue]:
         """The attached queues."""
         return self._items(

@@ -1,27 +1,36 @@
-"""How does a MapReduce job get its copies from Grasshopper? `grasshopper mapreduce conf` prints the keys."""
+"""How does a MapReduce job get its copies from Grasshopper? `grasshopper mapreduce conf` and `doctor`."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from controlplane.model.facts import Mode
-from controlplane.terminal import SERVER, USAGE, AsOption, Output, ServerOption, fail, print_json
+from controlplane.terminal import (
+    SERVER,
+    USAGE,
+    AsOption,
+    Output,
+    ServerOption,
+    TokenOption,
+    fail,
+    print_findings,
+    print_json,
+    token_from_file,
+)
 from yarn_bridge import mapreduce_conf
 from yarn_bridge.install_conf import render
+from yarn_bridge.mapreduce_doctor import KEYS, diagnose, read_site
+from yarn_bridge.plane_client import PlaneClient
 
 app = typer.Typer(
     name="mapreduce",
-    help="For MapReduce users: attach a job.",
+    help="For MapReduce users: attach a job, and check its configuration.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-@app.callback()
-def mapreduce() -> None:
-    """The options before any command."""
 
 
 @app.command()
@@ -48,3 +57,27 @@ def conf(
         print_json([asdict(step) for step in steps])
     else:
         typer.echo(render(steps))
+
+
+@app.command()
+def doctor(
+    conf_dir: Annotated[Path | None, typer.Option("--conf-dir", help="The job's HADOOP_CONF_DIR.")] = None,
+    given: Annotated[list[str], typer.Option("-D", help="KEY=VALUE, as for the job; may be repeated.")] = [],  # noqa: B006
+    token: TokenOption = None,
+    output: AsOption = Output.TABLE,
+) -> None:
+    """Say what is right and wrong with a job's configuration; fails (1) only for errors. No job runs."""
+    try:
+        sites = [conf_dir / f"{name}-site.xml" for name in ("core", "yarn", "mapred")] if conf_dir else []
+        said = {key: value for site in sites if site.exists() for key, value in read_site(site).items()}
+    except (OSError, ValueError) as wrong:
+        fail(f"--conf-dir: {wrong}", USAGE)
+    for pair in given:
+        key, is_pair, value = pair.partition("=")
+        if not (key and is_pair):
+            fail(f"-D: {pair!r} is not KEY=VALUE", USAGE)
+        said[key.strip()] = value
+    server = said.get(f"{mapreduce_conf.PREFIX}.server", "")
+    known = server and not KEYS["server"](server)
+    plane = PlaneClient(server, token=token or token_from_file()) if known else None
+    print_findings(diagnose(said, plane), output)

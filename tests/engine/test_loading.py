@@ -238,7 +238,7 @@ def wait(pool, **told):
         (lambda pool: [wait(pool) for _ in range(2)], r"waiting = '\(1, 0\) 2 times'"),
         (lambda pool: pool["jobs"][0]["stages"][0].update(refusal="bad"), r"refusal = 'bad', want the label"),
         (lambda pool: pool.update(listed={"queue": "q", "reason": "x", "sentence": ""}), r"listed.reason = 'x'"),
-        (lambda pool: pool.update(source="mesos:a"), r"pools\[0\].source = 'mesos:a', want spark or mapreduce or yarn, a colon"),
+        (lambda pool: pool.update(source="mesos:a"), r"pools\[0\].source = 'mesos:a', want spark or mapreduce or yarn"),
         (lambda pool: pool.update(source="yarn:c:q", is_queue=True), r"pools\[0\].jobs\[0\].queued = None"),
     ],
 )

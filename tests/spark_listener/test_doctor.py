@@ -11,6 +11,17 @@ import pytest
 from controlplane import __version__
 from controlplane.findings import Finding, Severity
 from controlplane.model.facts import Mode
+from controlplane.shim_settings import (
+    RANGES,
+    READINGS,
+    TIMEOUTS,
+    amount,
+    anything,
+    duration,
+    flag,
+    number,
+    timeout,
+)
 from spark_listener.attach import PLUGIN_CLASS
 from spark_listener.doctor import KEYS, LOCAL_PROPERTIES, doctor
 from spark_listener.doctor import diagnose as all_findings
@@ -27,19 +38,7 @@ from spark_listener.examination import (
     read_jar,
     read_properties,
 )
-from spark_listener.shim_settings import (
-    LOCAL_READINGS,
-    PREFIX,
-    RANGES,
-    READINGS,
-    TIMEOUTS,
-    amount,
-    anything,
-    duration,
-    flag,
-    number,
-    timeout,
-)
+from spark_listener.local_properties import LOCAL_READINGS, PREFIX
 
 pytestmark = pytest.mark.unit
 
