@@ -20,7 +20,7 @@ from yarn_bridge.plane_client import PlaneClient
 
 Conf = Mapping[str, str]
 OWN: Mapping[str, Reading] = {"deadline": duration, "policy": anything, "token.alias": anything}
-KEYS: Mapping[str, Reading] = {key: one for key, one in READINGS.items() if key != "token"} | OWN
+KEYS: Mapping[str, Reading] = {**{key: one for key, one in READINGS.items() if key != "token"}, **OWN}
 """Keys that the shim reads, under `mapreduce.grasshopper.`; no `token`, for others may see a job's configuration."""
 KINDS = ("map", "reduce")
 FIX = "take the keys that `grasshopper mapreduce conf` prints"
