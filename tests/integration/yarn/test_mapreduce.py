@@ -8,15 +8,17 @@ import pytest
 from controlplane.processes import command_line
 from tests.integration.plane_process import Plane
 from tests.integration.yarn.mapreduce import FILES, Words
-from tests.integration.yarn.queue import FULL
+from tests.integration.yarn.queue import CLUSTER, FULL, QUEUE, SOURCE
 from tests.waiting import eventually
 from yarn_bridge.hadoop_jars import VERSIONS
+from yarn_bridge.install_conf import plugin_jar, queue_properties, rm_properties
 from yarn_bridge.local_yarn import LocalYarn, containers
 
 pytestmark = pytest.mark.integration
 NEWEST, *OLDER = VERSIONS
 STARTED_S = 120.0
 SLOW_MAP = {"words_slow_map": 2}
+RM_ID = {"yarn.resourcemanager.cluster-id": CLUSTER}
 
 
 @pytest.fixture(scope="module", params=[NEWEST, *(FULL[version] for version in OLDER)])
@@ -104,3 +106,28 @@ def test_a_new_application_master_is_steered_again(plane, yarn, words):
         run.kill()
     assert (0, 2) in won(plane)
     assert run.counted() == words.expected()
+
+
+@pytest.mark.full
+def test_a_queue_with_the_plug_in_counts_a_job_by_its_tasks(plane, tmp_path):
+    """As it counts a Spark application by its driver's jobs: what a container count cannot say."""
+    yarn = LocalYarn(
+        version=NEWEST, mapreduce=True, plugin_jar=plugin_jar(), site=rm_properties(plane.address) | RM_ID,
+        capacity=queue_properties((QUEUE,)), folder=tmp_path / "yarn",
+    )  # fmt: skip
+    with yarn:
+        run = Words(yarn, tmp_path).start("counted", plane.address, mapreduce_job_reduces=0, **SLOW_MAP)
+        try:
+            (driver,) = eventually(lambda: counting_drivers(plane), within_s=STARTED_S)
+            assert driver.startswith("mapreduce:application_")
+            assert plane.decisions(driver, action="join")
+            run.end()
+        finally:
+            run.kill()
+    assert won(plane) == {(0, 2)}
+
+
+def counting_drivers(plane: Plane) -> list[str]:
+    """The sources by whose tasks the queue counts its applications."""
+    pool = plane.pool(SOURCE) or {"jobs": []}
+    return [job["queued"]["driver"] for job in pool["jobs"] if job["queued"]["driver"] and job["virtual_size"] > 1]

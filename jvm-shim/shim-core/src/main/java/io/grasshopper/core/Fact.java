@@ -65,8 +65,8 @@ public final class Fact {
     return with(name, amount(value));
   }
 
-  /** The same with one more field. */
-  Fact plus(String name, Object value) {
+  /** The same with one more field, or with another value in it. */
+  public Fact plus(String name, Object value) {
     Fact more = new Fact(type, atNanos);
     more.fields.putAll(fields);
     return more.with(name, value);

@@ -53,6 +53,7 @@ public final class LiveState {
         break;
       case "stage_submitted":
         stages.put(stageOf(fact), fact);
+        keepDone(fact);
         break;
       case "resource_requested":
         requestsByStage.computeIfAbsent(stageOf(fact), stage -> new ArrayList<>()).add(fact);
@@ -75,6 +76,16 @@ public final class LiveState {
           snapshots.put(fact.type(), fact);
         }
         break;
+    }
+  }
+
+  /** Tasks that are finished, and whose ends are not told one by one. */
+  private void keepDone(Fact stage) {
+    if (stage.get("done") instanceof List) {
+      BitSet done = doneByStage.computeIfAbsent(stageOf(stage), s -> new BitSet());
+      for (Object run : (List<?>) stage.get("done")) {
+        done.set((Integer) ((List<?>) run).get(0), (Integer) ((List<?>) run).get(1) + 1);
+      }
     }
   }
 

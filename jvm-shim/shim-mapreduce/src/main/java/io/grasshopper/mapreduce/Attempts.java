@@ -31,8 +31,8 @@ final class Attempts {
   }
 
   void began(TaskAttempt attempt, long order, long atNanos) {
-    untold.add(new Started(attempt, order, atNanos));
-    look(atNanos);
+    untold.add(new Started(attempt, order, atNanos, 0));
+    look(System.nanoTime());
   }
 
   /** Tells what has begun and ended; answers whether there was any of it. */
@@ -45,12 +45,12 @@ final class Attempts {
       Started started = each.next();
       if (started.stage() == TaskKey.MAPS || jobs.hasReduces()) {
         each.remove();
-        begin(started, nowNanos);
+        begin(started.from(jobs.reducesNanos()), nowNanos);
         isNews = true;
       }
     }
     for (Started started : new ArrayList<>(running.values())) {
-      if (started.attempt.isFinished()) {
+      if (started.attempt.getFinishTime() > 0) {  // the task knows then; the container may take a minute more
         running.remove(started.number());
         end(started, outcome(started.attempt.getState()), nowNanos);
         isNews = true;
@@ -67,7 +67,7 @@ final class Attempts {
       tellEnd(earlier, "lost", nowNanos);
     }
     boolean isCopy = running.values().stream().anyMatch(other -> other.attempt.getID().getTaskId().equals(task));
-    started.speculative = started.order > 0 || isCopy;
+    started.speculative = started.order > 0 || isCopy && earlier == null;
     running.put(started.number(), started);
     loop.emit(Fact.at("executor_added", started.atNanos)
         .withKey("executor", started.container()).withKey("host", started.host()).with("slots", 1));
@@ -86,10 +86,10 @@ final class Attempts {
     TaskAttempt attempt = started.attempt;
     Amounts amounts = Amounts.of(attempt.getID(), attempt.getCounters());
     List<String> reasons = attempt.getDiagnostics();
-    long durationMs = Math.max(0, attempt.getFinishTime() - attempt.getLaunchTime());
+    long ranMs = attempt.getFinishTime() - attempt.getLaunchTime() - started.waitedMs;
     loop.emit(started.fact(Fact.at("attempt_ended", nowNanos))
         .with("outcome", outcome)
-        .withAmount("duration_ms", durationMs)
+        .withAmount("duration_ms", Math.max(0, ranMs))
         .withText("reason", reasons.isEmpty() ? "" : reasons.get(reasons.size() - 1))
         .withAmount("bytes_read", amounts.bytesRead)
         .withAmount("bytes_written", amounts.bytesWritten)
@@ -125,12 +125,21 @@ final class Attempts {
     final TaskAttempt attempt;
     final long order;
     final long atNanos;
+    /** For the last map to end; a reduce begins then, as far as its pace is concerned. */
+    final long waitedMs;
     boolean speculative;
 
-    Started(TaskAttempt attempt, long order, long atNanos) {
+    Started(TaskAttempt attempt, long order, long atNanos, long waitedMs) {
       this.attempt = attempt;
       this.order = order;
       this.atNanos = atNanos;
+      this.waitedMs = waitedMs;
+    }
+
+    /** The same, which begins no earlier than reduces do if it is one. */
+    Started from(long reducesNanos) {
+      long waitedNanos = stage() == TaskKey.MAPS ? 0 : Math.max(0, reducesNanos - atNanos);
+      return new Started(attempt, order, atNanos + waitedNanos, waitedNanos / 1_000_000);
     }
 
     long number() {

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.MRJobConfig;
@@ -54,6 +55,11 @@ final class JobFacts {
   private boolean isTold;
   private boolean isEnded;
   private boolean hasReduces;
+  private long reducesNanos;
+  /** Each as it was told; null where there are none. */
+  private Fact maps;
+  private Fact reduces;
+  private int givenUp;
 
   JobFacts(Configuration conf, AppContext context, SyncLoop loop, Settings settings) {
     this.conf = conf;
@@ -70,15 +76,19 @@ final class JobFacts {
   /** Tells what is new of the job; answers whether its maps have been told. */
   boolean look(long nowNanos) {
     Job job = job();
-    if (!isTold && job != null && job.getState() == JobState.RUNNING) {
-      isTold = true;
+    if (!isTold && job != null && isReady(job)) {
       submit(job, nowNanos);
+      isTold = true;
     }
-    if (isTold && !hasReduces && mapsAreOver(job)) {
+    if (isTold && !hasReduces && job.getCompletedMaps() >= job.getTotalMaps()) {
       hasReduces = true;
+      reducesNanos = nowNanos;
       if (job.getTotalReduces() > 0) {
-        loop.emit(stage(job, TaskKey.REDUCES, nowNanos));
+        reduces = tell(stage(job, TaskKey.REDUCES, nowNanos));
       }
+    }
+    if (isTold) {
+      tellGivenUp(job);
     }
     if (isTold && !isEnded && OUTCOMES.containsKey(job.getState())) {
       isEnded = true;
@@ -88,35 +98,62 @@ final class JobFacts {
     return isTold;
   }
 
+  /** Whether its tasks are known: what an earlier ApplicationMaster has finished, too. Hadoop speculates on no uber job. */
+  private static boolean isReady(Job job) {
+    return job.getState() == JobState.RUNNING && !job.isUber()
+        && job.getTasks().values().stream().noneMatch(task -> task.getState() == TaskState.NEW);
+  }
+
+  /** Tasks that have failed or were killed, where their job allows that, are done, too, and no attempt tells it. */
+  private void tellGivenUp(Job job) {
+    int now = job.getFailedMaps() + job.getKilledMaps() + job.getFailedReduces() + job.getKilledReduces();
+    if (now > givenUp) {
+      givenUp = now;
+      for (Fact stage : Arrays.asList(maps, reduces)) {
+        if (stage != null) {
+          loop.emit(stage.plus("done", runs(job, (Long) stage.get("stage"), JobFacts::isGivenUp)));
+        }
+      }
+    }
+  }
+
+  private static boolean isGivenUp(Task task) {
+    return task.isFinished() && task.getState() != TaskState.SUCCEEDED;
+  }
+
+  private Fact tell(Fact fact) {
+    loop.emit(fact);
+    return fact;
+  }
+
+  /** When reduces have begun, as far as their pace is concerned. */
+  long reducesNanos() {
+    return reducesNanos;
+  }
+
   /** Whether reduces are told. */
   boolean hasReduces() {
     return hasReduces;
   }
 
-  private static boolean mapsAreOver(Job job) {
-    return job.getCompletedMaps() + job.getFailedMaps() + job.getKilledMaps() >= job.getTotalMaps();
-  }
-
   private void submit(Job job, long nowNanos) {
-    int maps = job.getTotalMaps();
-    int reduces = job.getTotalReduces();
-    boolean hasBoth = maps > 0 && reduces > 0;
+    int nMaps = job.getTotalMaps();
+    int nReduces = job.getTotalReduces();
+    boolean hasBoth = nMaps > 0 && nReduces > 0;
     long ageMs = Math.max(0, context.getClock().getTime() - job.getReport().getSubmitTime());
     loop.emit(Fact.at("job_submitted", nowNanos - ageMs * 1_000_000)
         .withKey("job", job.getID().toString())
         .withText("name", job.getName())
         .with("host_ids", Collections.singletonList((long) job.getID().getId()))
-        .with("stages", reduces > 0 ? Arrays.asList(TaskKey.MAPS, TaskKey.REDUCES) : Arrays.asList(TaskKey.MAPS))
-        .with("stage_tasks", reduces > 0 ? Arrays.asList((long) maps, (long) reduces) : Arrays.asList((long) maps))
+        .with("stages", nReduces > 0 ? Arrays.asList(TaskKey.MAPS, TaskKey.REDUCES) : Arrays.asList(TaskKey.MAPS))
+        .with("stage_tasks", nReduces > 0 ? Arrays.asList((long) nMaps, (long) nReduces) : Arrays.asList((long) nMaps))
         .with("edges", hasBoth ? Arrays.asList(Arrays.asList(TaskKey.MAPS, TaskKey.REDUCES)) : Collections.emptyList())
         .with("deadline_ms", Attachment.deadlineMs(settings))
         .with("kill_late", settings.endsLateJobs())
         .withText("speculator", settings.text("policy", ""))
         .with("mode", settings.mode()));
-    if (maps > 0) {
-      Fact stage = stage(job, TaskKey.MAPS, nowNanos);
-      withSplits(job, stage);
-      loop.emit(stage);
+    if (nMaps > 0) {
+      maps = tell(withSplits(job, stage(job, TaskKey.MAPS, nowNanos)));
     }
   }
 
@@ -131,15 +168,15 @@ final class JobFacts {
         .withText("name", isMaps ? "map" : "reduce")
         .withText("operators", conf.get(isMaps ? MRJobConfig.MAP_CLASS_ATTR : MRJobConfig.REDUCE_CLASS_ATTR, ""))
         .with("kind", isLast ? "result" : "shuffle_map")
-        .with("done", done(job, isMaps ? TaskType.MAP : TaskType.REDUCE))
+        .with("done", runs(job, stage, Task::isFinished))
         .with("copies_enabled", conf.getBoolean(isMaps ? MRJobConfig.MAP_SPECULATIVE : MRJobConfig.REDUCE_SPECULATIVE, true));
   }
 
-  /** Runs of tasks that an earlier ApplicationMaster has finished, first and last of each. */
-  private static List<List<Integer>> done(Job job, TaskType type) {
+  /** First and last of each run of such tasks. */
+  private static List<List<Integer>> runs(Job job, long stage, Predicate<Task> which) {
     List<List<Integer>> runs = new ArrayList<>();
-    int[] ended = job.getTasks(type).values().stream()
-        .filter(task -> task.getState() == TaskState.SUCCEEDED).map(Task::getID).mapToInt(id -> id.getId()).sorted().toArray();
+    int[] ended = job.getTasks(stage == TaskKey.MAPS ? TaskType.MAP : TaskType.REDUCE).values().stream()
+        .filter(which).map(Task::getID).mapToInt(id -> id.getId()).sorted().toArray();
     for (int index : ended) {
       List<Integer> last = runs.isEmpty() ? null : runs.get(runs.size() - 1);
       if (last != null && last.get(1) == index - 1) {
@@ -152,7 +189,7 @@ final class JobFacts {
   }
 
   /** Lengths and places of the maps' input, where the job has written them down. */
-  private void withSplits(Job job, Fact stage) {
+  private Fact withSplits(Job job, Fact stage) {
     List<Long> lengths = new ArrayList<>();
     List<List<String>> hosts = new ArrayList<>();
     try {
@@ -162,13 +199,11 @@ final class JobFacts {
         lengths.add(Fact.amount(split.getInputDataLength()));
         hosts.add(new ArrayList<>(Arrays.asList(split.getLocations())));
       }
-    } catch (IOException | IllegalArgumentException error) {
+    } catch (IOException | RuntimeException error) {
       LOG.info("Grasshopper: the sizes of the maps' input are not known: {}", error.toString());
-      return;
     }
-    if (lengths.size() == job.getTotalMaps()) {
-      stage.with(readsWholeSplits() ? "input_bytes" : "relative_bytes", lengths).with("preferred_hosts", hosts);
-    }
+    boolean isKnown = lengths.size() == job.getTotalMaps();
+    return isKnown ? stage.with(readsWholeSplits() ? "input_bytes" : "relative_bytes", lengths).with("preferred_hosts", hosts) : stage;
   }
 
   private boolean readsWholeSplits() {

@@ -7,15 +7,20 @@ import io.grasshopper.core.Host;
 import io.grasshopper.core.Order;
 import io.grasshopper.core.Settings;
 import io.grasshopper.core.SyncLoop;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.v2.api.records.TaskAttemptId;
 import org.apache.hadoop.mapreduce.v2.app.AppContext;
 import org.apache.hadoop.mapreduce.v2.app.job.Job;
+import org.apache.hadoop.mapreduce.v2.app.job.Task;
 import org.apache.hadoop.mapreduce.v2.app.job.TaskAttempt;
 import org.apache.hadoop.mapreduce.v2.app.job.event.JobEvent;
 import org.apache.hadoop.mapreduce.v2.app.job.event.JobEventType;
+import org.apache.hadoop.mapreduce.v2.app.job.event.TaskAttemptStatusUpdateEvent.TaskAttemptStatus;
+import org.apache.hadoop.mapreduce.v2.app.speculate.Speculator;
 import org.apache.hadoop.mapreduce.v2.app.speculate.SpeculatorEvent;
 import org.apache.hadoop.util.VersionInfo;
 
@@ -36,6 +41,8 @@ final class MapReduceHost implements Host {
   private final Attempts attempts;
   private final TaskProgress progress = new TaskProgress();
   private final Copies copies;
+  /** Attempts that have begun; of the dispatcher's thread. */
+  private final Set<TaskAttemptId> begun = new HashSet<>();
   /** Hadoop says of no attempt that it has ended, so we look. */
   private final long lookEveryNanos;
   private long lookNanos = System.nanoTime();
@@ -46,7 +53,7 @@ final class MapReduceHost implements Host {
     this.endsLateJobs = settings.endsLateJobs();
     this.lookEveryNanos = settings.progressIntervalMs() * 1_000_000L;
     this.attached = attached(context, settings);
-    this.copies = new Copies(context, loop, settings.maxCopies());
+    this.copies = new Copies(conf, context, loop, settings.maxCopies());
     this.jobs = new JobFacts(conf, context, loop, settings);
     this.attempts = new Attempts(loop, jobs);
   }
@@ -77,26 +84,25 @@ final class MapReduceHost implements Host {
     loop.stop("the ApplicationMaster has ended");
   }
 
-  /** Called on the dispatcher's thread. */
+  /** Called on the dispatcher's thread. Where Hadoop may not speculate on maps or on reduces, it keeps their starts from us. */
   void hear(SpeculatorEvent event) {
-    long now = System.nanoTime();
-    switch (event.getType()) {
-      case ATTEMPT_START:
-        began(event.getReportedStatus().id, now);
-        break;
-      case ATTEMPT_STATUS_UPDATE:
-        progress.report(event.getReportedStatus());
-        break;
-      default:
-        break;
+    TaskAttemptStatus status = event.getReportedStatus();
+    if (status != null && begun.add(status.id)) {
+      began(status.id);
+    }
+    if (event.getType() == Speculator.EventType.ATTEMPT_STATUS_UPDATE) {
+      progress.report(status);
     }
   }
 
-  private void began(TaskAttemptId id, long nowNanos) {
-    TaskAttempt attempt = jobs.job().getTask(id.getTaskId()).getAttempt(id);
-    long order = copies.began(id, attempt.getNodeId().getHost());
+  private void began(TaskAttemptId id) {
+    Task task = jobs.job().getTask(id.getTaskId());
+    TaskAttempt attempt = task.getAttempt(id);
+    long ranMs = Math.max(0, context.getClock().getTime() - attempt.getLaunchTime());
+    long atNanos = System.nanoTime() - ranMs * 1_000_000;
+    long order = copies.began(attempt, task);
     if (order >= 0) {
-      loop.queue().offerUrgent(() -> attempts.began(attempt, order, nowNanos));
+      loop.queue().offerUrgent(() -> attempts.began(attempt, order, atNanos));
     }
   }
 

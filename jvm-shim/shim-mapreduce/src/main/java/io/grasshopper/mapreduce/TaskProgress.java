@@ -2,6 +2,8 @@
 package io.grasshopper.mapreduce;
 
 import io.grasshopper.core.ProgressTable;
+import org.apache.hadoop.mapreduce.Counter;
+import org.apache.hadoop.mapreduce.CounterGroup;
 import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
@@ -46,8 +48,17 @@ final class TaskProgress {
       return new Amounts(counters, attempt.getTaskId().getTaskType() == TaskType.MAP);
     }
 
+    /** To look one up by itself would create it, in the ApplicationMaster's own counters. */
     private static long value(Counters counters, Enum<?> counter) {
-      return counters == null ? UNKNOWN : counters.findCounter(counter).getValue();
+      if (counters != null) {
+        for (CounterGroup group : counters) {
+          Counter found = group.getName().equals(counter.getDeclaringClass().getName()) ? group.findCounter(counter.name(), false) : null;
+          if (found != null) {
+            return found.getValue();
+          }
+        }
+      }
+      return UNKNOWN;
     }
   }
 }

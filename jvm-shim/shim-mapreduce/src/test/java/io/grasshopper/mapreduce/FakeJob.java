@@ -44,6 +44,7 @@ final class FakeJob {
   final List<TaskEvent> taskEvents = Collections.synchronizedList(new ArrayList<>());
   final List<TaskAttemptId> killed = Collections.synchronizedList(new ArrayList<>());
   final AppContext context;
+  private final long launchedMs = System.currentTimeMillis();
   volatile GrasshopperSpeculator speculator;
   volatile JobState state = JobState.RUNNING;
   private final Map<TaskId, Task> tasks = new LinkedHashMap<>();
@@ -63,8 +64,10 @@ final class FakeJob {
     told.put("getReport", report);
     told.put("getTotalMaps", maps);
     told.put("getTotalReduces", reduces);
-    told.put("getFailedMaps", 0);
+    told.put("isUber", false);
     told.put("getKilledMaps", 0);
+    told.put("getFailedReduces", 0);
+    told.put("getKilledReduces", 0);
     job = fake(Job.class, (method, arguments) -> {
       switch (method) {
         case "getState":
@@ -74,7 +77,9 @@ final class FakeJob {
         case "getTasks":
           return arguments == null ? tasks : of((TaskType) arguments[0]);
         case "getCompletedMaps":
-          return (int) of(TaskType.MAP).keySet().stream().filter(id -> states.get(id) == TaskState.SUCCEEDED).count();
+          return (int) of(TaskType.MAP).values().stream().filter(Task::isFinished).count();
+        case "getFailedMaps":
+          return (int) of(TaskType.MAP).keySet().stream().filter(id -> states.get(id) == TaskState.FAILED).count();
         default:
           return told.get(method);
       }
@@ -82,8 +87,6 @@ final class FakeJob {
     EventHandler<?> handler = event -> {
       if (event instanceof SpeculatorEvent) {
         speculator.handle((SpeculatorEvent) event);
-      } else if (event instanceof TaskAttemptKillEvent) {
-        killed.add(((TaskAttemptKillEvent) event).getTaskAttemptID());
       } else if (event instanceof TaskEvent) {
         taskEvents.add((TaskEvent) event);
       }
@@ -124,6 +127,10 @@ final class FakeJob {
     }
   }
 
+  private static boolean isOver(TaskAttemptState state) {
+    return state.ordinal() >= TaskAttemptState.SUCCEEDED.ordinal();
+  }
+
   private Map<TaskId, Task> of(TaskType type) {
     return tasks.entrySet().stream().filter(each -> each.getKey().getTaskType() == type)
         .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
@@ -134,26 +141,27 @@ final class FakeJob {
   }
 
   private Task task(TaskId id) {
-    return (Task) Proxy.newProxyInstance(Task.class.getClassLoader(), new Class<?>[] {Task.class, EventHandler.class},
-        (proxy, method, arguments) -> {
-          switch (method.getName()) {
-            case "getID":
-              return id;
-            case "getState":
-              return states.get(id);
-            case "isFinished":
-              return states.get(id) == TaskState.SUCCEEDED;
-            case "getAttempts":
-              return attemptsOf(id);
-            case "getAttempt":
-              return attemptsOf(id).get(arguments[0]);
-            case "handle":
-              taskEvents.add((TaskEvent) arguments[0]);
-              attempts.put(MRBuilderUtils.newTaskAttemptId(id, 100 + taskEvents.size()), TaskAttemptState.NEW);
-              return null;
-            default:
-              return null;
-          }
+    return fake(Task.class, (method, arguments) -> {
+      switch (method) {
+        case "getID":
+          return id;
+        case "getState":
+          return states.get(id);
+        case "isFinished":
+          return states.get(id).ordinal() >= TaskState.SUCCEEDED.ordinal();
+        case "getType":
+          return id.getTaskType();
+        case "getAttempts":
+          return attemptsOf(id);
+        case "getAttempt":
+          return attemptsOf(id).get(arguments[0]);
+        case "handle":
+          taskEvents.add((TaskEvent) arguments[0]);
+          attempts.put(MRBuilderUtils.newTaskAttemptId(id, 100 + taskEvents.size()), TaskAttemptState.NEW);
+          return null;
+        default:
+          return null;
+      }
         });
   }
 
@@ -164,16 +172,20 @@ final class FakeJob {
     told.put("getDiagnostics", Collections.emptyList());
     told.put("getNodeId", NodeId.newInstance("127.0.0." + (11 + id.getId()), 1));
     told.put("getAssignedContainerID", ContainerId.newContainerId(ApplicationAttemptId.newInstance(APPLICATION, 2), TaskKey.attempt(id)));
-    told.put("getFinishTime", 9_000L);
     return fake(TaskAttempt.class, (method, arguments) -> {
       TaskAttemptState now = attempts.get(id);
       switch (method) {
         case "getState":
           return now;
         case "isFinished":
-          return now.ordinal() >= TaskAttemptState.SUCCEEDED.ordinal();
+          return isOver(now);
+        case "getFinishTime":
+          return isOver(now) ? launchedMs + 5_000 : 0L;
+        case "handle":
+          killed.add(((TaskAttemptKillEvent) arguments[0]).getTaskAttemptID());
+          return null;
         case "getLaunchTime":
-          return now == TaskAttemptState.NEW ? 0L : 4_000L;
+          return now == TaskAttemptState.NEW ? 0L : launchedMs;
         default:
           return told.get(method);
       }
@@ -184,9 +196,19 @@ final class FakeJob {
     Object to(String method, Object[] arguments);
   }
 
+  /** Also an event handler, as Hadoop's own are. */
   @SuppressWarnings("unchecked")
   private static <T> T fake(Class<T> type, Answer answer) {
-    return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
-        (proxy, method, arguments) -> method.getName().equals("hashCode") ? 1 : answer.to(method.getName(), arguments));
+    return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type, EventHandler.class},
+        (proxy, method, arguments) -> {
+          switch (method.getName()) {
+            case "hashCode":
+              return 1;
+            case "equals":
+              return proxy == arguments[0];
+            default:
+              return answer.to(method.getName(), arguments);
+          }
+        });
   }
 }

@@ -24,6 +24,7 @@ import org.apache.hadoop.mapreduce.v2.api.records.TaskState;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskAttemptStatusUpdateEvent.TaskAttemptStatus;
 import org.apache.hadoop.mapreduce.v2.app.job.event.TaskEventType;
 import org.apache.hadoop.mapreduce.v2.app.speculate.SpeculatorEvent;
+import org.apache.hadoop.mapreduce.v2.util.MRBuilderUtils;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -124,13 +125,18 @@ class GrasshopperSpeculatorTest {
     hears(is("executor_added", "executor", started.get("executor"), "slots", 1L));
 
     TaskAttemptId reduce = job.start(FakeJob.reduce(0), 0);
+    Thread.sleep(400);
     job.end(original, TaskAttemptState.SUCCEEDED);
     assertEquals(5_000L, hears(is("attempt_ended", "outcome", "success")).get("duration_ms"));
     hears(is("executor_lost", "executor", started.get("executor")));
     assertEquals(null, first(is("attempt_started", "stage", 1L)), "a reduce only fetches while maps run");
     job.end(job.start(FakeJob.map(1), 0), TaskAttemptState.SUCCEEDED);
-    hears(is("attempt_started", "attempt", TaskKey.attempt(reduce)));
+    long ageMs = (Long) hears(is("attempt_started", "attempt", TaskKey.attempt(reduce))).get("age_ms");
+    assertTrue(ageMs < 400, "it begins with the last map's end, not " + ageMs + " ms ago");
     assertEquals(false, first(is("stage_submitted", "stage", 1L)).get("copies_enabled"));
+    job.end(reduce, TaskAttemptState.SUCCEEDED);
+    long ranMs = (Long) hears(is("attempt_ended", "stage", 1L)).get("duration_ms");
+    assertTrue(ranMs <= 4_600, "its wait is no part of its " + ranMs + " ms");
     job.state = JobState.SUCCEEDED;
     hears(is("job_ended", "outcome", "success"));
   }
@@ -147,6 +153,64 @@ class GrasshopperSpeculatorTest {
     Map<?, ?> copy = hears(is("attempt_started", "order", 41L));
     assertEquals(true, copy.get("speculative"));
     assertEquals(1, job.taskEvents.size(), "an order that comes again is not carried out again");
+  }
+
+  /** Hadoop hands on no start of a kind that it may not speculate on; and without it the task would wait for ever. */
+  @Test
+  void hearsOfAttemptsByTheirFirstStatusToo() throws Exception {
+    attach(1, 0);
+    job.states.put(FakeJob.map(0), TaskState.RUNNING);
+    TaskAttemptStatus status = new TaskAttemptStatus();
+    status.id = MRBuilderUtils.newTaskAttemptId(FakeJob.map(0), 0);
+    status.taskState = TaskAttemptState.RUNNING;
+    job.attempts.put(status.id, TaskAttemptState.RUNNING);
+    job.speculator.handle(new SpeculatorEvent(status, System.currentTimeMillis()));
+    job.speculator.handle(new SpeculatorEvent(status, System.currentTimeMillis()));
+    hears(is("attempt_started", "attempt", TaskKey.attempt(status.id)));
+    job.end(status.id, TaskAttemptState.SUCCEEDED);
+    hears(is("attempt_ended"));
+    assertEquals(1, heard.stream().filter(is("attempt_started")).count());
+  }
+
+  /** Where their job allows it; no attempt tells that they are over. */
+  @Test
+  void tellsTasksThatHadoopHasGivenUp() throws Exception {
+    attach(4, 0);
+    job.start(FakeJob.map(0), 0);
+    hears(is("stage_submitted", "done", Collections.emptyList()));
+    job.states.put(FakeJob.map(2), TaskState.FAILED);
+    job.states.put(FakeJob.map(3), TaskState.FAILED);
+    hears(is("stage_submitted", "done", Collections.singletonList(Arrays.asList(2L, 3L))));
+  }
+
+  /** A map that the former ApplicationMaster has finished is new at first, until Hadoop has read of it. */
+  @Test
+  void waitsUntilEachTaskIsKnown() throws Exception {
+    job = new FakeJob(2, 0);
+    job.states.put(FakeJob.map(1), TaskState.NEW);
+    job.speculator = new GrasshopperSpeculator(conf, job.context);
+    job.speculator.init(conf);
+    job.speculator.start();
+    job.start(FakeJob.map(0), 0);
+    hears(is("driver_attached"));
+    Thread.sleep(500);
+    assertEquals(null, first(is("stage_submitted")));
+    job.states.put(FakeJob.map(1), TaskState.SUCCEEDED);
+    hears(is("stage_submitted", "done", Collections.singletonList(Arrays.asList(1L, 1L))));
+  }
+
+  /** The only attempt of a task is not killed to be elsewhere, and a later one has no part in an order that is over. */
+  @Test
+  void movesNoCopyThatHasNoRivalAnyMore() throws Exception {
+    attach(1, 0);
+    TaskAttemptId original = job.start(FakeJob.map(0), 0);
+    hears(is("attempt_started"));
+    answer(String.format(COPY, 41, 0, 0).replace("\"index\"", "\"avoid_hosts\": [\"127.0.0.112\"], \"index\""));
+    eventually(() -> job.taskEvents.size() == 1);
+    job.attempts.put(original, TaskAttemptState.FAILED);
+    job.start(FakeJob.map(0), 101);
+    assertEquals("127.0.0.112", hears(is("attempt_started", "order", 41L)).get("host"));
+    assertEquals(Collections.emptyList(), job.killed);
   }
 
   /** Hadoop starts another attempt in the place of one that is killed. */
@@ -198,6 +262,23 @@ class GrasshopperSpeculatorTest {
     answer(String.format(COPY, 42, 0, 0));
     hears(refused("above_clamp"));
     assertEquals(1, job.taskEvents.size(), "the one that waits for its container counts");
+    conf.set("mapreduce.map.speculative", "false");
+    answer(String.format(COPY, 43, 0, 0));
+    hears(refused("opted_out"));
+  }
+
+  /** It cannot be called back, and the control plane has forgotten it. */
+  @Test
+  void asksForNoSecondContainerWhileTheFirstHasNotCome() throws Exception {
+    attach(1, 0);
+    job.start(FakeJob.map(0), 0);
+    hears(is("attempt_started"));
+    answer(String.format(COPY, 41, 0, 0).replace("60000", "200"));
+    eventually(() -> job.taskEvents.size() == 1);
+    Thread.sleep(250);
+    answer(String.format(COPY, 42, 0, 0));
+    hears(is("order_outcome", "order", 42L, "reason", "no_slot"));
+    assertEquals(1, job.taskEvents.size());
   }
 
   @Test
@@ -212,6 +293,7 @@ class GrasshopperSpeculatorTest {
     job.attempts.put(first, TaskAttemptState.KILLED);
     job.start(FakeJob.map(0), 2);
     assertEquals(TaskKey.attempt(first), hears(is("attempt_ended", "outcome", "lost")).get("attempt"));
+    assertEquals(false, hears(is("attempt_started", "attempt_number", 2L)).get("speculative"), "the map runs again");
   }
 
   @Test
