@@ -57,6 +57,17 @@ def timeout(value: str) -> str:
     return "" if amount(least) <= amount(value) <= amount(most) else f"is {value}, want {least} to {most}"
 
 
+def deadline(value: str) -> str:
+    """A duration of a millisecond to 31 years.
+
+    >>> deadline("90s"), deadline("-5s")
+    ('', 'is -5s, want a duration above 0')
+    """
+    if wrong := duration(value):
+        return wrong
+    return "" if 1 <= amount(value) <= LONGEST_DEADLINE_MS else f"is {value}, want a duration above 0"
+
+
 def one_of(*allowed: str) -> Reading:
     """One of these words.
 

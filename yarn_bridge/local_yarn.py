@@ -57,6 +57,8 @@ START_S = 90.0
 PATIENCE_S = 2.0
 ADMIN_S = 60.0
 STATE_FILE = "state.json"
+EVERYWHERE = "0.0.0.0"  # noqa: S104
+"""Where Hadoop's shuffle listens."""
 
 
 class LocalYarn:
@@ -102,7 +104,10 @@ class LocalYarn:
             folder=self.folder,
             jars=jars,
             rm_ports={rm: {name: free_port(RM_HOST) for name in RM_SERVICES} for rm in RM_NAMES[: 2 if standby else 1]},
-            nm_ports={host: {name: free_port(host) for name in services} for host in self.hosts},
+            nm_ports={
+                host: {name: free_port(EVERYWHERE if name == SHUFFLE else host) for name in services}
+                for host in self.hosts
+            },
         )
         site = (recovery(self._layout) if recover or standby else {}) | dict(site or {})
         write_all(

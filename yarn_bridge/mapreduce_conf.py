@@ -6,15 +6,22 @@ stays there until none does.
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from controlplane.shim_settings import READINGS, Reading, anything, deadline
 from yarn_bridge.install_conf import Step, built_jar
 
 SPECULATOR_KEY = "yarn.app.mapreduce.am.job.speculator.class"
 SPECULATOR = "io.grasshopper.mapreduce.GrasshopperSpeculator"
 PREFIX = "mapreduce.grasshopper"
 JAR_NAME = "grasshopper-mapreduce.jar"
+OWN: Mapping[str, Reading] = {"deadline": deadline, "policy": anything, "token.alias": anything}
+KEYS: Mapping[str, Reading] = {**{key: one for key, one in READINGS.items() if key != "token"}, **OWN}
+"""Keys that the shim reads, under `mapreduce.grasshopper.`. `token` is missing on purpose: a job's configuration is
+readable by anyone who may view the job."""
 
 
 def mapreduce_jar() -> Path:
@@ -25,17 +32,18 @@ def mapreduce_jar() -> Path:
 def properties(server: str, jar: str, more: dict[str, str]) -> dict[str, str]:
     """The keys of a job; `jar` is a URI on the job's file system, `more` are further keys of ours without prefix.
 
-    Raises ValueError for a jar or a server that cannot be one.
+    Raises ValueError for a jar or a value that cannot be one.
 
-    >>> properties("http://plane:7272", "hdfs:///apps/g.jar", {"deadline": "90s"})["mapreduce.job.classpath.files"]
-    '/apps/g.jar'
+    >>> jar = "hdfs:///apps/grasshopper-mapreduce.jar"
+    >>> properties("http://plane:7272", jar, {"deadline": "90s"})["mapreduce.job.classpath.files"]
+    '/apps/grasshopper-mapreduce.jar'
     """
-    if urlsplit(server).scheme not in {"http", "https"}:
-        raise ValueError(f"server: got {server!r}, want an address such as http://127.0.0.1:7272")
     place = urlsplit(jar)
-    if not place.scheme or not place.path.endswith(".jar"):
+    if not place.scheme or not place.path.endswith(f"/{JAR_NAME}"):
         raise ValueError(f"jar: got {jar!r}, want a URI on the jobs' file system, such as hdfs:///apps/{JAR_NAME}")
     ours = {"server": server, **more}
+    if faults := [f"{key} {fault}" for key, value in ours.items() if (fault := KEYS[key](value))]:
+        raise ValueError("; ".join(faults))
     return {
         SPECULATOR_KEY: SPECULATOR,
         "mapreduce.job.classpath.files": place.path,
@@ -47,6 +55,7 @@ def properties(server: str, jar: str, more: dict[str, str]) -> dict[str, str]:
 def install(server: str, jar: str, more: dict[str, str]) -> list[Step]:
     """The steps that attach a job.  Raises ValueError as `properties` does."""
     keys = properties(server, jar, more)
+    words = [word for key, value in keys.items() for word in ("-D", f"{key}={value}")]
     return [
         Step(
             do="Put the jar where the jobs' containers can fetch it.", commands=(f"hdfs dfs -put {_shown_jar()} {jar}",)
@@ -55,7 +64,7 @@ def install(server: str, jar: str, more: dict[str, str]) -> list[Step]:
             do="Give the job these keys by -D, if its program is run by ToolRunner; or all jobs, by the file.",
             file="mapred-site.xml",
             properties=keys,
-            commands=(f"hadoop jar PROGRAM.jar {' '.join(f'-D {key}={value}' for key, value in keys.items())} ...",),
+            commands=(f"hadoop jar PROGRAM.jar {shlex.join(words)} ...",),
         ),
         Step(do="See it attached.", commands=(f"grasshopper status --server {server}",)),
     ]
@@ -65,7 +74,8 @@ def uninstall(jar: str) -> list[Step]:
     """The steps that take the keys of a site back."""
     return [
         Step(
-            do=f"Take {SPECULATOR_KEY} and the keys of {PREFIX} out, and the jar out of the other two lists.",
+            do=f"Take {SPECULATOR_KEY} and the keys of {PREFIX} out, and the jar out of mapreduce.job.cache.files and "
+            "mapreduce.job.classpath.files.",
             file="mapred-site.xml",
         ),
         Step(do="Remove the jar once no job that names it runs any more.", commands=(f"hdfs dfs -rm {jar}",)),

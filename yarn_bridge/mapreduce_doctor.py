@@ -14,15 +14,12 @@ from urllib.parse import urlsplit
 from controlplane import __version__
 from controlplane.findings import ERROR, NOTE, OK, WARNING, Finding, worst_first
 from controlplane.rest import RestError
-from controlplane.shim_settings import READINGS, Reading, anything, duration, out_of_range
-from yarn_bridge.mapreduce_conf import JAR_NAME, PREFIX, SPECULATOR, SPECULATOR_KEY
+from controlplane.shim_settings import out_of_range
+from yarn_bridge.mapreduce_conf import JAR_NAME, KEYS, PREFIX, SPECULATOR, SPECULATOR_KEY
 from yarn_bridge.plane_client import PlaneClient
 
 Conf = Mapping[str, str]
-OWN: Mapping[str, Reading] = {"deadline": duration, "policy": anything, "token.alias": anything}
-KEYS: Mapping[str, Reading] = {**{key: one for key, one in READINGS.items() if key != "token"}, **OWN}
-"""Keys that the shim reads, under `mapreduce.grasshopper.`; no `token`, for others may see a job's configuration."""
-KINDS = ("map", "reduce")
+TASK_TYPES = ("map", "reduce")
 FIX = "take the keys that `grasshopper mapreduce conf` prints"
 
 
@@ -72,14 +69,14 @@ def _jar(conf: Conf) -> Iterator[Finding]:
 
 def _speculation(conf: Conf) -> Iterator[Finding]:
     """Hadoop makes a speculator only if it may speculate on something."""
-    off = [kind for kind in KINDS if conf.get(f"mapreduce.{kind}.speculative", "true") == "false"]
-    if len(off) == len(KINDS):
+    off = [kind for kind in TASK_TYPES if conf.get(f"mapreduce.{kind}.speculative", "true") == "false"]
+    if len(off) == len(TASK_TYPES):
         message = "mapreduce.map.speculative and mapreduce.reduce.speculative are false, so Hadoop makes no speculator"
         yield Finding(ERROR, "speculation", message, "set one of them to true")
-    for kind in off[: len(KINDS) - 1]:
-        message = f"mapreduce.{kind}.speculative is false: no {kind} gets a copy"
+    elif off:
+        message = f"mapreduce.{off[0]}.speculative is false: no {off[0]} gets a copy"
         yield Finding(NOTE, "speculation", message, "set it to true if their output may be written twice")
-    if not off:
+    else:
         yield Finding(OK, "speculation", "maps and reduces may be copied")
 
 

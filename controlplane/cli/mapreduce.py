@@ -21,7 +21,8 @@ from controlplane.terminal import (
 )
 from yarn_bridge import mapreduce_conf
 from yarn_bridge.install_conf import render
-from yarn_bridge.mapreduce_doctor import KEYS, diagnose, read_site
+from yarn_bridge.mapreduce_conf import KEYS
+from yarn_bridge.mapreduce_doctor import diagnose, read_site
 from yarn_bridge.plane_client import PlaneClient
 
 app = typer.Typer(
@@ -61,7 +62,9 @@ def conf(
 
 @app.command()
 def doctor(
-    conf_dir: Annotated[Path | None, typer.Option("--conf-dir", help="The job's HADOOP_CONF_DIR.")] = None,
+    conf_dir: Annotated[
+        Path | None, typer.Option("--conf-dir", help="The job's HADOOP_CONF_DIR.", exists=True, file_okay=False)
+    ] = None,
     given: Annotated[list[str], typer.Option("-D", help="KEY=VALUE, as for the job; may be repeated.")] = [],  # noqa: B006
     token: TokenOption = None,
     output: AsOption = Output.TABLE,

@@ -9,7 +9,8 @@ from controlplane.model.facts import StageSubmitted
 from controlplane.model.reasons import Reason
 
 FEWEST_COPIES, COPY_SHARE = 10, 0.1
-"""Hadoop's own speculation has at most 10 copies at a time, or a tenth of the running tasks where that is more."""
+"""Copies for which one cycle asks: 10, or a tenth of the tasks where that is more, as Hadoop's own speculation has at a
+time. The budgets of copies bound how many there are."""
 CONTAINER_STARTS_MS = 60_000
 """YARN grants a container with the heartbeats of master and nodes, seconds each, and starts a JVM in it; several times
 that on a busy cluster."""

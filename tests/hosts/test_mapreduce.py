@@ -16,9 +16,9 @@ def job(executor_limit: int = 1_000) -> Scenario:
     return Scenario(source=source, hosts=8, slots=1, capabilities=capabilities, executor_limit=executor_limit)
 
 
-def copies(scenario: Scenario, slow: int = 3) -> list[LaunchCopy]:
+def copies(scenario: Scenario, slow: int = 3, **stage: bool) -> list[LaunchCopy]:
     """Orders for a straggler among eight tasks; containers go with their attempts."""
-    scenario.stage(8, input_bytes=1000)
+    scenario.stage(8, input_bytes=1000, **stage)
     scenario.start_all(8)
     scenario.now_s = 3.5
     ends = [scenario.ended(index, 3.5, bytes_read=1000) for index in range(8) if index != slow]
@@ -39,7 +39,4 @@ def test_a_container_comes_for_a_copy_where_each_that_is_there_has_its_task() ->
 
 def test_what_hadoop_may_not_speculate_on_is_not_copied() -> None:
     """mapreduce.map.speculative is the user's word on maps."""
-    scenario = job()
-    scenario.stage(8, input_bytes=1000, copies_enabled=False)
-    scenario.start_all(8)
-    assert not scenario.go_on(3, 8, 4.0)
+    assert not copies(job(), copies_enabled=False)

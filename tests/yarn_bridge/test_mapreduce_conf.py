@@ -42,10 +42,11 @@ def test_configuration_goes_before_the_jar() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "jar"), [("plane:7272", JAR), ("http://plane", "g.jar"), ("http://plane", "hdfs:///g")]
+    ("server", "jar"), [("plane:7272", JAR), ("http://plane", "g.jar"), ("http://plane", "hdfs:///g.jar")]
 )
 def test_what_is_no_address_is_refused(server: str, jar: str) -> None:
     """Both the library and the command say which one it is."""
-    with pytest.raises(ValueError, match="want a"):
+    with pytest.raises(ValueError, match=r"server is not an address|jar: got"):
         properties(server, jar, {})
+    assert conf("--deadline", "soon").exit_code == USAGE
     assert run("mapreduce", "conf", "--jar", jar, "--server", server).exit_code == USAGE

@@ -10,8 +10,8 @@ from controlplane.findings import Severity
 from controlplane.processes import free_port
 from controlplane.terminal import REFUSED, USAGE
 from tests.cli.command import run
-from yarn_bridge.mapreduce_conf import SPECULATOR_KEY, properties
-from yarn_bridge.mapreduce_doctor import KEYS, diagnose
+from yarn_bridge.mapreduce_conf import OWN, SPECULATOR_KEY, properties
+from yarn_bridge.mapreduce_doctor import diagnose
 from yarn_bridge.site_files import write_site_file
 
 pytestmark = pytest.mark.unit
@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[2]
 GOOD = properties("http://plane:7272", "hdfs:///apps/grasshopper-mapreduce.jar", {"deadline": "90s"})
 
 
-def found(**more: str) -> dict[str, Severity]:
-    """The worst severity of each check, where keys of a good configuration are replaced; None takes one away."""
-    changed = GOOD | {key.replace("__", "."): value for key, value in more.items()}
+def found(keys: dict[str, str]) -> dict[str, Severity]:
+    """The worst severity of each check, where keys of a good configuration are replaced; an empty one is taken away."""
+    changed = GOOD | keys
     worst: dict[str, Severity] = {}
     for finding in diagnose({key: value for key, value in changed.items() if value}):
         worst.setdefault(finding.check, finding.severity)
@@ -30,7 +30,7 @@ def found(**more: str) -> dict[str, Severity]:
 
 def test_the_printed_keys_have_no_fault() -> None:
     """Otherwise one of the two commands is wrong."""
-    assert set(found().values()) == {Severity.OK}
+    assert set(found({}).values()) == {Severity.OK}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ def test_the_printed_keys_have_no_fault() -> None:
         ("speculation", {"mapreduce.map.speculative": "false", "mapreduce.reduce.speculative": "false"}, "error"),
         ("settings", {"mapreduce.grasshopper.dedline": "90s"}, "error"),
         ("settings", {"mapreduce.grasshopper.deadline": "soon"}, "error"),
+        ("settings", {"mapreduce.grasshopper.deadline": "0s"}, "error"),
         ("settings", {"mapreduce.grasshopper.token": "secret"}, "error"),
         ("settings", {"mapreduce.grasshopper.token.alias": "shim"}, "error"),
         ("settings", {"mapreduce.grasshopper.copies.max": "500"}, "warning"),
@@ -54,7 +55,7 @@ def test_the_printed_keys_have_no_fault() -> None:
 )
 def test_each_fault_is_found(check: str, keys: dict[str, str], severity: str) -> None:
     """Before Hadoop ends a job for it, or Grasshopper silently stays out of it."""
-    assert found(**keys)[check] == severity
+    assert found(keys)[check] == severity
 
 
 @pytest.mark.checkout
@@ -62,9 +63,7 @@ def test_keys_are_those_that_the_shim_reads() -> None:
     """What `Attachment.java` adds to the settings that all shims share."""
     java = (ROOT / "jvm-shim/shim-mapreduce/src/main/java/io/grasshopper/mapreduce/Attachment.java").read_text()
     (more,) = re.findall(r"MORE = Arrays\.asList\((.*?)\);", java)
-    (secret,) = re.findall(r"SECRET = Arrays\.asList\((.*?)\);", java)
-    assert set(re.findall(r'"([a-z.]+)"', more)) <= KEYS.keys()
-    assert not set(re.findall(r'"([a-z.]+)"', secret)) & KEYS.keys()
+    assert set(re.findall(r'"([a-z.]+)"', more)) == OWN.keys()
 
 
 def test_the_command_reads_a_conf_dir_and_what_a_job_overrides(tmp_path: Path) -> None:

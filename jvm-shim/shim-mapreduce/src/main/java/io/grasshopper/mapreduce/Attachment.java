@@ -12,11 +12,9 @@ import java.nio.file.Paths;
 import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.v2.app.AppContext;
 import org.slf4j.Logger;
@@ -26,11 +24,9 @@ import org.slf4j.LoggerFactory;
 final class Attachment {
   static final String PREFIX = "mapreduce.grasshopper.";
   private static final Logger LOG = LoggerFactory.getLogger(Attachment.class);
-  /** Everybody who may see the job may see its configuration, so a token is not among them. */
-  private static final List<String> SECRET = Arrays.asList("token");
   private static final List<String> MORE = Arrays.asList("token.alias", "deadline", "policy");
   private static final Set<PosixFilePermission> OWNERS =
-      new TreeSet<>(Arrays.asList(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
+      EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
 
   private Attachment() {}
 
@@ -57,10 +53,10 @@ final class Attachment {
       return alias.isEmpty() ? null : secret(conf, alias);
     }
     String value = conf.getTrimmed(PREFIX + key);
-    if (key.equals("token.file") && !alias.isEmpty()) {
-      return null;
-    }
     if (key.equals("token.file") && value != null && !value.isEmpty()) {
+      if (!alias.isEmpty()) {
+        return null;
+      }
       verifyPrivate(Paths.get(value));
     }
     return value;
@@ -90,22 +86,21 @@ final class Attachment {
 
   /** Milliseconds from the job's submission; -1 for no deadline. */
   static long deadlineMs(Settings settings) {
-    long millis = settings.millis("deadline", "-1");
-    if (millis == 0 || millis > Fact.MAX_AGE_MS) {
+    if (settings.text("deadline", "").isEmpty()) {
+      return -1;
+    }
+    long millis = settings.millis("deadline", "");
+    if (millis < 1 || millis > Fact.MAX_AGE_MS) {
       throw new IllegalArgumentException("deadline is " + settings.text("deadline", "") + ", want a duration above 0");
     }
     return millis;
   }
 
   private static void tellUnknownKeys(Configuration conf) {
-    Set<String> given = new TreeSet<>();
-    for (Map.Entry<String, String> each : conf.getPropsWithPrefix(PREFIX).entrySet()) {
-      given.add(each.getKey());
-    }
     List<String> known = new ArrayList<>(Settings.KEYS);
-    known.removeAll(SECRET);
+    known.remove("token");  // everybody who may see the job may see its configuration
     known.addAll(MORE);
-    String unknown = UnknownKeys.told(PREFIX, given, Collections.unmodifiableList(known));
+    String unknown = UnknownKeys.told(PREFIX, conf.getPropsWithPrefix(PREFIX).keySet(), known);
     if (!unknown.isEmpty()) {
       LOG.warn("Grasshopper: {}", unknown);
     }

@@ -108,7 +108,7 @@ final class Attempts {
     }
   }
 
-  /** Whether an attempt, a stage or an executor is still there. */
+  /** Whether an attempt or an executor is still running; stages last as long as the job. */
   boolean isThere(Fact fact) {
     switch (fact.type()) {
       case "attempt_started":

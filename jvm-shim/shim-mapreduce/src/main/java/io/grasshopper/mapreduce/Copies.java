@@ -26,8 +26,8 @@ import org.apache.hadoop.yarn.event.Event;
 import org.apache.hadoop.yarn.event.EventHandler;
 
 /**
- * Orders are carried out on the dispatcher's thread, where no task changes its state between the check and the event: a task that
- * does not run would fail its job for it. All else is of that thread, too.
+ * A {@code T_ADD_SPEC_ATTEMPT} for a task that is not running fails the whole job, so the check and the event share the dispatcher's
+ * thread, on which alone tasks change. All state here is confined to it.
  */
 final class Copies {
   /** YARN is asked for a container, not for a host: the one to avoid may be the only one with room. */
@@ -38,7 +38,7 @@ final class Copies {
   private final SyncLoop loop;
   private final int most;
   private final Map<TaskAttemptId, Asked> asked = new HashMap<>();
-  /** Copies that were on a host to avoid, by task: the attempt that Hadoop starts in the place of one takes its order over. */
+  /** Orders whose copy was killed for being on a host to avoid, by task; the attempt that Hadoop starts in its place inherits them. */
   private final Map<TaskId, Asked> moving = new HashMap<>();
 
   /** @param most further attempts of a task at a time */
@@ -56,8 +56,16 @@ final class Copies {
     } else if (job == null) {
       loop.refused(order.id(), "unknown_stage");
     } else {
-      TaskId task = TaskKey.task(job.getID(), order.number("stage"), order.integer("index"));
-      context.getEventHandler().handle(new Errand(job.getID(), context.getClock().getTime(), () -> launch(order, job.getTask(task))));
+      context.getEventHandler().handle(new Errand(job.getID(), context.getClock().getTime(), () -> launchNow(order, job)));
+    }
+  }
+
+  private void launchNow(Order order, Job job) {
+    try {
+      launch(order, job.getTask(TaskKey.task(job.getID(), order.number("stage"), order.integer("index"))));
+    } catch (RuntimeException | LinkageError error) {
+      loop.refused(order.id(), "shim_error");
+      throw error;
     }
   }
 

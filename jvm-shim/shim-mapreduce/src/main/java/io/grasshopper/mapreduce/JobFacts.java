@@ -35,9 +35,9 @@ import org.slf4j.LoggerFactory;
  */
 final class JobFacts {
   private static final Logger LOG = LoggerFactory.getLogger(JobFacts.class);
-  /** Formats of these packages read all of a split. */
+  /** Formats whose names begin so read all of a split, and its length is in bytes. */
   private static final List<String> WHOLE_SPLITS =
-      Arrays.asList("org.apache.hadoop.mapreduce.lib.input.", "org.apache.hadoop.mapred.");
+      Arrays.asList("org.apache.hadoop.mapreduce.lib.input.", "org.apache.hadoop.mapred.TextInputFormat");
 
   private static final Map<JobState, String> OUTCOMES = new EnumMap<>(JobState.class);
 
@@ -208,7 +208,7 @@ final class JobFacts {
 
   private boolean readsWholeSplits() {
     String key = conf.getBoolean("mapred.mapper.new-api", false) ? MRJobConfig.INPUT_FORMAT_CLASS_ATTR : "mapred.input.format.class";
-    String format = conf.get(key, WHOLE_SPLITS.get(0));
-    return WHOLE_SPLITS.stream().anyMatch(format::startsWith);
+    String format = conf.get(key);
+    return format == null || WHOLE_SPLITS.stream().anyMatch(format::startsWith);
   }
 }

@@ -43,7 +43,6 @@ final class MapReduceHost implements Host {
   private final Copies copies;
   /** Attempts that have begun; of the dispatcher's thread. */
   private final Set<TaskAttemptId> begun = new HashSet<>();
-  /** Hadoop says of no attempt that it has ended, so we look. */
   private final long lookEveryNanos;
   private long lookNanos = System.nanoTime();
 
@@ -154,7 +153,7 @@ final class MapReduceHost implements Host {
   @Override
   public void standDown(String reason) {}
 
-  /** A copy that no container has come for stays asked for. */
+  /** Also our timer: Hadoop announces no attempt's end, so we look. Nothing expires here. */
   @Override
   public long endOverdue(long nowNanos) {
     if (nowNanos - lookNanos >= 0) {

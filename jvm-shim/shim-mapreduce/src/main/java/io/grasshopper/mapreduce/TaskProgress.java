@@ -48,13 +48,14 @@ final class TaskProgress {
       return new Amounts(counters, attempt.getTaskId().getTaskType() == TaskType.MAP);
     }
 
-    /** To look one up by itself would create it, in the ApplicationMaster's own counters. */
+    /** Looking one up by its name would create it, in the ApplicationMaster's own counters. */
     private static long value(Counters counters, Enum<?> counter) {
       if (counters != null) {
         for (CounterGroup group : counters) {
-          Counter found = group.getName().equals(counter.getDeclaringClass().getName()) ? group.findCounter(counter.name(), false) : null;
-          if (found != null) {
-            return found.getValue();
+          for (Counter each : group) {
+            if (each.getName().equals(counter.name()) && group.getName().equals(counter.getDeclaringClass().getName())) {
+              return each.getValue();
+            }
           }
         }
       }
