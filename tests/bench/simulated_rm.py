@@ -16,8 +16,7 @@ import numpy as np
 from controlplane.processes import free_port, java_home
 from yarn_bridge.hadoop_jars import hadoop_jars
 from yarn_bridge.install_conf import POLICIES_KEY, PREFIX, Base, plugin_jar, queue_properties, rm_properties
-from yarn_bridge.local_conf import LOG4J, RM_SERVICES, capacity_scheduler
-from yarn_bridge.local_conf import OPENED
+from yarn_bridge.local_conf import LOG4J, OPENED, RM_SERVICES, capacity_scheduler
 from yarn_bridge.site_files import write_site_file
 
 HADOOP = "3.4.2"
