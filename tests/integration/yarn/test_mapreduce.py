@@ -18,6 +18,9 @@ pytestmark = pytest.mark.integration
 NEWEST, *OLDER = VERSIONS
 STARTED_S = 120.0
 SLOW_MAP = {"words_slow_map": 2}
+REDUCES = 4
+TRIES = 3
+"""Attempts by which a copy tries to be on another host than its original."""
 RM_ID = {"yarn.resourcemanager.cluster-id": CLUSTER}
 
 
@@ -62,19 +65,20 @@ def copies(plane: Plane) -> list[dict]:
 def test_a_straggling_map_and_a_straggling_reduce_are_copied_once(plane, words):
     """Two jobs at once, each with an ApplicationMaster of its own; Hadoop's own speculation rests.
 
-    YARN fills one node after the other, so a copy often begins beside its original, and is moved.
+    YARN chooses where a copy begins. Beside its original it is moved, but not for ever.
     """
     one = words.start("map", plane.address, mapreduce_job_reduces=0, **SLOW_MAP)
     other = words.start(
-        "reduce", plane.address, mapreduce_job_reduces=4, words_slow_reduce=1, words_ms_map=1, words_ms_reduce=400
+        "reduce", plane.address, mapreduce_job_reduces=REDUCES, words_slow_reduce=1, words_ms_map=1, words_ms_reduce=400
     )
     one.end()
     other.end()
     assert won(plane) == {(0, 2), (1, 1)}
     assert other.launched()["map"] == FILES
+    more = {0: one.launched()["map"] - FILES, 1: other.launched()["reduce"] - REDUCES}
     for copy in copies(plane):
         original, copied = hosts(plane, copy)
-        assert original != copied, "it had two tries more"
+        assert original != copied or more[copy["stage"]] == TRIES
     assert one.counted() == other.counted() == words.expected()
 
 
